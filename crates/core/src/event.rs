@@ -1,0 +1,94 @@
+use ostler_model::{Actor, Detach, Fingerprint, Limits, RunId, RunRecord, SpawnErrorKind};
+
+/// Whose question it was; the engine keeps the door's answer slot under it.
+pub type RequestId = u64;
+
+/// Something that happened: a command, a word of the kernel, or the outcome of an action.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// A caller wants a run.
+    SpawnAsked(Box<NewRun>),
+    /// The intent could not be made durable; nothing was executed.
+    IntentLost { run: RunId },
+    Spawned { run: RunId, identity: Identity },
+    SpawnFailed { run: RunId, kind: SpawnErrorKind, error: String },
+    CancelAsked { run: RunId, by: Actor, why: &'static str },
+    /// One of the run's deadlines has come.
+    Due { run: RunId, last_output_mono_ms: Option<u64> },
+    RootExited { run: RunId, status: ExitStatus, tree: Survey },
+    OutputEnded { run: RunId },
+    Surveyed { run: RunId, tree: Survey },
+    /// KILL was delivered, and how.
+    Killed { run: RunId, mode: &'static str, processes: usize },
+    /// A detached descendant was given its own handle.
+    DetachDone { run: RunId, child: Box<RunRecord> },
+    ShutdownAsked { by: Actor },
+    LeaseDue,
+    /// The lease was renewed (or at least read back); these runs are no longer ours.
+    LeaseRenewed { lost: Vec<RunId> },
+    /// Reconcile looked at a record that is not exited.
+    Observed { record: Box<RunRecord>, seen: Observation },
+    StealWon { record: Box<RunRecord>, seen: Observation },
+}
+
+/// A run that is asked for.
+#[derive(Clone, Debug)]
+pub struct NewRun {
+    pub request: RequestId,
+    pub by: Actor,
+    /// In state `starting`, without a pid.
+    pub record: RunRecord,
+    pub limits: Limits,
+    pub detach: Detach,
+}
+
+/// What the kernel said of a process we started.
+#[derive(Clone, Debug)]
+pub struct Identity {
+    pub fingerprint: Fingerprint,
+    pub process_group_id: i32,
+    pub cgroup: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExitStatus {
+    Code(i32),
+    Signal(i32),
+    /// It ended where we were not its parent and the kernel does not tell.
+    Unknown,
+}
+
+/// Who is alive in a run's scope at this moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Survey {
+    /// In the root's own process group, the root included.
+    pub inside: usize,
+    /// Ours, but in another group or session.
+    pub outside: usize,
+    /// Some of those outside, by name, for the journal.
+    pub named: Vec<Member>,
+}
+
+impl Survey {
+    pub fn is_empty(&self) -> bool {
+        self.inside == 0 && self.outside == 0
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    pub pid: i32,
+    pub group: i32,
+    pub session: i32,
+}
+
+/// What reconcile saw of a recorded run.
+#[derive(Clone, Debug)]
+pub struct Observation {
+    /// The recorded identity is alive: the process that was started, no other.
+    pub identity: Option<Identity>,
+    /// Why not, where it is not.
+    pub why_not: &'static str,
+    pub tree: Survey,
+    pub ownership: crate::Ownership,
+}

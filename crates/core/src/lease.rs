@@ -1,0 +1,94 @@
+//! One owner at a time.
+//!
+//! An instance renews one lease for all its runs. While it holds, nobody else may touch them; once
+//! it has run out, whoever changes the owner in the registry first has them. Two clocks guard the
+//! theft: the wall time is what the record promises (`leaseExpiresAtMs`), and the monotonic time
+//! is what a clock jump or a night's sleep cannot fake.
+
+use crate::Now;
+use ostler_model::Settings;
+
+/// Our own lease, as far as we can be sure of it ourselves.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lease {
+    length_ms: u64,
+    renewed_mono_ms: u64,
+    renewal_asked: bool,
+}
+
+impl Lease {
+    pub(crate) fn new(length_ms: u64, now: Now) -> Self {
+        Self { length_ms, renewed_mono_ms: now.mono_ms, renewal_asked: false }
+    }
+
+    /// Whether we may act on our runs without asking the registry again.
+    pub(crate) fn holds(&self, now: Now) -> bool {
+        now.mono_ms < self.renewed_mono_ms + self.length_ms
+    }
+
+    pub(crate) fn due_mono_ms(&self) -> u64 {
+        self.renewed_mono_ms + (self.length_ms / Settings::RENEWALS_PER_LEASE).max(1)
+    }
+
+    /// True once per renewal, so that a burst of events asks for one only.
+    pub(crate) fn ask(&mut self) -> bool {
+        !std::mem::replace(&mut self.renewal_asked, true)
+    }
+
+    pub(crate) fn renewed(&mut self, now: Now) {
+        self.renewed_mono_ms = now.mono_ms;
+        self.renewal_asked = false;
+    }
+}
+
+/// Another instance's lease as the registry shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claim {
+    pub boot_id: String,
+    pub renewed_at_ms: u64,
+    pub expires_at_ms: u64,
+    pub expires_mono_ms: u64,
+}
+
+/// Whether that lease has run out.
+pub fn may_steal(claim: &Claim, boot_id: &str, now: Now) -> bool {
+    if claim.boot_id != boot_id {
+        // Its holder died with an earlier boot, and its monotonic clock means nothing now.
+        return true;
+    }
+    // If the wall clock was set back behind the renewal, its expiry may be years away.
+    let wall_set_back = now.wall_ms < claim.renewed_at_ms;
+    now.mono_ms >= claim.expires_mono_ms && (now.wall_ms >= claim.expires_at_ms || wall_set_back)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn claim() -> Claim {
+        Claim {
+            boot_id: "b".to_owned(),
+            renewed_at_ms: 1_000_000,
+            expires_at_ms: 1_030_000,
+            expires_mono_ms: 40_000,
+        }
+    }
+
+    #[test]
+    fn a_wall_clock_jump_alone_never_ends_a_lease() {
+        assert!(!may_steal(&claim(), "b", Now { mono_ms: 39_999, wall_ms: 99_000_000 }));
+        assert!(!may_steal(&claim(), "b", Now { mono_ms: 41_000, wall_ms: 1_029_999 }));
+        assert!(may_steal(&claim(), "b", Now { mono_ms: 40_000, wall_ms: 1_030_000 }));
+    }
+
+    #[test]
+    fn a_clock_set_back_does_not_keep_a_dead_owner_alive() {
+        assert!(may_steal(&claim(), "b", Now { mono_ms: 40_000, wall_ms: 5 }));
+        assert!(!may_steal(&claim(), "b", Now { mono_ms: 39_000, wall_ms: 5 }));
+    }
+
+    #[test]
+    fn a_lease_of_an_earlier_boot_is_over() {
+        assert!(may_steal(&claim(), "other", Now { mono_ms: 1, wall_ms: 1 }));
+    }
+}

@@ -1,0 +1,18 @@
+//! Decisions. No clock, no syscalls, no async: time and facts come in as arguments, what is to be
+//! done goes out as actions. So a seed is a whole history, replayed in microseconds.
+
+mod action;
+mod event;
+mod lease;
+mod reconcile;
+mod run;
+mod time;
+mod world;
+
+pub use action::{Action, Reach, Refusal, Signal};
+pub use event::{Event, ExitStatus, Identity, Member, NewRun, Observation, RequestId, Survey};
+pub use lease::{Claim, may_steal};
+pub use reconcile::{Decision, Ownership, decide};
+pub use run::{DRAIN_IDLE_MS, GIVE_UP_MS};
+pub use time::Now;
+pub use world::World;

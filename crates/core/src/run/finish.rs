@@ -1,0 +1,87 @@
+//! The one finalizer: a run's last record, its last entry and its last count, once.
+
+use super::machine::{Phase, Run};
+use crate::action::Action;
+use crate::event::ExitStatus;
+use crate::time::Now;
+use ostler_model::{Actor, Counter, Extinct, RunRecord, RunState, Termination, What};
+use serde_json::json;
+
+/// The run had a process.
+pub(super) fn ended(
+    run: &mut Run,
+    reason: Option<Termination>,
+    status: ExitStatus,
+    extinct: Extinct,
+    now: Now,
+    out: &mut Vec<Action>,
+) -> Phase {
+    keep_status(&mut run.record, status);
+    let reason = reason.unwrap_or(match status {
+        ExitStatus::Code(_) => Termination::Exit,
+        ExitStatus::Signal(_) => Termination::Signal,
+        ExitStatus::Unknown => Termination::ReconciledStale,
+    });
+    if status == ExitStatus::Unknown && run.record.error.is_none() {
+        run.record.error =
+            Some("its exit status is not known: it ended while it was not our child".to_owned());
+    }
+    close(run, reason, extinct, told(status), now, out)
+}
+
+/// The run never had one.
+pub(super) fn never_started(
+    run: &mut Run,
+    reason: Termination,
+    now: Now,
+    out: &mut Vec<Action>,
+) -> Phase {
+    close(run, reason, Extinct::Yes, "never started".to_owned(), now, out)
+}
+
+pub(super) fn keep_status(record: &mut RunRecord, status: ExitStatus) {
+    match status {
+        ExitStatus::Code(code) => record.exit_code = Some(code),
+        ExitStatus::Signal(signal) => record.exit_signal = Some(signal),
+        ExitStatus::Unknown => {}
+    }
+}
+
+pub(super) fn told(status: ExitStatus) -> String {
+    match status {
+        ExitStatus::Code(code) => format!("exit code {code}"),
+        ExitStatus::Signal(signal) => format!("signal {signal}"),
+        ExitStatus::Unknown => "exit status not known".to_owned(),
+    }
+}
+
+fn close(
+    run: &mut Run,
+    reason: Termination,
+    extinct: Extinct,
+    told: String,
+    now: Now,
+    out: &mut Vec<Action>,
+) -> Phase {
+    run.record.termination = Some(reason);
+    run.record.extinct = extinct;
+    run.record.ended_at_ms = Some(now.wall_ms);
+    run.record.lease_expires_at_ms = None;
+    out.push(run.save(RunState::Exited, now));
+    out.push(run.note(
+        Actor::Supervisor,
+        What::Exited,
+        format!("{reason}, {told}"),
+        json!({
+            "termination": reason,
+            "exitCode": run.record.exit_code,
+            "exitSignal": run.record.exit_signal,
+            "extinct": extinct,
+            "error": run.record.error,
+        }),
+        now,
+    ));
+    out.push(Action::Count(Counter::Exit(reason), 1));
+    out.push(Action::Finish(Box::new(run.record.clone())));
+    Phase::Exited
+}

@@ -1,0 +1,663 @@
+//! The life of one run.
+//!
+//! ```text
+//!            SpawnAsked
+//!                │
+//!   Queued ──────┤ (an older run of its scope is still there)
+//!                ▼
+//!            Starting ──SpawnFailed──────────────────────────────► exited
+//!                │ Spawned
+//!                ▼
+//!            Running ──RootExited──► Settling ──tree empty, output ended──► exited
+//!                │                      │ 250 ms without output
+//!   Cancel, timeout                     ▼ something of the tree is left
+//!                └────────────────► Ending ──tree empty──► Draining ──output ended──► exited
+//!                                   TERM, grace, KILL          │ 250 ms without output
+//!                                                              └─────────────────────► exited
+//! ```
+//!
+//! The happy path. The intent is saved, the process is spawned, its identity is saved and the caller
+//! is told. It exits, nobody of its tree is left and its output has ended: saved, finished.
+//!
+//! A cancel or a deadline. The first reason is kept, whatever comes later. TERM goes to the whole
+//! tree; when the grace is over, KILL goes to what remains. The run is over when the root is gone
+//! *and* the tree is empty, or when it could not be emptied in `GIVE_UP_MS`, which is said.
+//!
+//! The root exits and leaves others behind. They get until 250 ms pass without output (a pipeline may
+//! still be flushing), at most the grace. Then those in the root's group are ended like a cancelled
+//! tree, and those that left the group are an escape: killed at once, and that is the reason.
+//!
+//! Somebody outside holds the output open. The tree is empty, so nothing of ours can still write:
+//! after 250 ms without output it is closed.
+//!
+//! A cancel during the spawn. It is remembered and acted on as soon as there is an identity to
+//! signal: never before.
+
+use super::finish;
+use crate::action::{Action, Reach, Refusal, Signal};
+use crate::event::{ExitStatus, Identity, RequestId, Survey};
+use crate::time::Now;
+use ostler_model::{
+    Actor, Counter, Detach, Entry, Extinct, Limits, RunId, RunRecord, RunState,
+    SpawnErrorKind, Termination, What,
+};
+use serde_json::{Map, Value, json};
+
+/// After the root exits, output is read until this long passes without any (R11).
+pub const DRAIN_IDLE_MS: u64 = 250;
+/// How long after KILL we still expect the tree to vanish.
+pub const GIVE_UP_MS: u64 = 5_000;
+
+/// One run that is not exited.
+#[derive(Clone, Debug)]
+pub(crate) struct Run {
+    pub(crate) record: RunRecord,
+    pub(crate) limits: Limits,
+    pub(crate) detach: Detach,
+    pub(crate) request: Option<RequestId>,
+    pub(crate) phase: Phase,
+    /// Where the world has this run in its list of deadlines.
+    pub(crate) listed_due: Option<u64>,
+    /// False for a run we took up again: its output is no longer seen, so silence means nothing.
+    pub(crate) hears_output: bool,
+    pub(crate) escape_told: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Phase {
+    Queued { after: RunId },
+    Starting { cancel: Option<Termination> },
+    Running { overall_due: Option<u64>, silence_due: Option<u64> },
+    Settling { status: ExitStatus, since: u64, due: u64, tree: Survey, output: Output },
+    Ending { reason: Option<Termination>, root: Root, tree: Survey, output: Output, stage: Stage },
+    Draining { reason: Option<Termination>, status: ExitStatus, due: u64, extinct: Extinct },
+    Exited,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Output {
+    Open,
+    Ended,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Root {
+    Alive,
+    Exited(ExitStatus),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    Grace { kill_due: u64 },
+    Killed { give_up_due: u64 },
+}
+
+/// What can happen to one run.
+#[derive(Clone, Debug)]
+pub(crate) enum RunEvent {
+    /// The older run of the scope is over.
+    Unblocked,
+    Spawned(Identity),
+    SpawnFailed { kind: SpawnErrorKind, error: String },
+    Cancel { reason: Termination, by: Actor, why: &'static str },
+    Due { last_output_mono_ms: Option<u64> },
+    RootExited { status: ExitStatus, tree: Survey },
+    OutputEnded,
+    Surveyed(Survey),
+    Killed { mode: &'static str, processes: usize },
+}
+
+impl Run {
+    /// When this run next needs to be looked at.
+    pub(crate) fn due(&self) -> Option<u64> {
+        match &self.phase {
+            Phase::Queued { .. } | Phase::Starting { .. } | Phase::Exited => None,
+            Phase::Running { overall_due, silence_due } => {
+                [*overall_due, *silence_due].into_iter().flatten().min()
+            }
+            Phase::Settling { due, .. } | Phase::Draining { due, .. } => Some(*due),
+            Phase::Ending { stage: Stage::Grace { kill_due }, .. } => Some(*kill_due),
+            Phase::Ending { stage: Stage::Killed { give_up_due }, .. } => Some(*give_up_due),
+        }
+    }
+
+    pub(crate) fn id(&self) -> RunId {
+        self.record.run_id
+    }
+
+    pub(crate) fn note(&self, who: Actor, what: What, why: impl Into<String>, evidence: Value, now: Now) -> Action {
+        let evidence = match evidence {
+            Value::Object(map) => map,
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+                Map::new()
+            }
+        };
+        Action::Note(Entry {
+            seq: 0,
+            at_ms: now.wall_ms,
+            who,
+            what,
+            run_id: Some(self.id()),
+            why: why.into(),
+            evidence,
+        })
+    }
+
+    pub(crate) fn save(&mut self, state: RunState, now: Now) -> Action {
+        self.record.state = state;
+        self.record.updated_at_ms = now.wall_ms;
+        Action::Save(Box::new(self.record.clone()))
+    }
+
+    pub(crate) fn step(&mut self, event: RunEvent, now: Now, out: &mut Vec<Action>) {
+        let phase = std::mem::replace(&mut self.phase, Phase::Exited);
+        self.phase = match (phase, event) {
+            // Queued: an older run of the same scope is being ended.
+            (Phase::Queued { .. }, RunEvent::Unblocked) => {
+                out.push(Action::Spawn(self.id()));
+                Phase::Starting { cancel: None }
+            }
+            (Phase::Queued { .. }, RunEvent::Cancel { reason, by, why }) => {
+                out.push(self.note(by, What::CancelAsked, why, json!({}), now));
+                if let Some(request) = self.request.take() {
+                    out.push(Action::Refuse { request, refusal: Refusal::NeverStarted });
+                }
+                finish::never_started(self, reason, now, out)
+            }
+            (
+                phase @ Phase::Queued { .. },
+                RunEvent::Spawned(_)
+                | RunEvent::SpawnFailed { .. }
+                | RunEvent::Due { .. }
+                | RunEvent::RootExited { .. }
+                | RunEvent::OutputEnded
+                | RunEvent::Surveyed(_)
+                | RunEvent::Killed { .. },
+            ) => phase,
+
+            // Starting: the intent is durable, the outcome of the spawn is awaited.
+            (Phase::Starting { cancel }, RunEvent::Spawned(identity)) => {
+                self.spawned(identity, now, out);
+                match cancel {
+                    None => self.running(now),
+                    Some(reason) => {
+                        self.begin_ending(Some(reason), Root::Alive, Survey::default(), Output::Open, now, out)
+                    }
+                }
+            }
+            (Phase::Starting { .. }, RunEvent::SpawnFailed { kind, error }) => {
+                out.push(self.note(
+                    Actor::Kernel,
+                    What::SpawnFailed,
+                    error.clone(),
+                    json!({ "error": error }),
+                    now,
+                ));
+                self.record.error = Some(error);
+                self.record.spawn_error_kind = Some(kind);
+                if let Some(request) = self.request.take() {
+                    out.push(Action::Refuse { request, refusal: Refusal::NeverStarted });
+                }
+                finish::never_started(self, Termination::SpawnError, now, out)
+            }
+            (Phase::Starting { cancel: None }, RunEvent::Cancel { reason, by, why }) => {
+                out.push(self.note(by, What::CancelAsked, why, json!({ "during": "starting" }), now));
+                Phase::Starting { cancel: Some(reason) }
+            }
+            (phase @ Phase::Starting { cancel: Some(_) }, RunEvent::Cancel { .. }) => phase,
+            (
+                phase @ Phase::Starting { .. },
+                RunEvent::Unblocked
+                | RunEvent::Due { .. }
+                | RunEvent::RootExited { .. }
+                | RunEvent::OutputEnded
+                | RunEvent::Surveyed(_)
+                | RunEvent::Killed { .. },
+            ) => phase,
+
+            // Running.
+            (Phase::Running { .. }, RunEvent::Cancel { reason, by, why }) => {
+                out.push(self.note(by, What::CancelAsked, why, json!({ "reason": reason }), now));
+                self.begin_ending(Some(reason), Root::Alive, Survey::default(), Output::Open, now, out)
+            }
+            (Phase::Running { overall_due, silence_due }, RunEvent::Due { last_output_mono_ms }) => {
+                self.running_due(overall_due, silence_due, last_output_mono_ms, now, out)
+            }
+            (Phase::Running { .. }, RunEvent::RootExited { status, tree }) => {
+                self.root_exited(status, tree, Output::Open, now, out)
+            }
+            (phase @ Phase::Running { .. }, RunEvent::OutputEnded) => {
+                // A program may close its output and go on; what remains is its exit.
+                self.hears_output = false;
+                match phase {
+                    Phase::Running { overall_due, .. } => {
+                        Phase::Running { overall_due, silence_due: None }
+                    }
+                    phase @ (Phase::Queued { .. }
+                    | Phase::Starting { .. }
+                    | Phase::Settling { .. }
+                    | Phase::Ending { .. }
+                    | Phase::Draining { .. }
+                    | Phase::Exited) => phase,
+                }
+            }
+            (
+                phase @ Phase::Running { .. },
+                RunEvent::Unblocked
+                | RunEvent::Spawned(_)
+                | RunEvent::SpawnFailed { .. }
+                | RunEvent::Surveyed(_)
+                | RunEvent::Killed { .. },
+            ) => phase,
+
+            // Settling: the root exited by itself.
+            (Phase::Settling { status, since, due, tree, .. }, RunEvent::OutputEnded) => {
+                self.settle(status, since, due, tree, Output::Ended, now, out)
+            }
+            (Phase::Settling { status, since, due, output, .. }, RunEvent::Surveyed(tree)) => {
+                self.settle(status, since, due, tree, output, now, out)
+            }
+            (Phase::Settling { status, since, tree, output, .. }, RunEvent::Due { last_output_mono_ms }) => {
+                let quiet_since = last_output_mono_ms.unwrap_or(since).max(since);
+                let due = (quiet_since + DRAIN_IDLE_MS).min(since + self.limits.grace_ms.max(DRAIN_IDLE_MS));
+                if now.mono_ms < due {
+                    Phase::Settling { status, since, due, tree, output }
+                } else {
+                    self.end_leftovers(status, tree, output, now, out)
+                }
+            }
+            (Phase::Settling { status, tree, output, .. }, RunEvent::Cancel { .. }) => {
+                // It ended by itself first, and that stays the reason; but somebody wants it gone now.
+                self.end_leftovers(status, tree, output, now, out)
+            }
+            (
+                phase @ Phase::Settling { .. },
+                RunEvent::Unblocked
+                | RunEvent::Spawned(_)
+                | RunEvent::SpawnFailed { .. }
+                | RunEvent::RootExited { .. }
+                | RunEvent::Killed { .. },
+            ) => phase,
+
+            // Ending: TERM was sent, KILL follows.
+            (Phase::Ending { reason, tree: _, output, stage, root: Root::Alive }, RunEvent::RootExited { status, tree }) => {
+                self.end_on(reason, Root::Exited(status), tree, output, stage, now, out)
+            }
+            (phase @ Phase::Ending { root: Root::Exited(_), .. }, RunEvent::RootExited { .. }) => phase,
+            (Phase::Ending { reason, root, tree: _, output, stage }, RunEvent::Surveyed(tree)) => {
+                self.end_on(reason, root, tree, output, stage, now, out)
+            }
+            (Phase::Ending { reason, root, tree, stage, .. }, RunEvent::OutputEnded) => {
+                Phase::Ending { reason, root, tree, output: Output::Ended, stage }
+            }
+            (Phase::Ending { reason, root, tree, output, stage }, RunEvent::Due { .. }) => {
+                self.ending_due(reason, root, tree, output, stage, now, out)
+            }
+            (phase @ Phase::Ending { .. }, RunEvent::Killed { mode, processes }) => {
+                self.killed(mode, processes, now, out);
+                phase
+            }
+            (
+                phase @ Phase::Ending { .. },
+                RunEvent::Unblocked
+                | RunEvent::Spawned(_)
+                | RunEvent::SpawnFailed { .. }
+                | RunEvent::Cancel { .. },
+            ) => phase,
+
+            // Draining: the tree is gone.
+            (Phase::Draining { reason, status, extinct, .. }, RunEvent::OutputEnded) => {
+                finish::ended(self, reason, status, extinct, now, out)
+            }
+            (Phase::Draining { reason, status, due, extinct }, RunEvent::Due { last_output_mono_ms }) => {
+                let quiet_until = last_output_mono_ms.map_or(due, |last| last + DRAIN_IDLE_MS);
+                if now.mono_ms < quiet_until {
+                    Phase::Draining { reason, status, due: quiet_until, extinct }
+                } else {
+                    out.push(self.note(
+                        Actor::Supervisor,
+                        What::OutputHeld,
+                        "its output was still open when nothing of it was left",
+                        json!({ "idleMs": DRAIN_IDLE_MS }),
+                        now,
+                    ));
+                    finish::ended(self, reason, status, extinct, now, out)
+                }
+            }
+            (phase @ Phase::Draining { .. }, RunEvent::Killed { mode, processes }) => {
+                self.killed(mode, processes, now, out);
+                phase
+            }
+            (
+                phase @ Phase::Draining { .. },
+                RunEvent::Unblocked
+                | RunEvent::Spawned(_)
+                | RunEvent::SpawnFailed { .. }
+                | RunEvent::Cancel { .. }
+                | RunEvent::RootExited { .. }
+                | RunEvent::Surveyed(_),
+            ) => phase,
+
+            // Exited is terminal: a late word changes nothing.
+            (
+                Phase::Exited,
+                RunEvent::Unblocked
+                | RunEvent::Spawned(_)
+                | RunEvent::SpawnFailed { .. }
+                | RunEvent::Cancel { .. }
+                | RunEvent::Due { .. }
+                | RunEvent::RootExited { .. }
+                | RunEvent::OutputEnded
+                | RunEvent::Surveyed(_)
+                | RunEvent::Killed { .. },
+            ) => Phase::Exited,
+        };
+    }
+
+    fn spawned(&mut self, identity: Identity, now: Now, out: &mut Vec<Action>) {
+        self.record.pid = Some(identity.fingerprint.pid);
+        self.record.start_time = Some(identity.fingerprint.start_time);
+        self.record.boot_id = identity.fingerprint.boot_id;
+        self.record.process_group_id = Some(identity.process_group_id);
+        self.record.cgroup = identity.cgroup;
+        self.record.started_at_ms = Some(now.wall_ms);
+        self.record.started_mono_ms = Some(now.mono_ms);
+        out.push(self.save(RunState::Running, now));
+        out.push(self.note(
+            Actor::Supervisor,
+            What::Spawned,
+            self.record.command.clone(),
+            json!({
+                "pid": self.record.pid,
+                "startTime": self.record.start_time,
+                "processGroupId": self.record.process_group_id,
+                "cgroup": self.record.cgroup,
+            }),
+            now,
+        ));
+        out.push(Action::Count(Counter::Spawn, 1));
+        if let Some(request) = self.request.take() {
+            out.push(Action::Started { request, run: self.id() });
+        }
+    }
+
+    /// The deadlines of a run that lives, from when it started.
+    pub(crate) fn running(&self, now: Now) -> Phase {
+        let started = self.record.started_mono_ms.unwrap_or(now.mono_ms);
+        Phase::Running {
+            overall_due: self.limits.timeout_ms.map(|limit| started.saturating_add(limit)),
+            silence_due: self
+                .limits
+                .no_output_timeout_ms
+                .filter(|_| self.hears_output)
+                .map(|limit| started.max(now.mono_ms).saturating_add(limit)),
+        }
+    }
+
+    fn running_due(
+        &mut self,
+        overall_due: Option<u64>,
+        silence_due: Option<u64>,
+        last_output_mono_ms: Option<u64>,
+        now: Now,
+        out: &mut Vec<Action>,
+    ) -> Phase {
+        // Output since the deadline was set moves it: any output, on either stream.
+        let silence_due = match (silence_due, last_output_mono_ms, self.limits.no_output_timeout_ms) {
+            (Some(due), Some(last), Some(limit)) => Some(due.max(last.saturating_add(limit))),
+            (due, _, _) => due,
+        };
+        // When both have come, the overall one has precedence.
+        let reason = if overall_due.is_some_and(|due| now.mono_ms >= due) {
+            Termination::OverallTimeout
+        } else if silence_due.is_some_and(|due| now.mono_ms >= due) {
+            Termination::NoOutputTimeout
+        } else {
+            return Phase::Running { overall_due, silence_due };
+        };
+        let started = self.record.started_mono_ms.unwrap_or(now.mono_ms);
+        out.push(self.note(
+            Actor::Supervisor,
+            What::TimedOut,
+            match reason.timeout() {
+                Some(ostler_model::TimeoutKind::Overall) | None => {
+                    format!("it ran longer than {} ms", self.limits.timeout_ms.unwrap_or(0))
+                }
+                Some(ostler_model::TimeoutKind::NoOutput) => format!(
+                    "it wrote nothing for {} ms",
+                    self.limits.no_output_timeout_ms.unwrap_or(0)
+                ),
+            },
+            json!({
+                "ranMs": now.mono_ms.saturating_sub(started),
+                "silentMs": now.mono_ms.saturating_sub(last_output_mono_ms.unwrap_or(started)),
+            }),
+            now,
+        ));
+        self.begin_ending(Some(reason), Root::Alive, Survey::default(), Output::Open, now, out)
+    }
+
+    /// The one way into a termination, whoever asked for it.
+    pub(crate) fn begin_ending(
+        &mut self,
+        reason: Option<Termination>,
+        root: Root,
+        tree: Survey,
+        output: Output,
+        now: Now,
+        out: &mut Vec<Action>,
+    ) -> Phase {
+        if let Some(kind) = reason.and_then(Termination::timeout) {
+            out.push(Action::Count(Counter::Timeout(kind), 1));
+        }
+        self.record.termination = reason.or(self.record.termination);
+        out.push(self.save(RunState::Exiting, now));
+        out.push(self.note(
+            Actor::Supervisor,
+            What::TermSent,
+            format!("it has {} ms to end by itself", self.limits.grace_ms),
+            json!({ "graceMs": self.limits.grace_ms, "processGroupId": self.record.process_group_id }),
+            now,
+        ));
+        out.push(Action::Signal { run: self.id(), signal: Signal::Term, reach: Reach::Tree });
+        out.push(Action::Survey(self.id()));
+        let output = if self.hears_output { output } else { Output::Ended };
+        let kill_due = now.mono_ms.saturating_add(self.limits.grace_ms);
+        Phase::Ending { reason, root, tree, output, stage: Stage::Grace { kill_due } }
+    }
+
+    fn root_exited(
+        &mut self,
+        status: ExitStatus,
+        tree: Survey,
+        output: Output,
+        now: Now,
+        out: &mut Vec<Action>,
+    ) -> Phase {
+        let output = if self.hears_output { output } else { Output::Ended };
+        finish::keep_status(&mut self.record, status);
+        if tree.is_empty() && output == Output::Ended {
+            return finish::ended(self, None, status, Extinct::Yes, now, out);
+        }
+        out.push(self.save(RunState::Exiting, now));
+        if !tree.is_empty() {
+            out.push(self.note(
+                Actor::Kernel,
+                What::Lingering,
+                format!(
+                    "its first process ended ({}), {} in its group and {} outside did not",
+                    finish::told(status),
+                    tree.inside,
+                    tree.outside
+                ),
+                json!({ "inside": tree.inside, "outside": tree.outside }),
+                now,
+            ));
+            out.push(Action::Survey(self.id()));
+        }
+        Phase::Settling {
+            status,
+            since: now.mono_ms,
+            due: now.mono_ms + DRAIN_IDLE_MS,
+            tree,
+            output,
+        }
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the parts of one phase, taken apart by match")]
+    fn settle(
+        &mut self,
+        status: ExitStatus,
+        since: u64,
+        due: u64,
+        tree: Survey,
+        output: Output,
+        now: Now,
+        out: &mut Vec<Action>,
+    ) -> Phase {
+        if tree.is_empty() && output == Output::Ended {
+            finish::ended(self, None, status, Extinct::Yes, now, out)
+        } else {
+            Phase::Settling { status, since, due, tree, output }
+        }
+    }
+
+    /// The root is gone and the time to settle is over: whatever is left is ended.
+    fn end_leftovers(
+        &mut self,
+        status: ExitStatus,
+        tree: Survey,
+        output: Output,
+        now: Now,
+        out: &mut Vec<Action>,
+    ) -> Phase {
+        if tree.is_empty() {
+            return self.drain(None, status, Extinct::Yes, output, now, out);
+        }
+        let escaped = tree.outside > 0;
+        if escaped && self.detach == Detach::Allow {
+            out.push(Action::LetGo(self.id()));
+        }
+        let reason = match (escaped, self.detach) {
+            (true, Detach::Forbid) => Some(Termination::OwnershipEscape),
+            (true, Detach::Allow) | (false, Detach::Forbid | Detach::Allow) => None,
+        };
+        self.tell_escape(&tree, now, out);
+        if reason.is_some() {
+            out.push(Action::Signal { run: self.id(), signal: Signal::Kill, reach: Reach::Outside });
+        }
+        self.begin_ending(reason, Root::Exited(status), tree, output, now, out)
+    }
+
+    /// Those outside the boundary are named, once.
+    fn tell_escape(&mut self, tree: &Survey, now: Now, out: &mut Vec<Action>) {
+        if tree.outside == 0 || self.detach == Detach::Allow || self.escape_told {
+            return;
+        }
+        self.escape_told = true;
+        out.push(Action::Count(Counter::OwnershipEscape, 1));
+        let named: Vec<Value> = tree
+            .named
+            .iter()
+            .map(|member| json!({ "pid": member.pid, "group": member.group, "session": member.session }))
+            .collect();
+        out.push(self.note(
+            Actor::Kernel,
+            What::Escaped,
+            format!("{} left its process group and outlived it", tree.outside),
+            json!({ "processes": named, "processGroupId": self.record.process_group_id }),
+            now,
+        ));
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the parts of one phase, taken apart by match")]
+    fn end_on(
+        &mut self,
+        reason: Option<Termination>,
+        root: Root,
+        tree: Survey,
+        output: Output,
+        stage: Stage,
+        now: Now,
+        out: &mut Vec<Action>,
+    ) -> Phase {
+        let Root::Exited(status) = root else {
+            return Phase::Ending { reason, root, tree, output, stage };
+        };
+        finish::keep_status(&mut self.record, status);
+        if tree.is_empty() {
+            return self.drain(reason, status, Extinct::Yes, output, now, out);
+        }
+        self.tell_escape(&tree, now, out);
+        out.push(Action::Survey(self.id()));
+        Phase::Ending { reason, root, tree, output, stage }
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the parts of one phase, taken apart by match")]
+    fn ending_due(
+        &mut self,
+        reason: Option<Termination>,
+        root: Root,
+        tree: Survey,
+        output: Output,
+        stage: Stage,
+        now: Now,
+        out: &mut Vec<Action>,
+    ) -> Phase {
+        match stage {
+            Stage::Grace { kill_due } if now.mono_ms < kill_due => {
+                Phase::Ending { reason, root, tree, output, stage }
+            }
+            Stage::Grace { .. } => {
+                out.push(Action::Signal { run: self.id(), signal: Signal::Kill, reach: Reach::Tree });
+                out.push(Action::Survey(self.id()));
+                let stage = Stage::Killed { give_up_due: now.mono_ms + GIVE_UP_MS };
+                Phase::Ending { reason, root, tree, output, stage }
+            }
+            Stage::Killed { give_up_due } if now.mono_ms < give_up_due => {
+                Phase::Ending { reason, root, tree, output, stage }
+            }
+            Stage::Killed { .. } => {
+                let extinct = if root == Root::Alive { Extinct::Unknown } else { Extinct::No };
+                out.push(self.note(
+                    Actor::Kernel,
+                    What::NotExtinct,
+                    "something of it outlived KILL; it will be reaped when the kernel lets it go",
+                    json!({ "inside": tree.inside, "outside": tree.outside, "waitedMs": GIVE_UP_MS }),
+                    now,
+                ));
+                let status = match root {
+                    Root::Exited(status) => status,
+                    Root::Alive => ExitStatus::Unknown,
+                };
+                finish::ended(self, reason, status, extinct, now, out)
+            }
+        }
+    }
+
+    fn killed(&self, mode: &'static str, processes: usize, now: Now, out: &mut Vec<Action>) {
+        out.push(Action::Count(Counter::CleanupKill(mode), 1));
+        out.push(self.note(
+            Actor::Supervisor,
+            What::KillSent,
+            format!("{processes} did not end by themselves"),
+            json!({ "mode": mode, "processes": processes }),
+            now,
+        ));
+    }
+
+    fn drain(
+        &mut self,
+        reason: Option<Termination>,
+        status: ExitStatus,
+        extinct: Extinct,
+        output: Output,
+        now: Now,
+        out: &mut Vec<Action>,
+    ) -> Phase {
+        if output == Output::Ended || !self.hears_output {
+            return finish::ended(self, reason, status, extinct, now, out);
+        }
+        Phase::Draining { reason, status, due: now.mono_ms + DRAIN_IDLE_MS, extinct }
+    }
+}

@@ -1,0 +1,117 @@
+use crate::RunId;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::fmt;
+
+/// One line of the journal: who did what to which run, why, and on what evidence.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Entry {
+    /// Given by the registry when committed; 0 before.
+    pub seq: i64,
+    pub at_ms: u64,
+    pub who: Actor,
+    pub what: What,
+    pub run_id: Option<RunId>,
+    pub why: String,
+    pub evidence: Map<String, Value>,
+}
+
+/// Who did it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum Actor {
+    /// A person or program at the door.
+    Caller {
+        uid: u32,
+        pid: i32,
+    },
+    Supervisor,
+    Kernel,
+}
+
+impl fmt::Display for Actor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Actor::Caller { uid, pid } => write!(f, "uid {uid} (pid {pid})"),
+            Actor::Supervisor => f.write_str("supervisor"),
+            Actor::Kernel => f.write_str("kernel"),
+        }
+    }
+}
+
+macro_rules! whats {
+    ($($variant:ident => $word:literal : $told:literal),+ $(,)?) => {
+        /// What happened. A closed list, so that `why` can tell every one of them.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(rename_all = "kebab-case")]
+        pub enum What { $($variant),+ }
+
+        impl What {
+            pub const ALL: &'static [What] = &[$(What::$variant),+];
+
+            pub fn as_str(self) -> &'static str {
+                match self { $(What::$variant => $word),+ }
+            }
+
+            pub fn parse(word: &str) -> Option<Self> {
+                match word { $($word => Some(What::$variant),)+ _ => None }
+            }
+
+            /// The same as the beginning of a sentence.
+            pub fn told(self) -> &'static str {
+                match self { $(What::$variant => $told),+ }
+            }
+        }
+    };
+}
+
+whats! {
+    Intent => "intent": "was asked for",
+    Spawned => "spawned": "was started",
+    SpawnFailed => "spawn-failed": "could not be started",
+    Refused => "refused": "was refused",
+    CancelAsked => "cancel-asked": "was told to end",
+    TimedOut => "timed-out": "ran out of time",
+    TermSent => "term-sent": "was sent TERM",
+    KillSent => "kill-sent": "was sent KILL",
+    RootExited => "root-exited": "had its first process exit",
+    Lingering => "lingering": "left processes behind",
+    Escaped => "escaped": "had descendants outside its boundary",
+    Detached => "detached": "let a descendant go on as a run of its own",
+    OutputLost => "output-lost": "lost output",
+    OutputHeld => "output-held": "had its output held open by another process",
+    Exited => "exited": "ended",
+    NotExtinct => "not-extinct": "could not be ended completely",
+    Adopted => "adopted": "was taken up again",
+    ReconciledStale => "reconciled-stale": "was found gone",
+    LeftAlone => "left-alone": "was left to its owner",
+    LeaseStolen => "lease-stolen": "was taken over from a silent owner",
+    LeaseLost => "lease-lost": "was taken over by another supervisor",
+    Replaced => "replaced": "was replaced by a newer run of its scope",
+    SupervisorStarted => "supervisor-started": "supervisor started",
+    SupervisorStopping => "supervisor-stopping": "supervisor began to stop",
+    SupervisorStopped => "supervisor-stopped": "supervisor stopped",
+    StrayKilled => "stray-killed": "stray process was killed",
+    RegistryFailed => "registry-failed": "the registry could not be written",
+    RegistryRecovered => "registry-recovered": "the registry can be written again",
+}
+
+impl fmt::Display for What {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_word_reads_back_and_is_the_json_word() {
+        for what in What::ALL {
+            assert_eq!(What::parse(what.as_str()), Some(*what));
+            assert_eq!(serde_json::to_value(what).expect("encodes"), what.as_str());
+        }
+    }
+}

@@ -1,0 +1,62 @@
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+use uuid::Uuid;
+
+/// One execution with a durable identity. Version 7, so that ids sort by age.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RunId(Uuid);
+
+/// One home. Whoever holds the home's lock is this instance.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct InstanceId(Uuid);
+
+/// The text is not an id.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BadId {
+    pub text: String,
+}
+
+impl fmt::Display for BadId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} is not an id (an id looks like 019a1c2e-7b1d-7c3a-9f00-5a2b6c7d8e9f)", self.text)
+    }
+}
+
+impl std::error::Error for BadId {}
+
+macro_rules! id {
+    ($name:ident) => {
+        impl $name {
+            /// A new id from a wall time and random bits, both handed in: the model has no clock.
+            pub fn new(wall_ms: u64, random: [u8; 10]) -> Self {
+                Self(uuid::Builder::from_unix_timestamp_millis(wall_ms, &random).into_uuid())
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.hyphenated().fmt(f)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.hyphenated().fmt(f)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = BadId;
+
+            fn from_str(text: &str) -> Result<Self, BadId> {
+                Uuid::parse_str(text).map(Self).map_err(|_| BadId { text: text.to_owned() })
+            }
+        }
+    };
+}
+
+id!(RunId);
+id!(InstanceId);

@@ -1,0 +1,22 @@
+//! The words of Ostler: ids, specs, records, reasons, journal entries, views and the wire.
+//! Nothing here does I/O or makes a decision.
+
+mod entry;
+mod id;
+mod metrics;
+mod record;
+mod settings;
+mod spec;
+mod text;
+pub mod wire;
+
+pub use entry::{Actor, Entry, What};
+pub use id::{BadId, InstanceId, RunId};
+pub use metrics::{Counter, Sample};
+pub use record::{
+    Backend, Extinct, Fingerprint, RunRecord, RunResult, RunState, SpawnErrorKind, Termination,
+    TimeoutKind,
+};
+pub use settings::{AdoptPolicy, Settings};
+pub use spec::{Detach, Limits, RunSpec, TerminalSize};
+pub use text::OsText;

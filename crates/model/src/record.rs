@@ -1,0 +1,228 @@
+use crate::{InstanceId, RunId};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// `starting → running → exiting → exited`; `exited` is terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RunState {
+    Starting,
+    Running,
+    Exiting,
+    Exited,
+}
+
+/// How a run is executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Backend {
+    Pipe,
+    Pty,
+}
+
+/// Why a run ended. The first reason wins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Termination {
+    Exit,
+    Signal,
+    ManualCancel,
+    OverallTimeout,
+    NoOutputTimeout,
+    SpawnError,
+    OwnershipEscape,
+    ReconciledStale,
+    LeaseLost,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum TimeoutKind {
+    Overall,
+    NoOutput,
+}
+
+/// What kind of spawn error it was: it decides the exit code of `ostler run`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SpawnErrorKind {
+    NotFound,
+    NotExecutable,
+    BadDirectory,
+    TooBig,
+    OutOfDescriptors,
+    OutOfProcesses,
+    OutOfMemory,
+    Other,
+}
+
+/// Whether the run's whole tree is gone: a fact of its own, beside the result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Extinct {
+    Yes,
+    No,
+    Unknown,
+}
+
+macro_rules! words {
+    ($type:ident { $($variant:ident => $word:literal),+ $(,)? }) => {
+        impl $type {
+            pub const ALL: &'static [$type] = &[$($type::$variant),+];
+
+            pub fn as_str(self) -> &'static str {
+                match self { $($type::$variant => $word),+ }
+            }
+
+            pub fn parse(word: &str) -> Option<Self> {
+                match word { $($word => Some($type::$variant),)+ _ => None }
+            }
+        }
+
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(self.as_str())
+            }
+        }
+    };
+}
+
+words!(RunState { Starting => "starting", Running => "running", Exiting => "exiting", Exited => "exited" });
+words!(Backend { Pipe => "pipe", Pty => "pty" });
+words!(Extinct { Yes => "yes", No => "no", Unknown => "unknown" });
+words!(TimeoutKind { Overall => "overall", NoOutput => "no_output" });
+words!(SpawnErrorKind {
+    NotFound => "not-found",
+    NotExecutable => "not-executable",
+    BadDirectory => "bad-directory",
+    TooBig => "too-big",
+    OutOfDescriptors => "out-of-descriptors",
+    OutOfProcesses => "out-of-processes",
+    OutOfMemory => "out-of-memory",
+    Other => "other",
+});
+words!(Termination {
+    Exit => "exit",
+    Signal => "signal",
+    ManualCancel => "manual-cancel",
+    OverallTimeout => "overall-timeout",
+    NoOutputTimeout => "no-output-timeout",
+    SpawnError => "spawn-error",
+    OwnershipEscape => "ownership-escape",
+    ReconciledStale => "reconciled-stale",
+    LeaseLost => "lease-lost",
+});
+
+impl Termination {
+    pub fn timeout(self) -> Option<TimeoutKind> {
+        match self {
+            Termination::OverallTimeout => Some(TimeoutKind::Overall),
+            Termination::NoOutputTimeout => Some(TimeoutKind::NoOutput),
+            Termination::Exit
+            | Termination::Signal
+            | Termination::ManualCancel
+            | Termination::SpawnError
+            | Termination::OwnershipEscape
+            | Termination::ReconciledStale
+            | Termination::LeaseLost => None,
+        }
+    }
+}
+
+/// Which process it is: a number alone may be recycled, these three together are not.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Fingerprint {
+    pub pid: i32,
+    /// In the kernel's own ticks since boot.
+    pub start_time: u64,
+    pub boot_id: String,
+}
+
+/// The durable record of a run (contract R2).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RunRecord {
+    pub run_id: RunId,
+    pub session_id: String,
+    pub backend_id: Backend,
+    pub unit: Option<String>,
+    pub pid: Option<i32>,
+    pub start_time: Option<u64>,
+    pub boot_id: String,
+    pub process_group_id: Option<i32>,
+    pub cgroup: Option<String>,
+    pub state: RunState,
+    pub created_at_ms: u64,
+    pub updated_at_ms: u64,
+    pub last_output_at_ms: Option<u64>,
+    pub owner_instance_id: InstanceId,
+    /// `None` once exited: a terminal record has no lease.
+    pub lease_expires_at_ms: Option<u64>,
+    pub termination: Option<Termination>,
+    pub exit_code: Option<i32>,
+    pub exit_signal: Option<i32>,
+    pub extinct: Extinct,
+    pub scope_key: Option<String>,
+    /// For people. No decision reads it.
+    pub command: String,
+    /// What went wrong, where something did (a spawn error, a lost exit status).
+    pub error: Option<String>,
+    pub spawn_error_kind: Option<SpawnErrorKind>,
+    pub started_at_ms: Option<u64>,
+    pub ended_at_ms: Option<u64>,
+    pub timeout_ms: Option<u64>,
+    pub no_output_timeout_ms: Option<u64>,
+    pub grace_ms: u64,
+    pub detach_allowed: bool,
+    /// When it started on the clock that no one sets, so that a deadline outlives its supervisor.
+    pub started_mono_ms: Option<u64>,
+}
+
+impl RunRecord {
+    pub fn fingerprint(&self) -> Option<Fingerprint> {
+        Some(Fingerprint {
+            pid: self.pid?,
+            start_time: self.start_time?,
+            boot_id: self.boot_id.clone(),
+        })
+    }
+
+    pub fn result(&self) -> RunResult {
+        let timeout = self.termination.and_then(Termination::timeout);
+        let started = self.started_at_ms.unwrap_or(self.created_at_ms);
+        RunResult {
+            run_id: self.run_id,
+            pid: self.pid,
+            state: self.state,
+            termination: self.termination,
+            exit_code: self.exit_code,
+            exit_signal: self.exit_signal,
+            duration_ms: self.ended_at_ms.map(|ended| ended.saturating_sub(started)),
+            timed_out: timeout.is_some(),
+            no_output_timed_out: timeout == Some(TimeoutKind::NoOutput),
+            extinct: self.extinct,
+            error: self.error.clone(),
+            spawn_error_kind: self.spawn_error_kind,
+        }
+    }
+}
+
+/// What `ostler run --json` and `ostler wait --json` end with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RunResult {
+    pub run_id: RunId,
+    pub pid: Option<i32>,
+    pub state: RunState,
+    pub termination: Option<Termination>,
+    pub exit_code: Option<i32>,
+    pub exit_signal: Option<i32>,
+    pub duration_ms: Option<u64>,
+    pub timed_out: bool,
+    pub no_output_timed_out: bool,
+    pub extinct: Extinct,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spawn_error_kind: Option<SpawnErrorKind>,
+}

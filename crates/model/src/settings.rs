@@ -1,0 +1,38 @@
+use serde::{Deserialize, Serialize};
+
+/// What to do with a live run whose lease was stolen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AdoptPolicy {
+    Adopt,
+    Terminate,
+}
+
+/// What a person may set about one supervisor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    pub lease_ms: u64,
+    pub adopt: AdoptPolicy,
+    /// How many ended runs are kept, and for how long.
+    pub history_count: u64,
+    pub history_age_ms: u64,
+    /// How much output of one run is kept; the oldest segment goes first.
+    pub log_bytes: u64,
+}
+
+impl Settings {
+    /// A lease is renewed this many times before it would run out.
+    pub const RENEWALS_PER_LEASE: u64 = 10;
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            lease_ms: 30_000,
+            adopt: AdoptPolicy::Adopt,
+            history_count: 2_000,
+            history_age_ms: 30 * 24 * 3_600 * 1_000,
+            log_bytes: 4 << 30,
+        }
+    }
+}

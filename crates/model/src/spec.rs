@@ -1,0 +1,101 @@
+use crate::{Backend, OsText, RunId};
+use serde::{Deserialize, Serialize};
+
+/// What a caller asks to be run. Never stored: the environment may hold secrets.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RunSpec {
+    pub argv: Vec<OsText>,
+    pub cwd: OsText,
+    /// The whole environment, `NAME=value`. The supervisor's own is not inherited.
+    pub env: Vec<OsText>,
+    pub umask: u32,
+    pub backend: Backend,
+    pub size: TerminalSize,
+    /// Keep a pipe to the run's standard input open; without it, it reads end of file.
+    pub stdin: bool,
+    pub session_id: String,
+    pub unit: Option<String>,
+    pub scope_key: Option<String>,
+    pub limits: Limits,
+    pub detach: Detach,
+}
+
+/// Every limit on how long a run may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Limits {
+    pub timeout_ms: Option<u64>,
+    pub no_output_timeout_ms: Option<u64>,
+    pub grace_ms: u64,
+}
+
+impl Limits {
+    pub const DEFAULT_GRACE_MS: u64 = 3_000;
+    pub const MAX_GRACE_MS: u64 = 60_000;
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { timeout_ms: None, no_output_timeout_ms: None, grace_ms: Self::DEFAULT_GRACE_MS }
+    }
+}
+
+/// What happens to a descendant that leaves the run's boundary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Detach {
+    /// It is killed, and the run is marked `ownership-escape`.
+    Forbid,
+    /// It is recorded as a run of its own.
+    Allow,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct TerminalSize {
+    pub columns: u16,
+    pub rows: u16,
+}
+
+impl Default for TerminalSize {
+    fn default() -> Self {
+        Self { columns: 120, rows: 30 }
+    }
+}
+
+impl RunSpec {
+    /// The variable by which a process can be told to belong to a run.
+    pub const RUN_ID_VARIABLE: &'static str = "OSTLER_RUN_ID";
+
+    pub fn run_id_variable(run: RunId) -> String {
+        format!("{}={run}", Self::RUN_ID_VARIABLE)
+    }
+
+    /// For people, bounded: an argument list may be megabytes.
+    pub fn command_shown(&self) -> String {
+        const MOST: usize = 400;
+        let mut shown = String::new();
+        for (index, argument) in self.argv.iter().enumerate() {
+            if index > 0 {
+                shown.push(' ');
+            }
+            let text = String::from_utf8_lossy(&argument.0[..argument.0.len().min(MOST)]);
+            let plain = !text.is_empty()
+                && text.chars().all(|c| c.is_alphanumeric() || "-_./=:,@%+".contains(c));
+            if plain {
+                shown.push_str(&text);
+            } else {
+                shown.push('\'');
+                shown.extend(text.chars().map(|c| if c.is_control() { ' ' } else { c }));
+                shown.push('\'');
+            }
+            if shown.chars().count() > MOST {
+                shown = shown.chars().take(MOST).collect();
+                shown.push('…');
+                break;
+            }
+        }
+        shown
+    }
+}

@@ -1,0 +1,261 @@
+//! What goes over the door: one JSON object a line, and, once a viewer is attached, frames.
+
+use crate::{Entry, RunId, RunRecord, RunResult, RunSpec, Sample, TerminalSize};
+use serde::{Deserialize, Serialize};
+
+/// The longest request line the door reads. Larger than the kernel's own limit on arguments and
+/// environment together, so that the kernel's word (E2BIG) is the one a caller hears.
+pub const MAX_LINE: usize = 16 << 20;
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Request {
+    pub id: u64,
+    #[serde(flatten)]
+    pub call: Call,
+}
+
+/// What a caller may ask.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "method", content = "params", rename_all = "kebab-case")]
+pub enum Call {
+    Ping,
+    Spawn(Box<RunSpec>),
+    Runs(RunFilter),
+    Show(Target),
+    Wait(Target),
+    Cancel(Target),
+    /// Give bytes to the run's standard input. The bytes follow as `Input` frames.
+    Write(Target),
+    /// Follow the run's output. The answer is followed by frames.
+    View(ViewCall),
+    Entries(EntryFilter),
+    Metrics,
+    Shutdown,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Target {
+    /// A run id, or the unambiguous beginning or end of one.
+    pub run: String,
+}
+
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RunFilter {
+    pub live_only: bool,
+    pub newest_ended: Option<u64>,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EntryFilter {
+    pub run: Option<String>,
+    pub after_seq: Option<i64>,
+    pub newest: Option<u64>,
+    pub follow: bool,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ViewCall {
+    pub run: String,
+    pub from: ViewFrom,
+    /// Go on with what comes, until the run has ended.
+    pub follow: bool,
+    /// May type, and may own the size of the terminal.
+    pub interactive: bool,
+    pub size: Option<TerminalSize>,
+}
+
+/// Where a view begins.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ViewFrom {
+    Start,
+    Offset(u64),
+    /// This many lines before the end.
+    Lines(u64),
+    /// What was written at or after this wall time.
+    Since(u64),
+    /// The picture on the terminal now (PTY), or the last lines (pipe).
+    Screen,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Response {
+    pub id: u64,
+    #[serde(flatten)]
+    pub outcome: Outcome,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    Ok(Answer),
+    Error(WireError),
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "kind", content = "value", rename_all = "kebab-case")]
+pub enum Answer {
+    Pong(Pong),
+    Spawned(Box<RunRecord>),
+    Runs(Vec<RunRecord>),
+    Run(Box<RunRecord>),
+    Ended(RunResult),
+    Cancelled(CancelAnswer),
+    /// Frames follow.
+    Viewing(Viewing),
+    /// Frames are awaited.
+    Writing,
+    Written(u64),
+    Entries(Vec<Entry>),
+    Metrics(Vec<Sample>),
+    ShutDown(ShutdownAnswer),
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Pong {
+    pub version: String,
+    pub pid: u32,
+    pub home: String,
+    pub started_at_ms: u64,
+    pub live: u64,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CancelAnswer {
+    /// It had ended before the call; nothing was done.
+    pub already_ended: bool,
+    pub result: RunResult,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Viewing {
+    pub run_id: RunId,
+    pub pty: bool,
+    pub writable: bool,
+    pub offset: u64,
+    pub size: TerminalSize,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ShutdownAnswer {
+    pub pid: u32,
+    pub ended: Vec<RunResult>,
+}
+
+/// An error at the door, with a code a program can tell apart and a message a person can use.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WireError {
+    pub code: ErrorCode,
+    pub message: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum ErrorCode {
+    InvalidRequest,
+    NoSuchRun,
+    AmbiguousRun,
+    ShuttingDown,
+    Conflict,
+    RegistryFailed,
+    OutOfResources,
+    Internal,
+}
+
+/// What a frame carries: one byte of kind, four of length (little endian), then the payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FrameKind {
+    /// Supervisor → viewer.
+    Stdout,
+    Stderr,
+    /// JSON: `{"from":…,"to":…}`, bytes that are no longer (or never were) kept.
+    Gap,
+    /// JSON: the run's result. The last frame.
+    Ended,
+    /// Nothing more for now and the view does not follow. The last frame.
+    Caught,
+    /// JSON `{"atMs":…}`: when the bytes that follow were written.
+    Time,
+    /// Viewer → supervisor.
+    Input,
+    EndOfInput,
+    /// JSON: `TerminalSize`.
+    Resize,
+    Detach,
+    /// JSON: `WireError`.
+    Error,
+}
+
+impl FrameKind {
+    const ALL: [FrameKind; 11] = [
+        FrameKind::Stdout,
+        FrameKind::Stderr,
+        FrameKind::Gap,
+        FrameKind::Ended,
+        FrameKind::Caught,
+        FrameKind::Time,
+        FrameKind::Input,
+        FrameKind::EndOfInput,
+        FrameKind::Resize,
+        FrameKind::Detach,
+        FrameKind::Error,
+    ];
+
+    pub const MAX_PAYLOAD: usize = 1 << 20;
+    pub const HEADER: usize = 5;
+
+    pub fn header(self, length: usize) -> [u8; Self::HEADER] {
+        let length = (length as u32).to_le_bytes();
+        [self as u8, length[0], length[1], length[2], length[3]]
+    }
+
+    /// The kind and the payload's length, or what is wrong with the header.
+    pub fn parse(header: [u8; Self::HEADER]) -> Result<(FrameKind, usize), String> {
+        let kind = *Self::ALL
+            .get(header[0] as usize)
+            .ok_or_else(|| format!("unknown frame kind {}", header[0]))?;
+        let length = u32::from_le_bytes([header[1], header[2], header[3], header[4]]) as usize;
+        if length > Self::MAX_PAYLOAD {
+            return Err(format!(
+                "a frame of {length} bytes is longer than {} bytes",
+                Self::MAX_PAYLOAD
+            ));
+        }
+        Ok((kind, length))
+    }
+}
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Gap {
+    pub from: u64,
+    pub to: u64,
+}
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TimeMark {
+    pub at_ms: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frame_headers_read_back_and_bad_ones_are_told() {
+        for kind in FrameKind::ALL {
+            assert_eq!(FrameKind::parse(kind.header(77)), Ok((kind, 77)));
+        }
+        assert!(FrameKind::parse([99, 0, 0, 0, 0]).is_err());
+        assert!(FrameKind::parse([0, 255, 255, 255, 255]).is_err());
+    }
+}

@@ -1,0 +1,75 @@
+use ostler_model::SpawnErrorKind;
+use std::io;
+use thiserror::Error;
+
+/// At which step a spawn failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum SpawnStage {
+    Prepare = 0,
+    Clone = 1,
+    Scope = 2,
+    Session = 3,
+    Terminal = 4,
+    Stdio = 5,
+    Directory = 6,
+    Limits = 7,
+    Execute = 8,
+}
+
+/// Why a program could not be started, and what would be right.
+#[derive(Debug, Error)]
+#[error("{message}")]
+pub struct SpawnError {
+    pub kind: SpawnErrorKind,
+    pub stage: SpawnStage,
+    pub message: String,
+    #[source]
+    pub source: io::Error,
+}
+
+impl SpawnError {
+    pub fn new(stage: SpawnStage, errno: i32, program: &str, directory: &str, exists: bool) -> Self {
+        let source = io::Error::from_raw_os_error(errno);
+        let (kind, message) = match (stage, errno) {
+            (SpawnStage::Directory, _) => (
+                SpawnErrorKind::BadDirectory,
+                format!("cannot start in {directory:?}: {source}; give an existing folder with --cwd"),
+            ),
+            (SpawnStage::Execute, libc::ENOENT | libc::ENOTDIR) if exists => (
+                SpawnErrorKind::NotExecutable,
+                format!("cannot execute {program:?}: the interpreter or loader it names does not exist"),
+            ),
+            (SpawnStage::Execute, libc::ENOENT | libc::ENOTDIR) if program.contains('/') => {
+                (SpawnErrorKind::NotFound, format!("{program:?} not found: no such file"))
+            }
+            (SpawnStage::Execute, libc::ENOENT | libc::ENOTDIR) => (
+                SpawnErrorKind::NotFound,
+                format!("{program:?} not found: no folder of PATH has it"),
+            ),
+            (SpawnStage::Execute, libc::EACCES | libc::ENOEXEC | libc::EISDIR) => (
+                SpawnErrorKind::NotExecutable,
+                format!("cannot execute {program:?}: {source}; it must be a program with the x bit set"),
+            ),
+            (_, libc::E2BIG) => (
+                SpawnErrorKind::TooBig,
+                format!("cannot execute {program:?}: its arguments and environment are larger than the kernel takes"),
+            ),
+            (_, libc::EMFILE | libc::ENFILE) => (
+                SpawnErrorKind::OutOfDescriptors,
+                format!("cannot start {program:?}: out of file descriptors; end some runs or raise the limit (ulimit -n)"),
+            ),
+            (_, libc::EAGAIN) => (
+                SpawnErrorKind::OutOfProcesses,
+                format!("cannot start {program:?}: out of processes; end some, or raise the limit (ulimit -u, pids.max)"),
+            ),
+            (_, libc::ENOMEM) => {
+                (SpawnErrorKind::OutOfMemory, format!("cannot start {program:?}: out of memory"))
+            }
+            (stage, _) => {
+                (SpawnErrorKind::Other, format!("cannot start {program:?} ({stage:?}): {source}"))
+            }
+        };
+        Self { kind, stage, message, source }
+    }
+}

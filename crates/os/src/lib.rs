@@ -1,0 +1,29 @@
+//! The narrow platform interface: the only room with unsafe code, spawn, kill and wait.
+//!
+//! The surface speaks of processes, scopes and terminals, not of any system's calls for them.
+//! `linux/` is one implementation of it; others stand beside it under the same names.
+
+#[cfg(target_os = "linux")]
+#[path = "linux/mod.rs"]
+mod platform;
+
+mod error;
+
+pub use error::{SpawnError, SpawnStage};
+pub use platform::background::{Background, start_background};
+pub use platform::clock::{mono_ms, wall_ms};
+pub use platform::door::{Door, Peer, connect, peer_of};
+pub use platform::facts::{Facts, facts};
+pub use platform::files::{
+    Allocated, HomeLock, free_bytes, lift_descriptor_limit, owner_of, random, take_lock, umask,
+    user_id,
+};
+pub use platform::identity::{boot_id, fingerprint_of, is_same_process};
+pub use platform::pipe::{Pipe, nap, read_some, set_capacity, spin_down_timer_slack, write_all};
+pub use platform::poll::{Interest, Poller, Ready, Waker};
+pub use platform::process::{Ending, Process, Signal};
+pub use platform::pty::{Pty, resize, terminal_size};
+pub use platform::reaper::{Notice, Reaped, Reaper, become_reaper};
+pub use platform::scope::{KillReport, Member, Members, Scope, ScopeRoom, Watch};
+pub use platform::spawn::{Launch, Launched, Launcher, Program};
+pub use platform::terminal::{RawMode, WindowChanges, is_terminal, own_terminal_size};

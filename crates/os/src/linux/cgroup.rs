@@ -1,0 +1,176 @@
+//! A kernel boundary for each run: one cgroup v2 leaf.
+//!
+//! The leaves stand in a folder of ours inside the cgroup we were started in, wherever cgroup v2 is
+//! mounted: at the usual place, or beside the v1 hierarchies. Only groups we made are touched.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+/// Where cgroup v2 is mounted, and our own path in it.
+fn own_group() -> Result<(PathBuf, String), String> {
+    let mounts = fs::read_to_string("/proc/self/mountinfo")
+        .map_err(|error| format!("/proc/self/mountinfo: {error}"))?;
+    let mount = mounts
+        .lines()
+        .find_map(|line| {
+            let (before, after) = line.split_once(" - ")?;
+            (after.split(' ').next() == Some("cgroup2"))
+                .then(|| before.split(' ').nth(4).map(unescape))?
+        })
+        .ok_or("cgroup v2 is not mounted")?;
+    let groups = fs::read_to_string("/proc/self/cgroup")
+        .map_err(|error| format!("/proc/self/cgroup: {error}"))?;
+    let own = groups
+        .lines()
+        .find_map(|line| line.strip_prefix("0::"))
+        .ok_or("this process is in no cgroup v2 group")?;
+    Ok((PathBuf::from(mount), own.to_owned()))
+}
+
+/// Mount points escape spaces and the like in octal.
+fn unescape(text: &str) -> String {
+    text.replace("\\040", " ").replace("\\011", "\t").replace("\\134", "\\")
+}
+
+fn below(mount: &Path, own: &str) -> PathBuf {
+    mount.join(own.trim_start_matches('/'))
+}
+
+/// Makes the folder for one instance's leaves.
+pub(super) fn make_room(instance: &str) -> Result<PathBuf, String> {
+    let (mount, own) = own_group()?;
+    let mut parent = below(&mount, &own);
+    // A supervisor that is itself a run of another starts inside a leaf; its own leaves go beside.
+    if parent.file_name().is_some_and(|name| name.to_string_lossy().starts_with("ostler-")) {
+        parent.pop();
+    }
+    let room = parent.join(format!("ostler-{instance}"));
+    match fs::create_dir(&room) {
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        Err(error) => return Err(format!("{}: {error}", room.display())),
+    }
+    if !room.join("cgroup.procs").exists() {
+        let _ = fs::remove_dir(&room);
+        return Err(format!("{}: not a cgroup", room.display()));
+    }
+    Ok(room)
+}
+
+/// Whether a leaf could be made, without leaving one.
+pub(super) fn probe() -> Result<String, String> {
+    let room = make_room(&format!("probe-{}", rustix::process::getpid().as_raw_pid()))?;
+    let parent = room.parent().map(|path| path.display().to_string()).unwrap_or_default();
+    fs::remove_dir(&room).map_err(|error| format!("{}: {error}", room.display()))?;
+    Ok(parent)
+}
+
+/// One run's group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Leaf {
+    path: PathBuf,
+}
+
+impl Leaf {
+    pub(super) fn at(path: PathBuf) -> Self {
+        Self { path }
+    }
+
+    pub(super) fn make(path: PathBuf) -> io::Result<Self> {
+        match fs::create_dir(&path) {
+            Ok(()) => Ok(Self { path }),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Self { path }),
+            Err(error) => Err(error),
+        }
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(super) fn open(&self) -> io::Result<OwnedFd> {
+        Ok(File::open(&self.path)?.into())
+    }
+
+    pub(super) fn open_members(&self) -> io::Result<OwnedFd> {
+        Ok(fs::OpenOptions::new().write(true).open(self.path.join("cgroup.procs"))?.into())
+    }
+
+    /// `None` if the group is gone.
+    pub(super) fn populated(&self) -> Option<bool> {
+        let mut text = [0u8; 64];
+        let mut file = File::open(self.path.join("cgroup.events")).ok()?;
+        let length = file.read(&mut text).ok()?;
+        Some(!text[..length].windows(11).any(|window| window == b"populated 0"))
+    }
+
+    /// A process that ends by a thread's exit may be listed while it is already dead; see `Scope`.
+    pub(super) fn members(&self) -> Vec<i32> {
+        let mut members = Vec::new();
+        collect_members(&self.path, &mut members);
+        members
+    }
+
+    pub(super) fn holds(&self, pid: i32) -> bool {
+        let Ok(groups) = fs::read_to_string(format!("/proc/{pid}/cgroup")) else { return false };
+        let Some(own) = groups.lines().find_map(|line| line.strip_prefix("0::")) else { return false };
+        // Compared from the end: the mount point is not part of what the kernel says here.
+        let path = self.path.to_string_lossy();
+        !own.is_empty() && own != "/" && (path.ends_with(own) || {
+            // A run may have made groups of its own below its leaf.
+            own.rsplit_once("/run-").is_some_and(|(_, rest)| {
+                let name = rest.split('/').next().unwrap_or_default();
+                path.ends_with(&format!("/run-{name}"))
+            })
+        })
+    }
+
+    /// All at once, by the kernel; it cannot be outrun by forking.
+    pub(super) fn kill(&self) -> bool {
+        fs::write(self.path.join("cgroup.kill"), "1").is_ok()
+    }
+
+    /// A descriptor that becomes ready when `populated` changes.
+    pub(super) fn watch(&self) -> Option<OwnedFd> {
+        let mut file = File::open(self.path.join("cgroup.events")).ok()?;
+        // A change is told against what was last read.
+        let _ = file.read(&mut [0u8; 64]);
+        Some(file.into())
+    }
+
+    /// Removes the group and those the run made below it. Fails, harmlessly, while it is populated.
+    pub(super) fn remove(&self) {
+        if fs::remove_dir(&self.path).is_ok() {
+            return;
+        }
+        for child in sub_groups(&self.path) {
+            Leaf::at(child).remove();
+        }
+        let _ = fs::remove_dir(&self.path);
+    }
+}
+
+fn collect_members(path: &Path, members: &mut Vec<i32>) {
+    if let Ok(text) = fs::read_to_string(path.join("cgroup.procs")) {
+        members.extend(text.lines().filter_map(|line| line.parse::<i32>().ok()).filter(|pid| *pid > 0));
+    }
+    for child in sub_groups(path) {
+        collect_members(&child, members);
+    }
+}
+
+pub(super) fn sub_groups(path: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(path) else { return Vec::new() };
+    entries
+        .flatten()
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+        .map(|entry| entry.path())
+        .collect()
+}
+
+/// Rereads a watch so that the next change is told again.
+pub(super) fn rearm(watch: BorrowedFd<'_>) {
+    let _ = rustix::io::pread(watch.as_fd(), &mut [0u8; 64], 0);
+}

@@ -1,0 +1,66 @@
+//! The home's lock, limits, and small facts about files.
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+/// Whoever holds this is the home's instance. It is given up by the kernel, when the last process that
+/// could still act for that instance is gone: a child between its birth and its exec holds it too.
+#[derive(Debug)]
+pub struct HomeLock {
+    _file: File,
+}
+
+/// `None` if another process holds it.
+pub fn take_lock(path: &Path) -> io::Result<Option<HomeLock>> {
+    let file = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(path)?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(HomeLock { _file: file })),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+/// The soft and hard limit as found, for the children.
+#[derive(Clone, Copy, Debug)]
+pub struct Allocated {
+    pub soft: Option<u64>,
+    pub hard: Option<u64>,
+}
+
+/// Raises our own soft limit on descriptors to the hard one.
+pub fn lift_descriptor_limit() -> Allocated {
+    let found = getrlimit(Resource::Nofile);
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: found.maximum, maximum: found.maximum });
+    Allocated { soft: found.current, hard: found.maximum }
+}
+
+pub fn random<const N: usize>() -> io::Result<[u8; N]> {
+    let mut bytes = [0u8; N];
+    let mut filled = 0;
+    while filled < N {
+        filled += rustix::rand::getrandom(&mut bytes[filled..], rustix::rand::GetRandomFlags::empty())?;
+    }
+    Ok(bytes)
+}
+
+pub fn umask() -> u32 {
+    let mask = rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
+    rustix::process::umask(mask);
+    mask.as_raw_mode()
+}
+
+pub fn user_id() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+pub fn owner_of(path: &Path) -> io::Result<u32> {
+    Ok(std::fs::metadata(path)?.uid())
+}
+
+pub fn free_bytes(path: &Path) -> io::Result<u64> {
+    let stat = rustix::fs::statvfs(path)?;
+    Ok(stat.f_bavail * stat.f_frsize)
+}

@@ -1,0 +1,79 @@
+//! Which process it is: pid, start time and boot, read from the kernel.
+
+use ostler_model::Fingerprint;
+use std::fs;
+use std::io::Read;
+use std::sync::OnceLock;
+
+pub fn boot_id() -> &'static str {
+    static BOOT: OnceLock<String> = OnceLock::new();
+    BOOT.get_or_init(|| {
+        fs::read_to_string("/proc/sys/kernel/random/boot_id")
+            .map(|id| id.trim().to_owned())
+            .unwrap_or_else(|_| "unknown".to_owned())
+    })
+}
+
+/// The fields of a process's status line that identity and membership need.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stat {
+    pub(super) dead: bool,
+    pub(super) group: i32,
+    pub(super) session: i32,
+    pub(super) start_time: u64,
+}
+
+/// Reads it without a heap allocation: this runs for every member of every dying tree.
+pub(super) fn stat(pid: i32) -> Option<Stat> {
+    let mut file = fs::File::open(format!("/proc/{pid}/stat")).ok()?;
+    let mut buffer = [0u8; 1024];
+    let length = file.read(&mut buffer).ok()?;
+    parse(&buffer[..length])
+}
+
+/// The name in parentheses may itself hold spaces and parentheses: only the last one ends it.
+fn parse(line: &[u8]) -> Option<Stat> {
+    let end = line.iter().rposition(|byte| *byte == b')')?;
+    let rest = std::str::from_utf8(line.get(end + 2..)?).ok()?;
+    let mut fields = rest.split_ascii_whitespace();
+    let state = fields.next()?;
+    let _parent = fields.next()?;
+    let group = fields.next()?.parse().ok()?;
+    let session = fields.next()?.parse().ok()?;
+    let start_time = fields.nth(15)?.parse().ok()?;
+    Some(Stat { dead: matches!(state, "Z" | "X" | "x"), group, session, start_time })
+}
+
+/// The fingerprint of whoever has this pid now.
+pub fn fingerprint_of(pid: i32) -> Option<Fingerprint> {
+    let start_time = stat(pid)?.start_time;
+    Some(Fingerprint { pid, start_time, boot_id: boot_id().to_owned() })
+}
+
+/// Whether the recorded process is alive: the same one, and not a corpse.
+pub fn is_same_process(recorded: &Fingerprint) -> bool {
+    recorded.boot_id == boot_id()
+        && stat(recorded.pid)
+            .is_some_and(|now| now.start_time == recorded.start_time && !now.dead)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_with_parentheses_and_spaces_is_read_past() {
+        let line = b"42 (a) R 1 (b) S 7 43 44 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 98765 1 2 3";
+        let stat = parse(line).expect("parses");
+        assert_eq!((stat.group, stat.session, stat.start_time, stat.dead), (43, 44, 98765, false));
+    }
+
+    #[test]
+    fn we_are_ourselves_and_another_start_time_is_not() {
+        let pid = rustix::process::getpid().as_raw_pid();
+        let me = fingerprint_of(pid).expect("we exist");
+        assert!(is_same_process(&me));
+        assert!(!is_same_process(&Fingerprint { start_time: me.start_time + 1, ..me.clone() }));
+        assert!(!is_same_process(&Fingerprint { boot_id: "another".to_owned(), ..me }));
+    }
+}

@@ -1,0 +1,15 @@
+pub mod background;
+mod cgroup;
+pub mod clock;
+pub mod door;
+pub mod facts;
+pub mod files;
+pub mod identity;
+pub mod pipe;
+pub mod poll;
+pub mod process;
+pub mod pty;
+pub mod reaper;
+pub mod scope;
+pub mod spawn;
+pub mod terminal;

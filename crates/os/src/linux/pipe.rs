@@ -1,0 +1,80 @@
+//! Bytes in and out.
+
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use rustix::io::Errno;
+use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::Duration;
+
+/// Our end does not block; the run's end is as a shell would make it.
+#[derive(Debug)]
+pub struct Pipe {
+    pub ours: OwnedFd,
+    pub theirs: OwnedFd,
+}
+
+impl Pipe {
+    /// They write, we read.
+    pub fn from_run() -> io::Result<Self> {
+        let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
+        no_block(&read)?;
+        Ok(Self { ours: read, theirs: write })
+    }
+
+    /// We write, they read.
+    pub fn to_run() -> io::Result<Self> {
+        let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
+        no_block(&write)?;
+        Ok(Self { ours: write, theirs: read })
+    }
+}
+
+pub(super) fn no_block(descriptor: impl AsFd) -> io::Result<()> {
+    let flags = fcntl_getfl(&descriptor)?;
+    Ok(fcntl_setfl(&descriptor, flags | OFlags::NONBLOCK)?)
+}
+
+/// How many bytes the kernel holds for us between two reads. It may say no; then it stays as it is.
+pub fn set_capacity(descriptor: impl AsFd, bytes: usize) {
+    let _ = fcntl_setpipe_size(descriptor, bytes);
+}
+
+/// What is there now: `Some(0)` at the end, `None` if nothing is there yet.
+pub fn read_some(descriptor: impl AsFd, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+    loop {
+        return match rustix::io::read(&descriptor, &mut *buffer) {
+            Ok(length) => Ok(Some(length)),
+            Err(Errno::AGAIN) => Ok(None),
+            Err(Errno::INTR) => continue,
+            // The last one at the other side of a terminal has closed it.
+            Err(Errno::IO) => Ok(Some(0)),
+            Err(error) => Err(error.into()),
+        };
+    }
+}
+
+/// For a blocking descriptor.
+pub fn write_all(descriptor: impl AsFd, mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match rustix::io::write(&descriptor, bytes) {
+            Ok(length) => bytes = &bytes[length..],
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+/// Lets bytes gather: far shorter than a scheduler tick.
+pub fn nap(duration: Duration) {
+    let _ = rustix::thread::nanosleep(&rustix::thread::Timespec {
+        tv_sec: 0,
+        tv_nsec: duration.subsec_nanos().into(),
+    });
+}
+
+/// By default the kernel adds some tens of microseconds to every nap of this thread.
+pub fn spin_down_timer_slack() {
+    let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1_000));
+}

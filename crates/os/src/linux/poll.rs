@@ -1,0 +1,88 @@
+//! Waiting for the kernel's word on many descriptors at once, and for a word of another thread.
+
+use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
+use rustix::event::{EventfdFlags, Timespec, eventfd};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+
+/// What to wait for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interest {
+    Readable,
+    /// A change of a watched fact (a scope that emptied).
+    Change,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Ready {
+    pub token: u64,
+}
+
+pub struct Poller {
+    descriptor: OwnedFd,
+    events: Vec<epoll::Event>,
+}
+
+impl Poller {
+    pub fn new() -> io::Result<Self> {
+        Ok(Self { descriptor: epoll::create(CreateFlags::CLOEXEC)?, events: Vec::with_capacity(256) })
+    }
+
+    pub fn add(&self, source: impl AsFd, token: u64, interest: Interest) -> io::Result<()> {
+        let flags = match interest {
+            Interest::Readable => EventFlags::IN,
+            Interest::Change => EventFlags::PRI,
+        };
+        Ok(epoll::add(&self.descriptor, source, EventData::new_u64(token), flags)?)
+    }
+
+    pub fn remove(&self, source: impl AsFd) {
+        // It may already be gone with its last descriptor.
+        let _ = epoll::delete(&self.descriptor, source);
+    }
+
+    /// Waits until something is ready or `timeout_ms` have passed; `None` waits for ever.
+    pub fn wait(&mut self, timeout_ms: Option<u64>, ready: &mut Vec<Ready>) -> io::Result<()> {
+        ready.clear();
+        let timeout = timeout_ms.map(|ms| Timespec {
+            tv_sec: (ms / 1_000) as i64,
+            tv_nsec: (ms % 1_000) as i64 * 1_000_000,
+        });
+        self.events.clear();
+        match epoll::wait(
+            &self.descriptor,
+            rustix::buffer::spare_capacity(&mut self.events),
+            timeout.as_ref(),
+        ) {
+            Ok(_) => {}
+            Err(rustix::io::Errno::INTR) => return Ok(()),
+            Err(error) => return Err(error.into()),
+        }
+        ready.extend(self.events.iter().map(|event| Ready { token: event.data.u64() }));
+        Ok(())
+    }
+}
+
+/// Wakes a poller from another thread.
+#[derive(Clone, Debug)]
+pub struct Waker {
+    descriptor: Arc<OwnedFd>,
+}
+
+impl Waker {
+    pub fn new(poller: &Poller, token: u64) -> io::Result<Self> {
+        let descriptor = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        poller.add(&descriptor, token, Interest::Readable)?;
+        Ok(Self { descriptor: Arc::new(descriptor) })
+    }
+
+    pub fn wake(&self) {
+        let _ = rustix::io::write(&*self.descriptor, &1u64.to_ne_bytes());
+    }
+
+    /// To be called by the woken side before it looks at what there is.
+    pub fn rest(&self) {
+        let _ = rustix::io::read(&*self.descriptor, &mut [0u8; 8]);
+    }
+}

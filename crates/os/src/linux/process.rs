@@ -1,0 +1,153 @@
+//! A process we may signal: held by descriptor, so that a recycled number is never hit.
+
+use super::identity::{boot_id, stat};
+use ostler_model::Fingerprint;
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, pidfd_open, pidfd_send_signal};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+
+/// The signals the product sends by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Signal {
+    Term,
+    Kill,
+    Continue,
+}
+
+impl Signal {
+    pub(super) fn number(self) -> rustix::process::Signal {
+        match self {
+            Signal::Term => rustix::process::Signal::TERM,
+            Signal::Kill => rustix::process::Signal::KILL,
+            Signal::Continue => rustix::process::Signal::CONT,
+        }
+    }
+}
+
+/// How a process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    Code(i32),
+    Signal(i32),
+}
+
+impl Ending {
+    pub(super) fn from_wait_status(status: i32) -> Self {
+        if libc::WIFSIGNALED(status) {
+            Ending::Signal(libc::WTERMSIG(status))
+        } else {
+            Ending::Code(libc::WEXITSTATUS(status))
+        }
+    }
+}
+
+/// The leader of a run's session and group.
+#[derive(Debug)]
+pub struct Process {
+    descriptor: OwnedFd,
+    fingerprint: Fingerprint,
+}
+
+impl Process {
+    pub(super) fn new(descriptor: OwnedFd, fingerprint: Fingerprint) -> Self {
+        Self { descriptor, fingerprint }
+    }
+
+    /// Opens the recorded process, or nothing if that process is no more. The check comes after the
+    /// open: from then on the descriptor can mean no other.
+    pub fn open(recorded: &Fingerprint) -> Option<Self> {
+        if recorded.boot_id != boot_id() {
+            return None;
+        }
+        let descriptor = open_pid(recorded.pid)?;
+        let now = stat(recorded.pid)?;
+        (now.start_time == recorded.start_time && !now.dead)
+            .then(|| Self { descriptor, fingerprint: recorded.clone() })
+    }
+
+    pub fn fingerprint(&self) -> &Fingerprint {
+        &self.fingerprint
+    }
+
+    /// Signals every process in the group this process leads. `false` if none is left.
+    pub fn signal_group(&self, signal: Signal) -> bool {
+        if self.fingerprint.pid == rustix::process::getpgrp().as_raw_pid() {
+            // Our own group: never.
+            return false;
+        }
+        match send_to_group(self.descriptor.as_fd(), signal) {
+            Ok(()) => true,
+            Err(Errno::INVAL) => self.signal_group_by_number(signal),
+            Err(_) => false,
+        }
+    }
+
+    /// For kernels that cannot signal a group by descriptor. The number is safe only while the leader
+    /// itself still has it, alive or unreaped.
+    fn signal_group_by_number(&self, signal: Signal) -> bool {
+        let pinned = stat(self.fingerprint.pid)
+            .is_some_and(|now| now.start_time == self.fingerprint.start_time);
+        pinned
+            && Pid::from_raw(self.fingerprint.pid)
+                .is_some_and(|pid| rustix::process::kill_process_group(pid, signal.number()).is_ok())
+    }
+
+    /// How it ended, for a process that was not our child (Linux ≥ 6.15 tells).
+    pub fn ending(&self) -> Option<Ending> {
+        exit_info(self.descriptor.as_fd()).map(Ending::from_wait_status)
+    }
+}
+
+impl AsFd for Process {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
+    }
+}
+
+pub(super) fn open_pid(pid: i32) -> Option<OwnedFd> {
+    pidfd_open(Pid::from_raw(pid)?, PidfdFlags::empty()).ok()
+}
+
+/// Signals one process, if the check that runs after opening it says it is still the one meant.
+pub(super) fn signal_checked(pid: i32, signal: Signal, is_meant: impl FnOnce() -> bool) -> bool {
+    let Some(descriptor) = open_pid(pid) else { return false };
+    is_meant() && pidfd_send_signal(&descriptor, signal.number()).is_ok()
+}
+
+#[expect(unsafe_code, reason = "rustix has no call for a group signal by descriptor")]
+fn send_to_group(descriptor: BorrowedFd<'_>, signal: Signal) -> Result<(), Errno> {
+    const PIDFD_SIGNAL_PROCESS_GROUP: libc::c_uint = 1 << 2;
+    // SAFETY: a live descriptor, a signal number, no siginfo.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_pidfd_send_signal,
+            descriptor.as_raw_fd(),
+            signal.number().as_raw(),
+            std::ptr::null::<libc::siginfo_t>(),
+            PIDFD_SIGNAL_PROCESS_GROUP,
+        )
+    };
+    if result == 0 { Ok(()) } else { Err(last_errno()) }
+}
+
+pub(super) fn last_errno() -> Errno {
+    Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)
+}
+
+#[expect(unsafe_code, reason = "rustix has no PIDFD_GET_INFO")]
+fn exit_info(descriptor: BorrowedFd<'_>) -> Option<i32> {
+    #[repr(C)]
+    #[derive(Default)]
+    struct PidfdInfo {
+        mask: u64,
+        cgroup: u64,
+        ids: [u32; 11],
+        exit_code: i32,
+    }
+    const PIDFD_GET_INFO: libc::Ioctl = 0xC040_FF0B_u32 as libc::Ioctl;
+    const PIDFD_INFO_EXIT: u64 = 1 << 3;
+    let mut info = PidfdInfo { mask: PIDFD_INFO_EXIT, ..PidfdInfo::default() };
+    // SAFETY: the structure is the kernel's first published version, whose size is in the number.
+    let result = unsafe { libc::ioctl(descriptor.as_raw_fd(), PIDFD_GET_INFO, &raw mut info) };
+    (result == 0 && info.mask & PIDFD_INFO_EXIT != 0).then_some(info.exit_code)
+}

@@ -1,0 +1,100 @@
+//! The one place that waits for children, and the signals the supervisor listens to.
+//!
+//! Every child of this process is reaped here and nowhere else: the runs' own first processes, and the
+//! orphans of their trees, which come to us because we are the reaper for all descendants.
+
+use super::process::{Ending, last_errno};
+use rustix::io::Errno;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
+
+/// Makes every orphan among our descendants our child.
+pub fn become_reaper() -> io::Result<()> {
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid())).map_err(io::Error::from)
+}
+
+/// A signal that came in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Notice {
+    ChildChanged,
+    StopAsked,
+}
+
+/// One child that was waited for.
+#[derive(Clone, Copy, Debug)]
+pub struct Reaped {
+    pub pid: i32,
+    pub ending: Ending,
+}
+
+/// Must be made before any other thread, which then inherits the blocked signals.
+#[derive(Debug)]
+pub struct Reaper {
+    descriptor: OwnedFd,
+}
+
+impl Reaper {
+    #[expect(unsafe_code, reason = "rustix has no signalfd")]
+    pub fn new() -> io::Result<Self> {
+        // SAFETY: the set is initialised by sigemptyset before it is read.
+        let descriptor = unsafe {
+            let mut set = std::mem::zeroed::<libc::sigset_t>();
+            libc::sigemptyset(&raw mut set);
+            for signal in [libc::SIGCHLD, libc::SIGTERM, libc::SIGINT, libc::SIGQUIT, libc::SIGHUP] {
+                libc::sigaddset(&raw mut set, signal);
+            }
+            if libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut()) != 0 {
+                return Err(io::Error::last_os_error());
+            }
+            libc::signalfd(-1, &raw const set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK)
+        };
+        if descriptor < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: a new descriptor that nobody else owns.
+        Ok(Self { descriptor: unsafe { OwnedFd::from_raw_fd(descriptor) } })
+    }
+
+    /// The signals since the last call. A hang-up of the terminal that started us is nothing to us.
+    pub fn notices(&self) -> Vec<Notice> {
+        const RECORD: usize = std::mem::size_of::<libc::signalfd_siginfo>();
+        let mut notices = Vec::new();
+        let mut buffer = [0u8; RECORD * 8];
+        while let Ok(length) = rustix::io::read(&self.descriptor, &mut buffer) {
+            for record in buffer[..length].chunks_exact(RECORD) {
+                let number = u32::from_ne_bytes([record[0], record[1], record[2], record[3]]);
+                let notice = match number as i32 {
+                    libc::SIGCHLD => Notice::ChildChanged,
+                    libc::SIGTERM | libc::SIGINT | libc::SIGQUIT => Notice::StopAsked,
+                    _ => continue,
+                };
+                if !notices.contains(&notice) {
+                    notices.push(notice);
+                }
+            }
+        }
+        notices
+    }
+
+    /// The next child that has ended, if there is one.
+    #[expect(unsafe_code, reason = "rustix waits for one child or a group, not for any with its pid")]
+    pub fn next(&self) -> Option<Reaped> {
+        loop {
+            let mut status = 0;
+            // SAFETY: a plain out parameter.
+            let pid = unsafe { libc::waitpid(-1, &raw mut status, libc::WNOHANG) };
+            match pid {
+                0 => return None,
+                pid if pid > 0 => return Some(Reaped { pid, ending: Ending::from_wait_status(status) }),
+                _ if last_errno() == Errno::INTR => {}
+                _ => return None,
+            }
+        }
+    }
+}
+
+impl AsFd for Reaper {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
+    }
+}

@@ -1,0 +1,429 @@
+//! Starting a program without copying the supervisor's page tables.
+//!
+//! The child is made with shared memory and our thread stands still until it has executed or failed
+//! (vfork's bargain), so a failure is told through plain memory: which step, which error. It is born
+//! inside its cgroup and held by descriptor from its first instant.
+
+use super::files::Allocated;
+use super::identity::{boot_id, stat};
+use super::process::{Process, open_pid};
+use super::scope::Scope;
+use crate::error::{SpawnError, SpawnStage};
+use ostler_model::Fingerprint;
+use std::ffi::{CStr, CString};
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::path::Path;
+use std::ptr;
+
+/// What is executed: the program as it was named, and the files that may be it, in order.
+#[derive(Debug)]
+pub struct Program {
+    pub name: String,
+    candidates: Vec<CString>,
+}
+
+impl Program {
+    /// Looks a name up as a shell would, in the run's own PATH.
+    pub fn find(name: &[u8], environment: &[CString]) -> io::Result<Self> {
+        let shown = String::from_utf8_lossy(name).into_owned();
+        let candidates = if name.contains(&b'/') {
+            vec![c_string(name)?]
+        } else if name.is_empty() {
+            Vec::new()
+        } else {
+            let path = environment
+                .iter()
+                .find_map(|entry| entry.to_bytes().strip_prefix(b"PATH="))
+                .unwrap_or(b"/usr/local/bin:/usr/bin:/bin");
+            path.split(|byte| *byte == b':')
+                .map(|folder| {
+                    let folder = if folder.is_empty() { &b"."[..] } else { folder };
+                    c_string(&[folder, b"/", name].concat())
+                })
+                .collect::<io::Result<_>>()?
+        };
+        Ok(Self { name: shown, candidates })
+    }
+}
+
+pub(super) fn c_string(bytes: &[u8]) -> io::Result<CString> {
+    CString::new(bytes).map_err(|_| {
+        io::Error::new(
+            io::ErrorKind::InvalidInput,
+            format!("{:?} holds a zero byte", String::from_utf8_lossy(bytes)),
+        )
+    })
+}
+
+/// Everything a child needs to know before it is one.
+#[derive(Debug)]
+pub struct Launch<'a> {
+    pub program: Program,
+    pub arguments: Vec<CString>,
+    pub environment: Vec<CString>,
+    pub directory: CString,
+    pub stdio: [BorrowedFd<'a>; 3],
+    /// Its standard input is a terminal, which becomes the one that controls its session.
+    pub terminal: bool,
+    pub umask: u32,
+    pub descriptors: Allocated,
+}
+
+#[derive(Debug)]
+pub struct Launched {
+    pub process: Process,
+}
+
+/// What the child reads and writes in our memory.
+struct Plan {
+    candidates: Vec<*const libc::c_char>,
+    arguments: Vec<*const libc::c_char>,
+    /// For a script without a `#!` line: `sh`, the script, its arguments.
+    shell_arguments: Vec<*const libc::c_char>,
+    environment: Vec<*const libc::c_char>,
+    directory: *const libc::c_char,
+    stdio: [RawFd; 3],
+    terminal: bool,
+    umask: libc::mode_t,
+    descriptors: Option<libc::rlimit>,
+    /// To be joined by the child itself, where it could not be born there.
+    join: RawFd,
+    failed_stage: SpawnStage,
+    failed_errno: i32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Birth {
+    /// Into the cgroup, all in one.
+    Clone3,
+    /// Where a sandbox forbids the newer call.
+    Clone,
+}
+
+/// Starts programs, one at a time.
+#[derive(Debug)]
+pub struct Launcher {
+    stack: Vec<u128>,
+    birth: Birth,
+}
+
+const STACK_WORDS: usize = 64 * 1024 / 16;
+const SHELL: &CStr = c"/bin/sh";
+
+impl Default for Launcher {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Launcher {
+    pub fn new() -> Self {
+        Self { stack: vec![0; STACK_WORDS], birth: Birth::Clone3 }
+    }
+
+    /// Starts the program inside the scope. On an error nothing is left of it.
+    pub fn launch(&mut self, launch: &Launch<'_>, scope: &mut Scope) -> Result<Launched, SpawnError> {
+        let group = match scope.leaf().map(super::cgroup::Leaf::open) {
+            Some(Ok(group)) => Some(group),
+            Some(Err(error)) if is_out_of_descriptors(&error) => {
+                return Err(failed(launch, SpawnStage::Prepare, error.raw_os_error().unwrap_or(0)));
+            }
+            Some(Err(_)) => {
+                scope.drop_leaf();
+                None
+            }
+            None => None,
+        };
+        match self.give_birth(launch, scope, group.as_ref()) {
+            // The kernel would not have it in the group: the weaker boundary then.
+            Err(error)
+                if group.is_some()
+                    && matches!(error.stage, SpawnStage::Clone | SpawnStage::Scope)
+                    && matches!(
+                        error.source.raw_os_error(),
+                        Some(libc::EACCES | libc::EPERM | libc::EBUSY | libc::EOPNOTSUPP | libc::ENODEV)
+                    ) =>
+            {
+                scope.drop_leaf();
+                self.give_birth(launch, scope, None)
+            }
+            outcome => outcome,
+        }
+    }
+
+    #[expect(unsafe_code, reason = "a child that shares our memory until it executes")]
+    fn give_birth(
+        &mut self,
+        launch: &Launch<'_>,
+        scope: &Scope,
+        group: Option<&OwnedFd>,
+    ) -> Result<Launched, SpawnError> {
+        let mut plan = plan_of(launch);
+        let mut pidfd: RawFd = -1;
+        // SAFETY: the sets are initialised before they are read.
+        let mut before = unsafe { std::mem::zeroed::<libc::sigset_t>() };
+        // SAFETY: as above. No signal may be handled while the child runs on our memory.
+        unsafe {
+            let mut all = std::mem::zeroed::<libc::sigset_t>();
+            libc::sigfillset(&raw mut all);
+            libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
+        }
+        let mut pid = -libc::ENOSYS as isize;
+        if self.birth == Birth::Clone3 {
+            pid = self.clone3(&mut plan, &mut pidfd, group);
+            if pid == -libc::ENOSYS as isize || (pid == -libc::EPERM as isize && group.is_none()) {
+                self.birth = Birth::Clone;
+            }
+        }
+        if self.birth == Birth::Clone {
+            let members = scope.leaf().filter(|_| group.is_some()).map(super::cgroup::Leaf::open_members);
+            let members = match members {
+                Some(Ok(members)) => Some(members),
+                Some(Err(_)) | None => None,
+            };
+            plan.join = members.as_ref().map_or(-1, AsRawFd::as_raw_fd);
+            pid = self.clone(&mut plan, &mut pidfd);
+        }
+        // SAFETY: gives back the mask we found.
+        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, ptr::null_mut()) };
+        if pid < 0 {
+            return Err(failed(launch, SpawnStage::Clone, -pid as i32));
+        }
+        let pid = pid as i32;
+        // SAFETY: the kernel gave us this descriptor; nobody else owns it.
+        let descriptor =
+            (pidfd >= 0).then(|| unsafe { OwnedFd::from_raw_fd(pidfd) }).or_else(|| open_pid(pid));
+        if plan.failed_errno != 0 {
+            let mut status = 0;
+            // SAFETY: our own child, which has ended: it is reaped at once.
+            unsafe { libc::waitpid(pid, &raw mut status, 0) };
+            return Err(failed(launch, plan.failed_stage, plan.failed_errno));
+        }
+        let Some(descriptor) = descriptor else {
+            return Err(failed(launch, SpawnStage::Clone, libc::EMFILE));
+        };
+        // It is our child and unreaped: whatever has this pid is it.
+        let start_time = stat(pid).map_or(0, |stat| stat.start_time);
+        let fingerprint = Fingerprint { pid, start_time, boot_id: boot_id().to_owned() };
+        Ok(Launched { process: Process::new(descriptor, fingerprint) })
+    }
+
+    fn clone3(&mut self, plan: &mut Plan, pidfd: &mut RawFd, group: Option<&OwnedFd>) -> isize {
+        const CLONE_CLEAR_SIGHAND: u64 = 0x1_0000_0000;
+        const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
+        let mut flags = (libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PIDFD) as u64 | CLONE_CLEAR_SIGHAND;
+        if group.is_some() {
+            flags |= CLONE_INTO_CGROUP;
+        }
+        let arguments = libc::clone_args {
+            flags,
+            pidfd: ptr::from_mut(pidfd) as u64,
+            child_tid: 0,
+            parent_tid: 0,
+            exit_signal: libc::SIGCHLD as u64,
+            stack: self.stack.as_mut_ptr() as u64,
+            stack_size: (STACK_WORDS * 16) as u64,
+            tls: 0,
+            set_tid: 0,
+            set_tid_size: 0,
+            cgroup: group.map_or(0, |group| group.as_raw_fd() as u64),
+        };
+        raw_clone(
+            libc::SYS_clone3,
+            [ptr::from_ref(&arguments) as usize, std::mem::size_of::<libc::clone_args>(), 0],
+            plan,
+        )
+    }
+
+    fn clone(&mut self, plan: &mut Plan, pidfd: &mut RawFd) -> isize {
+        let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PIDFD | libc::SIGCHLD;
+        let top = self.stack.as_mut_ptr_range().end as usize;
+        raw_clone(libc::SYS_clone, [flags as usize, top, ptr::from_mut(pidfd) as usize], plan)
+    }
+}
+
+fn is_out_of_descriptors(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE))
+}
+
+fn failed(launch: &Launch<'_>, stage: SpawnStage, errno: i32) -> SpawnError {
+    let directory = launch.directory.to_string_lossy().into_owned();
+    let exists = launch.program.candidates.iter().any(|candidate| {
+        Path::new(&directory).join(Path::new(&*candidate.to_string_lossy())).is_file()
+    });
+    SpawnError::new(stage, errno, &launch.program.name, &directory, exists)
+}
+
+fn pointers(strings: &[CString]) -> Vec<*const libc::c_char> {
+    strings.iter().map(|string| string.as_ptr()).chain([ptr::null()]).collect()
+}
+
+fn plan_of(launch: &Launch<'_>) -> Plan {
+    let arguments = pointers(&launch.arguments);
+    let mut shell_arguments = vec![SHELL.as_ptr(), ptr::null()];
+    shell_arguments.extend(arguments.iter().skip(1));
+    Plan {
+        candidates: launch.program.candidates.iter().map(|path| path.as_ptr()).collect(),
+        shell_arguments,
+        arguments,
+        environment: pointers(&launch.environment),
+        directory: launch.directory.as_ptr(),
+        stdio: launch.stdio.each_ref().map(AsRawFd::as_raw_fd),
+        terminal: launch.terminal,
+        umask: launch.umask as libc::mode_t,
+        descriptors: match (launch.descriptors.soft, launch.descriptors.hard) {
+            (Some(soft), Some(hard)) => Some(libc::rlimit { rlim_cur: soft, rlim_max: hard }),
+            (_, None) | (None, _) => None,
+        },
+        join: -1,
+        failed_stage: SpawnStage::Prepare,
+        failed_errno: 0,
+    }
+}
+
+/// Makes the child, which runs `child` on its own stack and never returns here.
+#[expect(unsafe_code, reason = "the child begins on another stack: only assembly can say that")]
+fn raw_clone(number: libc::c_long, arguments: [usize; 3], plan: &mut Plan) -> isize {
+    let entry: unsafe extern "C" fn(*mut Plan) -> ! = child;
+    let result: isize;
+    // SAFETY: the parent stands still until the child has executed or exited, so the plan and the stack
+    // outlive the child's use of them. The child touches no register of the parent's.
+    #[cfg(target_arch = "x86_64")]
+    unsafe {
+        std::arch::asm!(
+            "syscall",
+            "test rax, rax",
+            "jnz 2f",
+            "xor ebp, ebp",
+            "mov rdi, r12",
+            "call r13",
+            "ud2",
+            "2:",
+            inlateout("rax") number as isize => result,
+            in("rdi") arguments[0],
+            in("rsi") arguments[1],
+            in("rdx") arguments[2],
+            in("r10") 0,
+            in("r8") 0,
+            in("r12") ptr::from_mut(plan),
+            in("r13") entry,
+            lateout("rcx") _,
+            lateout("r11") _,
+        );
+    }
+    // SAFETY: as above.
+    #[cfg(target_arch = "aarch64")]
+    unsafe {
+        std::arch::asm!(
+            "svc 0",
+            "cbnz x0, 2f",
+            "mov x29, xzr",
+            "mov x0, x20",
+            "blr x21",
+            "brk 0",
+            "2:",
+            in("x8") number,
+            inlateout("x0") arguments[0] => result,
+            in("x1") arguments[1],
+            in("x2") arguments[2],
+            in("x3") 0,
+            in("x4") 0,
+            in("x20") ptr::from_mut(plan),
+            in("x21") entry,
+        );
+    }
+    result
+}
+
+/// The child's whole life before it executes. It runs on our memory: system calls only, no allocation,
+/// no lock, no panic.
+#[expect(unsafe_code, reason = "plain system calls between birth and exec")]
+unsafe extern "C" fn child(plan: *mut Plan) -> ! {
+    // SAFETY: the plan outlives this; every pointer in it was made from an owned string of the caller.
+    unsafe {
+        let plan = &mut *plan;
+        let (stage, errno) = attempt(plan);
+        plan.failed_stage = stage;
+        plan.failed_errno = errno;
+        libc::_exit(127)
+    }
+}
+
+#[expect(unsafe_code, reason = "plain system calls between birth and exec")]
+unsafe fn attempt(plan: &mut Plan) -> (SpawnStage, i32) {
+    // SAFETY: see `child`.
+    unsafe {
+        if plan.join >= 0 && libc::write(plan.join, c"0".as_ptr().cast(), 1) != 1 {
+            return (SpawnStage::Scope, errno());
+        }
+        if libc::setsid() < 0 {
+            return (SpawnStage::Session, errno());
+        }
+        if plan.terminal && libc::ioctl(plan.stdio[0], libc::TIOCSCTTY, 0) < 0 {
+            return (SpawnStage::Terminal, errno());
+        }
+        for (target, source) in plan.stdio.iter().enumerate() {
+            if libc::dup2(*source, target as RawFd) < 0 {
+                return (SpawnStage::Stdio, errno());
+            }
+        }
+        if libc::chdir(plan.directory) < 0 {
+            return (SpawnStage::Directory, errno());
+        }
+        libc::umask(plan.umask);
+        if let Some(limit) = &plan.descriptors
+            && libc::setrlimit(libc::RLIMIT_NOFILE, limit) < 0
+        {
+            return (SpawnStage::Limits, errno());
+        }
+        // When memory runs out, a run goes before its supervisor. Not being allowed to say so is no error.
+        let score = libc::open(c"/proc/self/oom_score_adj".as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC);
+        if score >= 0 {
+            libc::write(score, c"200".as_ptr().cast(), 3);
+            libc::close(score);
+        }
+        // What the supervisor ignores or blocks is nothing to the program.
+        let mut action = std::mem::zeroed::<libc::sigaction>();
+        action.sa_sigaction = libc::SIG_DFL;
+        for signal in 1..=64 {
+            libc::sigaction(signal, &raw const action, ptr::null_mut());
+        }
+        let mut none = std::mem::zeroed::<libc::sigset_t>();
+        libc::sigemptyset(&raw mut none);
+        libc::sigprocmask(libc::SIG_SETMASK, &raw const none, ptr::null_mut());
+        (SpawnStage::Execute, execute(plan))
+    }
+}
+
+#[expect(unsafe_code, reason = "plain system calls between birth and exec")]
+unsafe fn execute(plan: &mut Plan) -> i32 {
+    let mut refused = 0;
+    for candidate in &plan.candidates {
+        // SAFETY: see `child`. The shell's argument list has room for the script in its second place.
+        unsafe {
+            libc::execve(*candidate, plan.arguments.as_ptr(), plan.environment.as_ptr());
+            match errno() {
+                libc::ENOENT | libc::ENOTDIR => {}
+                libc::EACCES => refused = libc::EACCES,
+                libc::ENOEXEC => {
+                    *plan.shell_arguments.as_mut_ptr().add(1) = *candidate;
+                    libc::execve(
+                        SHELL.as_ptr(),
+                        plan.shell_arguments.as_ptr(),
+                        plan.environment.as_ptr(),
+                    );
+                    return errno();
+                }
+                other => return other,
+            }
+        }
+    }
+    if refused == 0 { libc::ENOENT } else { refused }
+}
+
+#[expect(unsafe_code, reason = "the thread's errno, shared with the parent that stands still")]
+fn errno() -> i32 {
+    // SAFETY: always a valid pointer.
+    unsafe { *libc::__errno_location() }
+}
