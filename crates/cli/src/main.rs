@@ -1,1 +1,31 @@
-fn main(){}
+//! `ostler`: the command line, and the supervisor it starts in the background.
+
+mod args;
+mod context;
+mod exit;
+mod render;
+mod settings;
+mod supervisor;
+mod verbs;
+
+use clap::Parser;
+use exit::Exit;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments = match args::Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            // Help and version are not errors; clap knows which is which.
+            let _ = error.print();
+            return ExitCode::from(if error.use_stderr() { Exit::USAGE.0 } else { 0 });
+        }
+    };
+    match verbs::carry_out(arguments) {
+        Ok(exit) => ExitCode::from(exit.0),
+        Err(failure) => {
+            eprintln!("ostler: {}", failure.told());
+            ExitCode::from(failure.exit.0)
+        }
+    }
+}

@@ -1,4 +1,3 @@
-use crate::event::RequestId;
 use ostler_model::{Counter, Entry, RunId, RunRecord};
 
 /// What is to be done. The first three are durable and are committed before any other is begun.
@@ -12,16 +11,17 @@ pub enum Action {
     /// Take up a live run that an earlier supervisor started.
     Adopt(Box<RunRecord>),
     Signal { run: RunId, signal: Signal, reach: Reach },
-    /// Look who is alive in the scope, tell it as `Surveyed`, and again whenever it changes.
-    Survey(RunId),
+    /// From now on, tell who is alive in the scope whenever that changes (`Surveyed`).
+    Watch(RunId),
     /// Let what lives outside the boundary go on as a run of its own.
     LetGo(RunId),
     /// The run is over: close what it held, and answer those who wait for it.
     Finish(Box<RunRecord>),
     /// The run is another's now: let go of it without touching it.
     Abandon(RunId),
-    Started { request: RequestId, run: RunId },
-    Refuse { request: RequestId, refusal: Refusal },
+    /// The caller may be told: it runs, and the record says so durably.
+    Started(RunId),
+    Refuse { run: RunId, refusal: Refusal },
     RenewLease,
     Steal { record: Box<RunRecord>, seen: crate::Observation },
     /// Nothing is left to look after, and we were asked to stop.
@@ -46,6 +46,4 @@ pub enum Reach {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
     ShuttingDown,
-    /// It could not be executed, or was cancelled before it began; the record says which.
-    NeverStarted,
 }

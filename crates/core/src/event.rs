@@ -1,8 +1,5 @@
 use ostler_model::{Actor, Detach, Fingerprint, Limits, RunId, RunRecord, SpawnErrorKind};
 
-/// Whose question it was; the engine keeps the door's answer slot under it.
-pub type RequestId = u64;
-
 /// Something that happened: a command, a word of the kernel, or the outcome of an action.
 #[derive(Clone, Debug)]
 pub enum Event {
@@ -13,8 +10,8 @@ pub enum Event {
     Spawned { run: RunId, identity: Identity },
     SpawnFailed { run: RunId, kind: SpawnErrorKind, error: String },
     CancelAsked { run: RunId, by: Actor, why: &'static str },
-    /// One of the run's deadlines has come.
-    Due { run: RunId, last_output_mono_ms: Option<u64> },
+    /// One of the run's deadlines has come. `tree` is looked at anew where the run is ending.
+    Due { run: RunId, last_output_mono_ms: Option<u64>, tree: Option<Survey> },
     RootExited { run: RunId, status: ExitStatus, tree: Survey },
     OutputEnded { run: RunId },
     Surveyed { run: RunId, tree: Survey },
@@ -34,7 +31,6 @@ pub enum Event {
 /// A run that is asked for.
 #[derive(Clone, Debug)]
 pub struct NewRun {
-    pub request: RequestId,
     pub by: Actor,
     /// In state `starting`, without a pid.
     pub record: RunRecord,

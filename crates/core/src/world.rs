@@ -119,8 +119,8 @@ impl World {
                 let reason = Termination::ManualCancel;
                 self.tell(run, RunEvent::Cancel { reason, by, why }, now, out);
             }
-            Event::Due { run, last_output_mono_ms } => {
-                self.tell(run, RunEvent::Due { last_output_mono_ms }, now, out);
+            Event::Due { run, last_output_mono_ms, tree } => {
+                self.tell(run, RunEvent::Due { last_output_mono_ms, tree }, now, out);
             }
             Event::RootExited { run, status, tree } => {
                 self.tell(run, RunEvent::RootExited { status, tree }, now, out);
@@ -193,14 +193,14 @@ impl World {
 
     fn spawn_asked(&mut self, new: NewRun, now: Now, out: &mut Vec<Action>) {
         if self.serving != Serving::Open {
-            out.push(Action::Refuse { request: new.request, refusal: Refusal::ShuttingDown });
+            let run = new.record.run_id;
+            out.push(Action::Refuse { run, refusal: Refusal::ShuttingDown });
             return;
         }
         let id = new.record.run_id;
         let mut run = Run {
             limits: new.limits,
             detach: new.detach,
-            request: Some(new.request),
             phase: Phase::Starting { cancel: None },
             listed_due: None,
             hears_output: true,
@@ -294,7 +294,6 @@ impl World {
         let mut run = Run {
             limits,
             detach: Detach::Allow,
-            request: None,
             phase: Phase::Running { overall_due: None, silence_due: None },
             listed_due: None,
             hears_output: false,
@@ -379,7 +378,6 @@ impl Run {
                 grace_ms: record.grace_ms,
             },
             detach: if record.detach_allowed { Detach::Allow } else { Detach::Forbid },
-            request: None,
             phase: Phase::Starting { cancel: None },
             listed_due: None,
             hears_output: false,

@@ -34,8 +34,8 @@
 //! signal: never before.
 
 use super::finish;
-use crate::action::{Action, Reach, Refusal, Signal};
-use crate::event::{ExitStatus, Identity, RequestId, Survey};
+use crate::action::{Action, Reach, Signal};
+use crate::event::{ExitStatus, Identity, Survey};
 use crate::time::Now;
 use ostler_model::{
     Actor, Counter, Detach, Entry, Extinct, Limits, RunId, RunRecord, RunState,
@@ -54,7 +54,6 @@ pub(crate) struct Run {
     pub(crate) record: RunRecord,
     pub(crate) limits: Limits,
     pub(crate) detach: Detach,
-    pub(crate) request: Option<RequestId>,
     pub(crate) phase: Phase,
     /// Where the world has this run in its list of deadlines.
     pub(crate) listed_due: Option<u64>,
@@ -100,7 +99,7 @@ pub(crate) enum RunEvent {
     Spawned(Identity),
     SpawnFailed { kind: SpawnErrorKind, error: String },
     Cancel { reason: Termination, by: Actor, why: &'static str },
-    Due { last_output_mono_ms: Option<u64> },
+    Due { last_output_mono_ms: Option<u64>, tree: Option<Survey> },
     RootExited { status: ExitStatus, tree: Survey },
     OutputEnded,
     Surveyed(Survey),
@@ -159,9 +158,6 @@ impl Run {
             }
             (Phase::Queued { .. }, RunEvent::Cancel { reason, by, why }) => {
                 out.push(self.note(by, What::CancelAsked, why, json!({}), now));
-                if let Some(request) = self.request.take() {
-                    out.push(Action::Refuse { request, refusal: Refusal::NeverStarted });
-                }
                 finish::never_started(self, reason, now, out)
             }
             (
@@ -195,9 +191,6 @@ impl Run {
                 ));
                 self.record.error = Some(error);
                 self.record.spawn_error_kind = Some(kind);
-                if let Some(request) = self.request.take() {
-                    out.push(Action::Refuse { request, refusal: Refusal::NeverStarted });
-                }
                 finish::never_started(self, Termination::SpawnError, now, out)
             }
             (Phase::Starting { cancel: None }, RunEvent::Cancel { reason, by, why }) => {
@@ -220,7 +213,7 @@ impl Run {
                 out.push(self.note(by, What::CancelAsked, why, json!({ "reason": reason }), now));
                 self.begin_ending(Some(reason), Root::Alive, Survey::default(), Output::Open, now, out)
             }
-            (Phase::Running { overall_due, silence_due }, RunEvent::Due { last_output_mono_ms }) => {
+            (Phase::Running { overall_due, silence_due }, RunEvent::Due { last_output_mono_ms, .. }) => {
                 self.running_due(overall_due, silence_due, last_output_mono_ms, now, out)
             }
             (Phase::Running { .. }, RunEvent::RootExited { status, tree }) => {
@@ -257,7 +250,11 @@ impl Run {
             (Phase::Settling { status, since, due, output, .. }, RunEvent::Surveyed(tree)) => {
                 self.settle(status, since, due, tree, output, now, out)
             }
-            (Phase::Settling { status, since, tree, output, .. }, RunEvent::Due { last_output_mono_ms }) => {
+            (
+                Phase::Settling { status, since, tree: before, output, .. },
+                RunEvent::Due { last_output_mono_ms, tree },
+            ) => {
+                let tree = tree.unwrap_or(before);
                 let quiet_since = last_output_mono_ms.unwrap_or(since).max(since);
                 let due = (quiet_since + DRAIN_IDLE_MS).min(since + self.limits.grace_ms.max(DRAIN_IDLE_MS));
                 if now.mono_ms < due {
@@ -290,7 +287,8 @@ impl Run {
             (Phase::Ending { reason, root, tree, stage, .. }, RunEvent::OutputEnded) => {
                 Phase::Ending { reason, root, tree, output: Output::Ended, stage }
             }
-            (Phase::Ending { reason, root, tree, output, stage }, RunEvent::Due { .. }) => {
+            (Phase::Ending { reason, root, tree: before, output, stage }, RunEvent::Due { tree, .. }) => {
+                let tree = tree.unwrap_or(before);
                 self.ending_due(reason, root, tree, output, stage, now, out)
             }
             (phase @ Phase::Ending { .. }, RunEvent::Killed { mode, processes }) => {
@@ -309,7 +307,7 @@ impl Run {
             (Phase::Draining { reason, status, extinct, .. }, RunEvent::OutputEnded) => {
                 finish::ended(self, reason, status, extinct, now, out)
             }
-            (Phase::Draining { reason, status, due, extinct }, RunEvent::Due { last_output_mono_ms }) => {
+            (Phase::Draining { reason, status, due, extinct }, RunEvent::Due { last_output_mono_ms, .. }) => {
                 let quiet_until = last_output_mono_ms.map_or(due, |last| last + DRAIN_IDLE_MS);
                 if now.mono_ms < quiet_until {
                     Phase::Draining { reason, status, due: quiet_until, extinct }
@@ -376,9 +374,7 @@ impl Run {
             now,
         ));
         out.push(Action::Count(Counter::Spawn, 1));
-        if let Some(request) = self.request.take() {
-            out.push(Action::Started { request, run: self.id() });
-        }
+        out.push(Action::Started(self.id()));
     }
 
     /// The deadlines of a run that lives, from when it started.
@@ -460,7 +456,7 @@ impl Run {
             now,
         ));
         out.push(Action::Signal { run: self.id(), signal: Signal::Term, reach: Reach::Tree });
-        out.push(Action::Survey(self.id()));
+        out.push(Action::Watch(self.id()));
         let output = if self.hears_output { output } else { Output::Ended };
         let kill_due = now.mono_ms.saturating_add(self.limits.grace_ms);
         Phase::Ending { reason, root, tree, output, stage: Stage::Grace { kill_due } }
@@ -493,7 +489,7 @@ impl Run {
                 json!({ "inside": tree.inside, "outside": tree.outside }),
                 now,
             ));
-            out.push(Action::Survey(self.id()));
+            out.push(Action::Watch(self.id()));
         }
         Phase::Settling {
             status,
@@ -589,7 +585,7 @@ impl Run {
             return self.drain(reason, status, Extinct::Yes, output, now, out);
         }
         self.tell_escape(&tree, now, out);
-        out.push(Action::Survey(self.id()));
+        out.push(Action::Watch(self.id()));
         Phase::Ending { reason, root, tree, output, stage }
     }
 
@@ -608,9 +604,14 @@ impl Run {
             Stage::Grace { kill_due } if now.mono_ms < kill_due => {
                 Phase::Ending { reason, root, tree, output, stage }
             }
+            Stage::Grace { .. } | Stage::Killed { .. }
+                if matches!(root, Root::Exited(_)) && tree.is_empty() =>
+            {
+                self.end_on(reason, root, tree, output, stage, now, out)
+            }
             Stage::Grace { .. } => {
                 out.push(Action::Signal { run: self.id(), signal: Signal::Kill, reach: Reach::Tree });
-                out.push(Action::Survey(self.id()));
+                out.push(Action::Watch(self.id()));
                 let stage = Stage::Killed { give_up_due: now.mono_ms + GIVE_UP_MS };
                 Phase::Ending { reason, root, tree, output, stage }
             }

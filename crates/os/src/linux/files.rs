@@ -52,6 +52,11 @@ pub fn umask() -> u32 {
     mask.as_raw_mode()
 }
 
+/// What this process makes from now on is for this user alone.
+pub fn be_private() {
+    rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
+}
+
 pub fn user_id() -> u32 {
     rustix::process::geteuid().as_raw()
 }

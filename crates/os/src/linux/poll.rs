@@ -3,6 +3,7 @@
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::event::{EventfdFlags, Timespec, eventfd};
 use std::io;
+use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
@@ -21,12 +22,11 @@ pub struct Ready {
 
 pub struct Poller {
     descriptor: OwnedFd,
-    events: Vec<epoll::Event>,
 }
 
 impl Poller {
     pub fn new() -> io::Result<Self> {
-        Ok(Self { descriptor: epoll::create(CreateFlags::CLOEXEC)?, events: Vec::with_capacity(256) })
+        Ok(Self { descriptor: epoll::create(CreateFlags::CLOEXEC)? })
     }
 
     pub fn add(&self, source: impl AsFd, token: u64, interest: Interest) -> io::Result<()> {
@@ -43,23 +43,18 @@ impl Poller {
     }
 
     /// Waits until something is ready or `timeout_ms` have passed; `None` waits for ever.
-    pub fn wait(&mut self, timeout_ms: Option<u64>, ready: &mut Vec<Ready>) -> io::Result<()> {
+    pub fn wait(&self, timeout_ms: Option<u64>, ready: &mut Vec<Ready>) -> io::Result<()> {
         ready.clear();
         let timeout = timeout_ms.map(|ms| Timespec {
             tv_sec: (ms / 1_000) as i64,
             tv_nsec: (ms % 1_000) as i64 * 1_000_000,
         });
-        self.events.clear();
-        match epoll::wait(
-            &self.descriptor,
-            rustix::buffer::spare_capacity(&mut self.events),
-            timeout.as_ref(),
-        ) {
-            Ok(_) => {}
-            Err(rustix::io::Errno::INTR) => return Ok(()),
+        let mut buffer = [const { MaybeUninit::<epoll::Event>::uninit() }; 256];
+        match epoll::wait(&self.descriptor, &mut buffer, timeout.as_ref()) {
+            Ok((events, _)) => ready.extend(events.iter().map(|event| Ready { token: event.data.u64() })),
+            Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
-        ready.extend(self.events.iter().map(|event| Ready { token: event.data.u64() }));
         Ok(())
     }
 }

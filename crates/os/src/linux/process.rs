@@ -151,3 +151,9 @@ fn exit_info(descriptor: BorrowedFd<'_>) -> Option<i32> {
     let result = unsafe { libc::ioctl(descriptor.as_raw_fd(), PIDFD_GET_INFO, &raw mut info) };
     (result == 0 && info.mask & PIDFD_INFO_EXIT != 0).then_some(info.exit_code)
 }
+
+/// Ends this very process as if it had been killed from outside: nothing is flushed or cleaned up.
+pub fn die() -> ! {
+    let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
+    std::process::abort()
+}

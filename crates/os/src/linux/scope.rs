@@ -9,7 +9,7 @@ use super::identity::{Stat, stat};
 use super::process::{Process, Signal, open_pid, signal_checked};
 use super::poll::Interest;
 use rustix::process::{Pid, getpgid, getsid};
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::fs;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -86,7 +86,7 @@ pub struct Member {
 pub struct Members {
     pub inside: usize,
     pub outside: Vec<Member>,
-    inside_some: Vec<i32>,
+    inside_pids: Vec<i32>,
 }
 
 impl Members {
@@ -158,22 +158,38 @@ impl Scope {
         }
     }
 
-    /// Who is alive in it. `leaders` are the first processes of all our runs; `alone` says that no other
-    /// run without a kernel boundary is there, so an orphan nobody can tell must be this one's.
-    pub fn members(&self, leader: i32, leaders: &HashSet<i32>, alone: bool) -> Members {
+    /// Who is alive in it. `leader` is 0 once that number may mean another process.
+    pub fn members(&self, leader: i32, kin: &Kin<'_>) -> Members {
         match &self.leaf {
             Some(leaf) => match leaf.populated() {
                 None | Some(false) => Members::default(),
                 Some(true) => sort_members(leader, leaf.members()),
             },
             None => match self.lineage {
-                Lineage::Child => self.search_children(leader, leaders, alone),
+                Lineage::Child => self.search_children(leader, kin),
                 Lineage::Adopted => self.search_everywhere(leader),
             },
         }
     }
 
-    fn search_children(&self, leader: i32, leaders: &HashSet<i32>, alone: bool) -> Members {
+    /// The same for a run of an earlier supervisor, from one look at all processes.
+    pub fn members_by(&self, leader: i32, census: &Census) -> Members {
+        match &self.leaf {
+            Some(_) => self.members(leader, &Kin { leaders: &HashMap::new(), alone: false }),
+            None => {
+                let mut found: Vec<i32> = census.by_tag.get(&self.tag).cloned().unwrap_or_default();
+                if leader > 0 {
+                    found.extend(census.by_session.get(&leader).into_iter().flatten());
+                    found.extend(census.by_group.get(&leader).into_iter().flatten());
+                }
+                found.sort_unstable();
+                found.dedup();
+                sort_members(leader, found)
+            }
+        }
+    }
+
+    fn search_children(&self, leader: i32, kin: &Kin<'_>) -> Members {
         let mut found = Vec::new();
         let Some(own) = children_of(rustix::process::getpid().as_raw_pid()) else {
             // This kernel does not list children.
@@ -181,9 +197,9 @@ impl Scope {
         };
         for child in own {
             let ours = child == leader
-                || (!leaders.contains(&child)
+                || (!kin.leaders.contains_key(&child)
                     && stat(child).is_some_and(|stat| {
-                        alone || belongs(leader, &stat) || carries(child, &self.tag)
+                        kin.alone || belongs(leader, &stat) || carries(child, &self.tag)
                     }));
             if ours {
                 with_descendants(child, &mut found);
@@ -205,10 +221,10 @@ impl Scope {
     }
 
     /// The recorded intent has no pid yet: the process that was started for it, if there is one.
-    pub fn find_root(&self) -> Option<i32> {
+    pub fn find_root(&self, census: &Census) -> Option<i32> {
         let candidates: Vec<i32> = match &self.leaf {
             Some(leaf) => leaf.members(),
-            None => all_pids().filter(|pid| carries(*pid, &self.tag)).collect(),
+            None => census.by_tag.get(&self.tag).cloned().unwrap_or_default(),
         };
         candidates
             .into_iter()
@@ -219,11 +235,20 @@ impl Scope {
     }
 
     /// TERM to the group, and one by one to those outside it. The stopped are let run so that they hear it.
-    pub fn term(&self, process: &Process, members: &Members) {
+    pub fn term(&self, process: Option<&Process>, members: &Members) {
         for signal in [Signal::Term, Signal::Continue] {
-            process.signal_group(signal);
+            match process {
+                Some(process) => {
+                    process.signal_group(signal);
+                }
+                None => {
+                    for pid in &members.inside_pids {
+                        self.signal_member(*pid, signal);
+                    }
+                }
+            }
             for member in &members.outside {
-                self.signal_member(member, signal);
+                self.signal_member(member.pid, signal);
             }
         }
     }
@@ -231,7 +256,7 @@ impl Scope {
     /// KILL to what has left the group.
     pub fn kill_outside(&self, members: &Members) -> KillReport {
         let processes =
-            members.outside.iter().filter(|member| self.signal_member(member, Signal::Kill)).count();
+            members.outside.iter().filter(|member| self.signal_member(member.pid, Signal::Kill)).count();
         KillReport { mode: "pid", processes }
     }
 
@@ -245,29 +270,36 @@ impl Scope {
             return KillReport { mode: "cgroup", processes };
         }
         let group = process.is_some_and(|process| process.signal_group(Signal::Kill));
-        let mut outside = members.outside;
+        let mut left = members;
         for _ in 0..64 {
-            if outside.is_empty() {
+            if left.is_empty() {
                 break;
             }
-            for member in &outside {
-                self.signal_member(member, Signal::Kill);
+            if !group {
+                for pid in &left.inside_pids {
+                    self.signal_member(*pid, Signal::Kill);
+                }
             }
-            outside = again().outside;
+            for member in &left.outside {
+                self.signal_member(member.pid, Signal::Kill);
+            }
+            left = again();
+            if group {
+                // The kernel has signalled the whole group; its members are dying.
+                left.inside = 0;
+                left.inside_pids.clear();
+            }
         }
         KillReport { mode: if group { "pgid" } else { "pid" }, processes }
     }
 
-    fn signal_member(&self, member: &Member, signal: Signal) -> bool {
-        let known = stat(member.pid);
-        signal_checked(member.pid, signal, || match &self.leaf {
-            Some(leaf) => leaf.holds(member.pid),
+    /// One process, if it still is the member it was found to be once it can be no other.
+    fn signal_member(&self, pid: i32, signal: Signal) -> bool {
+        let known = stat(pid);
+        signal_checked(pid, signal, || match &self.leaf {
+            Some(leaf) => leaf.holds(pid),
             None => known.is_some_and(|known| {
-                stat(member.pid).is_some_and(|now| {
-                    now.start_time == known.start_time
-                        && now.group == member.group
-                        && now.session == member.session
-                })
+                stat(pid).is_some_and(|now| now.start_time == known.start_time && now.session == known.session)
             }),
         })
     }
@@ -278,7 +310,7 @@ impl Scope {
         {
             return Watch { sources: vec![(source, Interest::Change)] };
         }
-        let pids = members.outside.iter().map(|member| member.pid).chain(members.inside_some.iter().copied());
+        let pids = members.outside.iter().map(|member| member.pid).chain(members.inside_pids.iter().copied());
         let sources = pids
             .take(WATCH_MOST)
             .filter_map(|pid| Some((open_pid(pid)?, Interest::Readable)))
@@ -294,6 +326,43 @@ impl Scope {
     }
 }
 
+/// What is known of our other runs, when members have to be searched for.
+#[derive(Clone, Copy, Debug)]
+pub struct Kin<'a> {
+    /// The first processes of all our runs.
+    pub leaders: &'a HashMap<i32, ostler_model::RunId>,
+    /// No other run without a kernel boundary is there, so an orphan nobody can tell is this one's.
+    pub alone: bool,
+}
+
+/// One look at all processes of the machine: who is in which session and group, and who carries which
+/// run's id. Taken once for a whole reconcile.
+#[derive(Debug, Default)]
+pub struct Census {
+    by_session: HashMap<i32, Vec<i32>>,
+    by_group: HashMap<i32, Vec<i32>>,
+    by_tag: HashMap<String, Vec<i32>>,
+}
+
+impl Census {
+    pub fn take(tag_prefix: &str) -> Self {
+        let mut census = Self::default();
+        for pid in all_pids() {
+            let Some(stat) = stat(pid).filter(|stat| !stat.dead) else { continue };
+            census.by_session.entry(stat.session).or_default().push(pid);
+            census.by_group.entry(stat.group).or_default().push(pid);
+            if let Ok(environment) = fs::read(format!("/proc/{pid}/environ")) {
+                let tags = environment.split(|byte| *byte == 0).filter(|entry| entry.starts_with(tag_prefix.as_bytes()));
+                for tag in tags {
+                    let tag = String::from_utf8_lossy(tag).into_owned();
+                    census.by_tag.entry(tag).or_default().push(pid);
+                }
+            }
+        }
+        census
+    }
+}
+
 fn belongs(leader: i32, stat: &Stat) -> bool {
     leader > 0 && (stat.session == leader || stat.group == leader)
 }
@@ -306,9 +375,7 @@ fn sort_members(leader: i32, pids: Vec<i32>) -> Members {
         let group = group.as_raw_pid();
         if group == leader {
             members.inside += 1;
-            if members.inside_some.len() < WATCH_MOST {
-                members.inside_some.push(pid);
-            }
+            members.inside_pids.push(pid);
         } else {
             let session = Pid::from_raw(pid)
                 .and_then(|pid| getsid(Some(pid)).ok())

@@ -4,7 +4,7 @@ use super::pty::terminal_size;
 use ostler_model::TerminalSize;
 use rustix::termios::{OptionalActions, Termios, isatty, tcgetattr, tcsetattr};
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, FromRawFd, OwnedFd};
 
 pub fn is_terminal(descriptor: impl AsFd) -> bool {
     isatty(descriptor)
@@ -36,20 +36,31 @@ impl Drop for RawMode {
     }
 }
 
-/// Readable whenever the window changed its size.
+/// What a person does to a program in the foreground.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Foreground {
+    /// The window changed its size.
+    WindowChanged,
+    /// Ctrl-C, a TERM, or the terminal went away.
+    Interrupted,
+}
+
+/// Hears it, on any thread. Must be made before other threads, which then inherit the blocked signals.
 #[derive(Debug)]
-pub struct WindowChanges {
+pub struct ForegroundEvents {
     descriptor: OwnedFd,
 }
 
-impl WindowChanges {
+impl ForegroundEvents {
     #[expect(unsafe_code, reason = "rustix has no signalfd")]
     pub fn listen() -> io::Result<Self> {
         // SAFETY: the set is initialised by sigemptyset before it is read; the descriptor is new.
         unsafe {
             let mut set = std::mem::zeroed::<libc::sigset_t>();
             libc::sigemptyset(&raw mut set);
-            libc::sigaddset(&raw mut set, libc::SIGWINCH);
+            for signal in [libc::SIGWINCH, libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+                libc::sigaddset(&raw mut set, signal);
+            }
             if libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut()) != 0 {
                 return Err(io::Error::last_os_error());
             }
@@ -61,12 +72,19 @@ impl WindowChanges {
         }
     }
 
-    /// Waits for the next change.
-    pub fn wait(&self) -> io::Result<()> {
+    /// Waits for the next one.
+    pub fn wait(&self) -> io::Result<Foreground> {
         let mut buffer = [0u8; std::mem::size_of::<libc::signalfd_siginfo>()];
         loop {
             match rustix::io::read(&self.descriptor, &mut buffer) {
-                Ok(_) => return Ok(()),
+                Ok(_) => {
+                    let number = u32::from_ne_bytes([buffer[0], buffer[1], buffer[2], buffer[3]]);
+                    return Ok(if number as i32 == libc::SIGWINCH {
+                        Foreground::WindowChanged
+                    } else {
+                        Foreground::Interrupted
+                    });
+                }
                 Err(rustix::io::Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -74,8 +92,8 @@ impl WindowChanges {
     }
 }
 
-impl AsRawFd for WindowChanges {
-    fn as_raw_fd(&self) -> i32 {
-        self.descriptor.as_raw_fd()
-    }
+/// Points our standard output at nothing: whoever waited for our report has it.
+pub fn close_report() -> io::Result<()> {
+    let nothing = std::fs::OpenOptions::new().write(true).open("/dev/null")?;
+    Ok(rustix::stdio::dup2_stdout(&nothing)?)
 }

@@ -1,0 +1,354 @@
+//! One caller. Requests are answered as they are done, not in the order they came, so that one
+//! connection can ask for many things at once.
+
+use crate::find::{current, error, find, registry_error};
+use crate::server::Shared;
+use crate::{typing, view};
+use ostler_engine::{Cancelled, SpawnRefused};
+use ostler_model::wire::{
+    Answer, Call, CancelAnswer, EntryFilter, ErrorCode, FrameKind, MAX_LINE, Outcome, Pong, Request,
+    Response, RunFilter, ShutdownAnswer, WireError,
+};
+use ostler_model::{Actor, Limits, RunId, RunRecord, RunResult, RunSpec, RunState, Sample};
+use ostler_registry::RunQuery;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::UnixStream;
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::sync::Mutex;
+use tokio::task::JoinSet;
+
+pub(crate) type Reading = BufReader<OwnedReadHalf>;
+pub(crate) type Writing = Rc<Mutex<OwnedWriteHalf>>;
+
+pub(crate) async fn serve(stream: UnixStream, shared: Rc<Shared>) {
+    let Ok(peer) = ostler_os::peer_of(&stream) else { return };
+    let user = ostler_os::user_id();
+    let by = Actor::Caller { uid: peer.uid, pid: peer.pid };
+    let (read, write) = stream.into_split();
+    let mut reading = BufReader::new(read);
+    let writing: Writing = Rc::new(Mutex::new(write));
+    if peer.uid != user && peer.uid != 0 {
+        let refusal = error(
+            ErrorCode::InvalidRequest,
+            format!("this supervisor is uid {user}'s; you are uid {}", peer.uid),
+        );
+        let _ = answer(&writing, 0, Outcome::Error(refusal)).await;
+        return;
+    }
+    let mut tasks = JoinSet::new();
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        match read_line(&mut reading, &mut line).await {
+            Ok(true) => {}
+            Ok(false) => break,
+            Err(refusal) => {
+                let _ = answer(&writing, 0, Outcome::Error(refusal)).await;
+                break;
+            }
+        }
+        let request: Request = match serde_json::from_slice(&line) {
+            Ok(request) => request,
+            Err(bad) => {
+                let id = serde_json::from_slice::<serde_json::Value>(&line)
+                    .ok()
+                    .and_then(|value| value.get("id")?.as_u64())
+                    .unwrap_or(0);
+                let refusal = error(ErrorCode::InvalidRequest, format!("not a request: {bad}"));
+                if answer(&writing, id, Outcome::Error(refusal)).await.is_err() {
+                    break;
+                }
+                continue;
+            }
+        };
+        // Those two take the connection over: what follows is frames.
+        match request.call {
+            Call::View(call) => {
+                view::serve(request.id, call, &shared, &mut reading, &writing).await;
+            }
+            Call::Write(target) => {
+                let outcome = take_input(request.id, &target.run, &shared, &mut reading, &writing).await;
+                if answer(&writing, request.id, outcome).await.is_err() {
+                    break;
+                }
+            }
+            Call::Entries(filter) if filter.follow => {
+                follow_entries(request.id, filter, &shared, &mut reading, &writing).await;
+                break;
+            }
+            call => {
+                let (shared, writing, by) = (Rc::clone(&shared), Rc::clone(&writing), by.clone());
+                tasks.spawn_local(async move {
+                    let outcome = match carry_out(call, by, &shared).await {
+                        Ok(done) => Outcome::Ok(done),
+                        Err(refusal) => Outcome::Error(refusal),
+                    };
+                    let _ = answer(&writing, request.id, outcome).await;
+                });
+            }
+        }
+        while tasks.try_join_next().is_some() {}
+    }
+    // The caller has gone, or has said all it wants to say: what it asked for is still answered.
+    while tasks.join_next().await.is_some() {}
+}
+
+/// False at the end of the stream.
+async fn read_line(reading: &mut Reading, line: &mut Vec<u8>) -> Result<bool, WireError> {
+    let limit = MAX_LINE as u64 + 1;
+    match reading.take(limit).read_until(b'\n', line).await {
+        Ok(0) | Err(_) => Ok(false),
+        Ok(_) if line.last() == Some(&b'\n') => Ok(true),
+        Ok(length) if length as u64 >= limit => Err(error(
+            ErrorCode::InvalidRequest,
+            format!("a request of more than {MAX_LINE} bytes; arguments and environment are too long"),
+        )),
+        Ok(_) => Ok(false),
+    }
+}
+
+pub(crate) async fn answer(writing: &Writing, id: u64, outcome: Outcome) -> std::io::Result<()> {
+    let mut line = serde_json::to_vec(&Response { id, outcome }).unwrap_or_default();
+    line.push(b'\n');
+    writing.lock().await.write_all(&line).await
+}
+
+async fn carry_out(call: Call, by: Actor, shared: &Shared) -> Result<Answer, WireError> {
+    match call {
+        Call::Ping => Ok(Answer::Pong(Pong {
+            version: shared.version.to_owned(),
+            pid: std::process::id(),
+            home: shared.home.path().display().to_string(),
+            started_at_ms: shared.started_at_ms,
+            live: shared.engine.records().await.len() as u64,
+        })),
+        Call::Spawn(spec) => spawn(spec, by, shared).await,
+        Call::Runs(filter) => runs(filter, shared).await.map(Answer::Runs),
+        Call::Show(target) => current(shared, &target.run).await.map(|run| Answer::Run(Box::new(run))),
+        Call::Wait(target) => wait(shared, &target.run).await.map(Answer::Ended),
+        Call::Cancel(target) => cancel(shared, &target.run, by).await.map(Answer::Cancelled),
+        Call::Entries(filter) => entries(&filter, shared).map(Answer::Entries),
+        Call::Metrics => metrics(shared).await.map(Answer::Metrics),
+        Call::Shutdown => {
+            let stopped = shared.engine.shutdown(by).await;
+            Ok(Answer::ShutDown(ShutdownAnswer { pid: std::process::id(), ended: stopped.ended }))
+        }
+        Call::View(_) | Call::Write(_) => {
+            Err(error(ErrorCode::Internal, "this call takes the connection over"))
+        }
+    }
+}
+
+async fn spawn(spec: Box<RunSpec>, by: Actor, shared: &Shared) -> Result<Answer, WireError> {
+    let bad = |message: String| Err(error(ErrorCode::InvalidRequest, message));
+    if spec.argv.is_empty() {
+        return bad("argv is empty: name a program to run".to_owned());
+    }
+    if spec.limits.grace_ms > Limits::MAX_GRACE_MS {
+        return bad(format!(
+            "a grace of {} ms is too long: at most {} ms",
+            spec.limits.grace_ms,
+            Limits::MAX_GRACE_MS
+        ));
+    }
+    if spec.size.columns == 0 || spec.size.rows == 0 {
+        return bad("a terminal has at least one column and one row".to_owned());
+    }
+    match shared.engine.spawn(spec, by).await {
+        Ok(record) => Ok(Answer::Spawned(Box::new(record))),
+        Err(SpawnRefused::ShuttingDown) => Err(error(
+            ErrorCode::ShuttingDown,
+            "the supervisor is stopping and starts nothing more",
+        )),
+        Err(SpawnRefused::Registry { message }) => Err(error(
+            ErrorCode::RegistryFailed,
+            format!("the run was not started, because it could not be recorded: {message}"),
+        )),
+    }
+}
+
+async fn runs(filter: RunFilter, shared: &Shared) -> Result<Vec<RunRecord>, WireError> {
+    let mut runs = if filter.live_only {
+        Vec::new()
+    } else {
+        let query = RunQuery { newest: filter.newest_ended };
+        let mut ended = shared.read(|reader| reader.ended(query)).map_err(registry_error)?;
+        ended.reverse();
+        ended
+    };
+    let ours = shared.engine.records().await;
+    let others = shared.read(|reader| reader.live()).map_err(registry_error)?;
+    let own: std::collections::HashSet<RunId> = ours.iter().map(|run| run.run_id).collect();
+    runs.extend(others.into_iter().filter(|run| !own.contains(&run.run_id)));
+    runs.extend(ours);
+    // A run may have ended between the two looks; the later word counts.
+    let mut seen = std::collections::HashSet::new();
+    runs.retain(|run| seen.insert(run.run_id));
+    Ok(runs)
+}
+
+async fn wait(shared: &Shared, text: &str) -> Result<RunResult, WireError> {
+    let record = find(shared, text)?;
+    ended(shared, record.run_id).await
+}
+
+/// The result of a run, once there is one.
+pub(crate) async fn ended(shared: &Shared, run: RunId) -> Result<RunResult, WireError> {
+    match shared.engine.wait(run).await {
+        Cancelled::Ended(result) => Ok(result),
+        Cancelled::NotLive => {
+            let record = find(shared, &run.to_string())?;
+            if record.state == RunState::Exited {
+                return Ok(record.result());
+            }
+            Err(others(&record))
+        }
+    }
+}
+
+fn others(record: &RunRecord) -> WireError {
+    error(
+        ErrorCode::Conflict,
+        format!(
+            "run {} belongs to another supervisor (instance {}); ask that one",
+            record.run_id, record.owner_instance_id
+        ),
+    )
+}
+
+async fn cancel(shared: &Shared, text: &str, by: Actor) -> Result<CancelAnswer, WireError> {
+    let record = find(shared, text)?;
+    match shared.engine.cancel(record.run_id, by).await {
+        Cancelled::Ended(result) => Ok(CancelAnswer { already_ended: false, result }),
+        Cancelled::NotLive => {
+            let record = find(shared, &record.run_id.to_string())?;
+            if record.state == RunState::Exited {
+                return Ok(CancelAnswer { already_ended: true, result: record.result() });
+            }
+            Err(others(&record))
+        }
+    }
+}
+
+fn entries(filter: &EntryFilter, shared: &Shared) -> Result<Vec<ostler_model::Entry>, WireError> {
+    let run = filter.run.as_deref().map(|text| find(shared, text)).transpose()?;
+    shared
+        .read(|reader| {
+            reader.entries(run.map(|run| run.run_id), filter.after_seq.unwrap_or(0), filter.newest)
+        })
+        .map_err(registry_error)
+}
+
+/// One answer after another, until the caller hangs up.
+async fn follow_entries(
+    id: u64,
+    mut filter: EntryFilter,
+    shared: &Shared,
+    reading: &mut Reading,
+    writing: &Writing,
+) {
+    let mut journal = shared.engine.journal();
+    loop {
+        journal.mark_unchanged();
+        let outcome = match entries(&filter, shared) {
+            Ok(new) => {
+                filter.after_seq = new.last().map(|entry| entry.seq).or(filter.after_seq);
+                filter.newest = None;
+                Outcome::Ok(Answer::Entries(new))
+            }
+            Err(refusal) => Outcome::Error(refusal),
+        };
+        let failed = matches!(outcome, Outcome::Error(_));
+        if answer(writing, id, outcome).await.is_err() || failed {
+            return;
+        }
+        let mut byte = [0u8; 1];
+        tokio::select! {
+            changed = journal.changed() => if changed.is_err() { return },
+            _ = reading.read(&mut byte) => return,
+        }
+    }
+}
+
+async fn metrics(shared: &Shared) -> Result<Vec<Sample>, WireError> {
+    let mut samples = shared.read(|reader| reader.counters()).map_err(registry_error)?;
+    samples.push(Sample {
+        name: "run_live".to_owned(),
+        labels: BTreeMap::new(),
+        value: shared.engine.records().await.len() as u64,
+    });
+    Ok(samples)
+}
+
+async fn take_input(
+    id: u64,
+    text: &str,
+    shared: &Shared,
+    reading: &mut Reading,
+    writing: &Writing,
+) -> Outcome {
+    let record = match find(shared, text) {
+        Ok(record) => record,
+        Err(refusal) => return Outcome::Error(refusal),
+    };
+    let run = record.run_id;
+    let Some(attached) = shared.engine.attach(run).await else {
+        return Outcome::Error(error(
+            ErrorCode::Conflict,
+            format!("run {run} has ended; nothing can be written to it"),
+        ));
+    };
+    if !attached.input.is_writable() {
+        return Outcome::Error(error(
+            ErrorCode::Conflict,
+            format!("run {run} was started without --stdin; nothing can be written to it"),
+        ));
+    }
+    if answer(writing, id, Outcome::Ok(Answer::Writing)).await.is_err() {
+        return Outcome::Ok(Answer::Written(0));
+    }
+    let mut written = 0;
+    let mut payload = Vec::new();
+    loop {
+        let step = match read_frame(reading, &mut payload).await {
+            Ok(FrameKind::Input) => {
+                tokio::select! {
+                    given = typing::give(run, &attached.input, &payload) => given,
+                    _ = shared.engine.wait(run) => Err(error(
+                        ErrorCode::Conflict,
+                        format!("run {run} ended before it had read everything"),
+                    )),
+                }
+            }
+            Ok(FrameKind::EndOfInput) => {
+                if let Err(refusal) = typing::end(run, &attached.input).await {
+                    return Outcome::Error(refusal);
+                }
+                return Outcome::Ok(Answer::Written(written));
+            }
+            Ok(FrameKind::Detach) => return Outcome::Ok(Answer::Written(written)),
+            Ok(other) => Err(error(ErrorCode::InvalidRequest, format!("a frame {other:?} is not input"))),
+            Err(refusal) => Err(refusal),
+        };
+        match step {
+            Ok(()) => written += payload.len() as u64,
+            Err(refusal) => return Outcome::Error(refusal),
+        }
+    }
+}
+
+pub(crate) async fn read_frame(
+    reading: &mut Reading,
+    payload: &mut Vec<u8>,
+) -> Result<FrameKind, WireError> {
+    let gone = |_| error(ErrorCode::InvalidRequest, "the connection ended inside a frame");
+    let mut header = [0u8; FrameKind::HEADER];
+    reading.read_exact(&mut header).await.map_err(gone)?;
+    let (kind, length) =
+        FrameKind::parse(header).map_err(|message| error(ErrorCode::InvalidRequest, message))?;
+    payload.resize(length, 0);
+    reading.read_exact(payload).await.map_err(gone)?;
+    Ok(kind)
+}

@@ -1,0 +1,115 @@
+//! The thread that opens the door and hears everyone who comes in.
+
+use crate::connection;
+use crate::viewers::Viewers;
+use ostler_engine::{Handle, Home};
+use ostler_os::Door;
+use ostler_registry::{Reader, RegistryError};
+use std::io;
+use std::rc::Rc;
+use std::sync::Mutex;
+use std::thread::JoinHandle;
+use std::time::Duration;
+use thiserror::Error;
+use tokio::sync::oneshot;
+use tokio::task::JoinSet;
+
+#[derive(Debug, Error)]
+pub enum ServeError {
+    #[error("the door {path} cannot be opened")]
+    Door { path: String, source: io::Error },
+    #[error(transparent)]
+    Registry(#[from] RegistryError),
+    #[error("the door's thread cannot be started")]
+    Thread(#[source] io::Error),
+}
+
+/// What every connection needs.
+pub(crate) struct Shared {
+    pub(crate) engine: Handle,
+    pub(crate) reader: Mutex<Reader>,
+    pub(crate) home: Home,
+    pub(crate) viewers: Viewers,
+    pub(crate) started_at_ms: u64,
+    pub(crate) version: &'static str,
+}
+
+impl Shared {
+    /// Questions to the registry are short; the lock is never held over an await.
+    pub(crate) fn read<T>(&self, question: impl FnOnce(&Reader) -> T) -> T {
+        question(&self.reader.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
+    }
+}
+
+/// The open door.
+pub struct Server {
+    close: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// How long answers that are on their way may take when the door closes.
+const LAST_ANSWERS: Duration = Duration::from_secs(1);
+
+impl Server {
+    pub fn open(engine: Handle, home: Home, version: &'static str) -> Result<Self, ServeError> {
+        let door = Door::open(home.socket())
+            .map_err(|source| ServeError::Door { path: home.socket().display().to_string(), source })?;
+        let reader = Mutex::new(Reader::open(home.registry())?);
+        let (close, closed) = oneshot::channel();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_io()
+            .enable_time()
+            .build()
+            .map_err(ServeError::Thread)?;
+        let thread = std::thread::Builder::new()
+            .name("door".to_owned())
+            .stack_size(512 << 10)
+            .spawn(move || {
+                let shared = Rc::new(Shared {
+                    engine,
+                    reader,
+                    home,
+                    viewers: Viewers::default(),
+                    started_at_ms: ostler_os::wall_ms(),
+                    version,
+                });
+                let local = tokio::task::LocalSet::new();
+                local.block_on(&runtime, serve(door, shared, closed));
+            })
+            .map_err(ServeError::Thread)?;
+        Ok(Self { close: Some(close), thread: Some(thread) })
+    }
+
+    /// Lets the last answers go out.
+    pub fn close(mut self) {
+        if let Some(close) = self.close.take() {
+            let _ = close.send(());
+        }
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+async fn serve(door: Door, shared: Rc<Shared>, mut closed: oneshot::Receiver<()>) {
+    let Ok(listener) = tokio::net::UnixListener::from_std(door.listener) else { return };
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => {
+                    connections.spawn_local(connection::serve(stream, Rc::clone(&shared)));
+                }
+                // Out of descriptors: those who are in will leave; nobody is lost but this caller.
+                Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+            },
+            Some(_) = connections.join_next(), if !connections.is_empty() => {}
+            _ = &mut closed => break,
+        }
+    }
+    drop(listener);
+    let _ = tokio::time::timeout(LAST_ANSWERS, async {
+        while connections.join_next().await.is_some() {}
+    })
+    .await;
+}

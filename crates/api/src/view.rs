@@ -1,0 +1,241 @@
+//! Looking at a run: what it wrote, by offset, and what it writes; and typing into it.
+
+use crate::connection::{Reading, Writing, answer, ended, read_frame};
+use crate::find::{error, find};
+use crate::server::Shared;
+use crate::typing;
+use crate::viewers::ViewerId;
+use ostler_engine::{Attached, LogReader, OutputState, Piece};
+use ostler_model::wire::{
+    Answer, ErrorCode, FrameKind, Gap, Outcome, TimeMark, ViewCall, ViewFrom, Viewing, WireError,
+};
+use ostler_model::{Backend, RunId, RunRecord, RunState, TerminalSize};
+use std::sync::Arc;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt};
+
+/// How many lines a pipe run shows when one attaches.
+const ATTACH_LINES: u64 = 40;
+
+pub(crate) async fn serve(
+    id: u64,
+    call: ViewCall,
+    shared: &Shared,
+    reading: &mut Reading,
+    writing: &Writing,
+) {
+    let (record, attached) = match open(&call, shared).await {
+        Ok(opened) => opened,
+        Err(refusal) => {
+            let _ = answer(writing, id, Outcome::Error(refusal)).await;
+            return;
+        }
+    };
+    let run = record.run_id;
+    let mut reader = LogReader::new(Arc::clone(&attached.output));
+    let begun = begin(&call, &attached.output, &mut reader);
+    let (picture, offset) = match begun {
+        Ok(begun) => begun,
+        Err(failure) => {
+            let refusal = error(ErrorCode::Internal, format!("the log of run {run} cannot be read: {failure}"));
+            let _ = answer(writing, id, Outcome::Error(refusal)).await;
+            return;
+        }
+    };
+    let viewing = Viewing {
+        run_id: run,
+        pty: record.backend_id == Backend::Pty,
+        writable: attached.input.is_writable(),
+        offset,
+        size: attached.output.screen_size().unwrap_or_default(),
+    };
+    if answer(writing, id, Outcome::Ok(Answer::Viewing(viewing))).await.is_err() {
+        return;
+    }
+    let viewer = call.size.filter(|_| call.interactive && attached.input.is_terminal()).map(|size| {
+        let viewer = shared.viewers.join(run, size);
+        shared.engine.resize(run, size);
+        viewer
+    });
+    let show = show(&call, run, shared, &mut reader, &attached.output, picture, offset, writing);
+    if call.interactive {
+        tokio::select! {
+            () = show => {}
+            () = hear(run, shared, &attached, viewer, reading, writing) => {}
+        }
+    } else {
+        tokio::select! {
+            () = show => {}
+            () = hung_up(reading) => {}
+        }
+    }
+    if let Some(viewer) = viewer
+        && let Some(size) = shared.viewers.leave(run, viewer)
+    {
+        shared.engine.resize(run, size);
+    }
+}
+
+/// The run's live ends, or what is left of an ended one.
+async fn open(call: &ViewCall, shared: &Shared) -> Result<(RunRecord, Attached), WireError> {
+    let record = find(shared, &call.run)?;
+    if let Some(attached) = shared.engine.attach(record.run_id).await {
+        return Ok((record, attached));
+    }
+    let record = find(shared, &record.run_id.to_string())?;
+    if record.state != RunState::Exited {
+        return Err(error(
+            ErrorCode::Conflict,
+            format!("run {} belongs to another supervisor; look there", record.run_id),
+        ));
+    }
+    let output = Arc::new(OutputState::of_ended(shared.home.run_folder(record.run_id)));
+    Ok((record, Attached { output, input: Arc::new(ostler_engine::Input::Closed) }))
+}
+
+fn begin(
+    call: &ViewCall,
+    output: &OutputState,
+    reader: &mut LogReader,
+) -> std::io::Result<(Option<Vec<u8>>, u64)> {
+    Ok(match call.from {
+        ViewFrom::Start => (None, 0),
+        ViewFrom::Offset(offset) => (None, offset),
+        ViewFrom::Lines(lines) => (None, reader.lines_before_end(lines)?),
+        ViewFrom::Since(at_ms) => (None, reader.since(at_ms)?),
+        ViewFrom::Screen => match output.picture() {
+            Some((picture, offset)) => (Some(picture), offset),
+            None => (None, reader.lines_before_end(ATTACH_LINES)?),
+        },
+    })
+}
+
+#[expect(clippy::too_many_arguments, reason = "one viewer's whole situation")]
+async fn show(
+    call: &ViewCall,
+    run: RunId,
+    shared: &Shared,
+    reader: &mut LogReader,
+    output: &OutputState,
+    picture: Option<Vec<u8>>,
+    mut offset: u64,
+    writing: &Writing,
+) {
+    if let Some(picture) = picture
+        && send(writing, FrameKind::Stdout, &picture).await.is_err()
+    {
+        return;
+    }
+    let mut told_at = None;
+    loop {
+        let sent = match reader.next(offset) {
+            Ok(Piece::Bytes { is_stderr, at_ms, bytes, .. }) => {
+                if let Some(at_ms) = at_ms.filter(|_| at_ms != told_at) {
+                    told_at = Some(at_ms);
+                    if send_json(writing, FrameKind::Time, &TimeMark { at_ms }).await.is_err() {
+                        return;
+                    }
+                }
+                offset += bytes.len() as u64;
+                let kind = if is_stderr { FrameKind::Stderr } else { FrameKind::Stdout };
+                send(writing, kind, &bytes).await
+            }
+            Ok(Piece::Gap { from, to }) => {
+                offset = to;
+                // Asked for everything, what rotation dropped long ago is not worth a word.
+                send_json(writing, FrameKind::Gap, &Gap { from, to }).await
+            }
+            Ok(Piece::CaughtUp) if !call.follow => {
+                let _ = send(writing, FrameKind::Caught, &[]).await;
+                return;
+            }
+            Ok(Piece::CaughtUp) if output.is_ended() && offset >= output.written() => {
+                let last = match ended(shared, run).await {
+                    Ok(result) => send_json(writing, FrameKind::Ended, &result).await,
+                    Err(refusal) => send_json(writing, FrameKind::Error, &refusal).await,
+                };
+                let _ = last;
+                return;
+            }
+            Ok(Piece::CaughtUp) => {
+                output.more_than(offset).await;
+                Ok(())
+            }
+            Err(failure) => {
+                let refusal = error(ErrorCode::Internal, format!("the log cannot be read: {failure}"));
+                let _ = send_json(writing, FrameKind::Error, &refusal).await;
+                return;
+            }
+        };
+        if sent.is_err() {
+            return;
+        }
+    }
+}
+
+/// What the viewer types and does, until it leaves.
+async fn hear(
+    run: RunId,
+    shared: &Shared,
+    attached: &Attached,
+    viewer: Option<ViewerId>,
+    reading: &mut Reading,
+    writing: &Writing,
+) {
+    let mut payload = Vec::new();
+    loop {
+        let outcome = match read_frame(reading, &mut payload).await {
+            Ok(FrameKind::Input) => {
+                if let Some(size) = viewer.and_then(|viewer| shared.viewers.typed(run, viewer)) {
+                    shared.engine.resize(run, size);
+                }
+                typing::give(run, &attached.input, &payload).await
+            }
+            Ok(FrameKind::EndOfInput) => typing::end(run, &attached.input).await,
+            Ok(FrameKind::Resize) => {
+                let size = serde_json::from_slice::<TerminalSize>(&payload)
+                    .ok()
+                    .filter(|size| size.columns > 0 && size.rows > 0);
+                if let (Some(size), Some(viewer)) = (size, viewer)
+                    && let Some(size) = shared.viewers.resized(run, viewer, size)
+                {
+                    shared.engine.resize(run, size);
+                }
+                Ok(())
+            }
+            Ok(
+                FrameKind::Detach
+                | FrameKind::Stdout
+                | FrameKind::Stderr
+                | FrameKind::Gap
+                | FrameKind::Ended
+                | FrameKind::Caught
+                | FrameKind::Time
+                | FrameKind::Error,
+            )
+            | Err(_) => return,
+        };
+        if let Err(refusal) = outcome {
+            // It does not take input any more; it may still be worth looking at.
+            let _ = send_json(writing, FrameKind::Error, &refusal).await;
+        }
+    }
+}
+
+/// A viewer that only looks says nothing; it may leave, or go on to ask something else afterwards.
+async fn hung_up(reading: &mut Reading) {
+    match reading.fill_buf().await {
+        Ok(bytes) if !bytes.is_empty() => std::future::pending().await,
+        Ok(_) | Err(_) => {}
+    }
+}
+
+async fn send(writing: &Writing, kind: FrameKind, payload: &[u8]) -> std::io::Result<()> {
+    let mut frame = Vec::with_capacity(FrameKind::HEADER + payload.len());
+    frame.extend_from_slice(&kind.header(payload.len()));
+    frame.extend_from_slice(payload);
+    writing.lock().await.write_all(&frame).await
+}
+
+async fn send_json(writing: &Writing, kind: FrameKind, value: &impl serde::Serialize) -> std::io::Result<()> {
+    send(writing, kind, &serde_json::to_vec(value).unwrap_or_default()).await
+}

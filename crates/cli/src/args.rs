@@ -1,0 +1,323 @@
+//! The words of the command line.
+
+use clap::{Args, Parser, Subcommand};
+use ostler_model::{Limits, TerminalSize};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+#[derive(Debug, Parser)]
+#[command(
+    name = "ostler",
+    version,
+    about = "Looks after AI agents and the services around them on your machine",
+    long_about = "Looks after AI agents and the services around them on your machine: keeps them alive, knows \
+exactly which processes are its own, cleans up after them completely, and can say why.\n\n\
+A supervisor starts by itself in the background when a command needs one; it lives in a home \
+($OSTLER_HOME, else $XDG_STATE_HOME/ostler, else ~/.local/state/ostler).",
+    after_help = "Exit codes: 0 done, 1 failed, 2 usage, 3 not running, 4 no such run. `ostler run`: the program's \
+own code, 124 timeout, 125 Ostler's own failure, 126 cannot execute, 127 not found, 128+n signal n.\n\n\
+Examples:\n  ostler run -- npm test                     run it here, end its whole tree when it ends\n  \
+ostler run -d --pty -- claude              run it in the background on a terminal, print its id\n  \
+ostler attach 5a2b6c7d8e9f                 look at it and type (Ctrl-] leaves)\n  \
+ostler why 5a2b6c7d8e9f                    why is it in the state it is in?"
+)]
+pub struct Arguments {
+    /// Do not start a supervisor if none is running (then: exit 3)
+    #[arg(long, global = true)]
+    pub no_start: bool,
+
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Run a command: own its whole tree, record it, clean up after it
+    Run(Box<RunArguments>),
+    /// List runs: what they are doing, and why
+    Runs(RunsArguments),
+    /// Wait until a run has ended, and print how
+    Wait(WaitArguments),
+    /// End a run and its whole tree: TERM, the grace, then KILL
+    Cancel(CancelArguments),
+    /// Give text to a run's standard input or terminal
+    Write(WriteArguments),
+    /// Look at a run as it is now, and type into it
+    Attach(AttachArguments),
+    /// Show what a run has written
+    Logs(LogsArguments),
+    /// Show the journal: who did what to which run, and why
+    Events(EventsArguments),
+    /// Tell the chain of events behind a run's present state
+    Why(TargetArguments),
+    /// Print the counters, in the format that Prometheus reads
+    Metrics(JsonArguments),
+    /// Check what this machine lets Ostler do, and whether its home is sound
+    Doctor(JsonArguments),
+    /// End every run, then the supervisor
+    Stop(JsonArguments),
+    /// Print a completion script for a shell
+    Completions {
+        /// bash, zsh, fish, elvish or powershell
+        shell: clap_complete::Shell,
+    },
+    /// The supervisor itself, in the foreground (other verbs start it by themselves)
+    #[command(hide = true)]
+    Supervisor,
+}
+
+#[derive(Debug, Args)]
+pub struct JsonArguments {
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct TargetArguments {
+    /// A run id, or enough of its beginning or end
+    pub run: String,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "The program's output goes to your terminal (stdout to stdout, stderr to stderr) and into the run's log.\n\
+Ctrl-C ends the run. On a terminal with --pty, keys go to the program and Ctrl-] leaves it running.")]
+pub struct RunArguments {
+    /// Run in the background and print the run id
+    #[arg(short, long)]
+    pub detach: bool,
+    /// Give it a terminal of its own
+    #[arg(long)]
+    pub pty: bool,
+    /// The terminal's size
+    #[arg(long, value_name = "COLUMNSxROWS", value_parser = parse_size, requires = "pty")]
+    pub size: Option<TerminalSize>,
+    /// End it when it has run this long (500ms, 30s, 10m, 1h30m; 0 is off)
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub timeout: Option<u64>,
+    /// End it when it has written nothing for this long
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub no_output_timeout: Option<u64>,
+    /// How long it has between TERM and KILL (at most 60s)
+    #[arg(long, value_name = "DURATION", value_parser = parse_grace, default_value = "3s")]
+    pub grace: u64,
+    /// Group runs under a name of yours
+    #[arg(long, value_name = "NAME", default_value = "default")]
+    pub session: String,
+    /// Replace the live run of the same key, if there is one
+    #[arg(long, value_name = "KEY")]
+    pub scope: Option<String>,
+    /// Start in this folder
+    #[arg(long, value_name = "FOLDER")]
+    pub cwd: Option<PathBuf>,
+    /// Set a variable (NAME=VALUE), or take one out (NAME=); may be repeated
+    #[arg(long, value_name = "NAME=VALUE", value_parser = parse_variable)]
+    pub env: Vec<OsString>,
+    /// Keep its standard input open: yours in the foreground, `ostler write` in the background
+    #[arg(long)]
+    pub stdin: bool,
+    /// Let descendants that leave the boundary go on as runs of their own
+    #[arg(long)]
+    pub allow_detach: bool,
+    /// End with the result as one JSON line
+    #[arg(long)]
+    pub json: bool,
+    /// Do not show the output; put it into the JSON result (stdout, stderr)
+    #[arg(long, requires = "json", conflicts_with = "detach")]
+    pub capture: bool,
+    /// The program and its arguments
+    #[arg(required = true, trailing_var_arg = true, value_name = "CMD")]
+    pub command: Vec<OsString>,
+}
+
+#[derive(Debug, Args)]
+pub struct RunsArguments {
+    /// Only those that are not over
+    #[arg(long)]
+    pub live: bool,
+    /// All that are kept, not just the newest ended ones (JSON always has all)
+    #[arg(short, long)]
+    pub all: bool,
+    /// Only those of this session
+    #[arg(long, value_name = "NAME")]
+    pub session: Option<String>,
+    /// Print one JSON document: a list of records
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct WaitArguments {
+    /// A run id, or enough of its beginning or end
+    pub run: String,
+    /// Exit with the run's own code, as `ostler run` would
+    #[arg(long)]
+    pub exit_code: bool,
+    /// Give up after this long (exit 124); the run goes on
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub timeout: Option<u64>,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct CancelArguments {
+    /// Run ids, or enough of their beginning or end
+    #[arg(required = true)]
+    pub runs: Vec<String>,
+    /// Do not wait until they are gone
+    #[arg(long)]
+    pub no_wait: bool,
+    /// Print one JSON document a run
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct WriteArguments {
+    /// A run id, or enough of its beginning or end
+    pub run: String,
+    /// This text, instead of what comes on standard input
+    #[arg(long)]
+    pub text: Option<OsString>,
+    /// Close its standard input afterwards (on a terminal: Ctrl-D)
+    #[arg(long)]
+    pub eof: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct AttachArguments {
+    /// A run id, or enough of its beginning or end
+    pub run: String,
+    /// Only look
+    #[arg(long)]
+    pub read_only: bool,
+    /// The key that leaves, as ctrl-X
+    #[arg(long, value_name = "KEY", default_value = "ctrl-]", value_parser = parse_key)]
+    pub detach_key: u8,
+}
+
+#[derive(Debug, Args)]
+pub struct LogsArguments {
+    /// A run id, or enough of its beginning or end
+    pub run: String,
+    /// Go on with what comes, until the run has ended
+    #[arg(short, long)]
+    pub follow: bool,
+    /// Only the last lines
+    #[arg(short = 'n', long, value_name = "LINES")]
+    pub lines: Option<u64>,
+    /// Only what was written in the last 10m, 2h, …
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, conflicts_with = "lines")]
+    pub since: Option<u64>,
+    /// Only lines that match this regular expression
+    #[arg(long, value_name = "REGEX", value_parser = parse_regex)]
+    pub grep: Option<regex::bytes::Regex>,
+    /// Put the time before each line
+    #[arg(short, long)]
+    pub timestamps: bool,
+    /// Print one JSON document, or with --follow one object a line
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct EventsArguments {
+    /// Only those of this run
+    #[arg(long, value_name = "RUN")]
+    pub run: Option<String>,
+    /// Go on with what comes
+    #[arg(short, long)]
+    pub follow: bool,
+    /// Only the last ones
+    #[arg(short = 'n', long, value_name = "COUNT")]
+    pub last: Option<u64>,
+    /// Print one JSON document, or with --follow one object a line
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Milliseconds. A bare number is not a duration: of what?
+pub fn parse_duration(text: &str) -> Result<u64, String> {
+    let wrong = || format!("{text:?} is not a duration; write it as 500ms, 30s, 10m or 1h30m (0 is off)");
+    if text.trim() == "0" {
+        return Ok(0);
+    }
+    let duration: jiff::SignedDuration = text.parse().map_err(|_| wrong())?;
+    u64::try_from(duration.as_millis()).map_err(|_| wrong())
+}
+
+fn parse_grace(text: &str) -> Result<u64, String> {
+    let grace = parse_duration(text)?;
+    if grace > Limits::MAX_GRACE_MS {
+        return Err(format!("a grace of {text} is too long; at most {}s", Limits::MAX_GRACE_MS / 1_000));
+    }
+    Ok(grace)
+}
+
+fn parse_size(text: &str) -> Result<TerminalSize, String> {
+    let wrong = || format!("{text:?} is not a size; write it as 120x30");
+    let (columns, rows) = text.split_once('x').ok_or_else(wrong)?;
+    let columns = columns.parse().map_err(|_| wrong())?;
+    let rows = rows.parse().map_err(|_| wrong())?;
+    if columns == 0 || rows == 0 {
+        return Err(wrong());
+    }
+    Ok(TerminalSize { columns, rows })
+}
+
+fn parse_variable(text: &str) -> Result<OsString, String> {
+    match text.split_once('=') {
+        Some((name, _)) if !name.is_empty() => Ok(OsString::from(text)),
+        Some(_) | None => Err(format!("{text:?} is not a variable; write it as NAME=VALUE")),
+    }
+}
+
+fn parse_regex(text: &str) -> Result<regex::bytes::Regex, String> {
+    regex::bytes::Regex::new(text).map_err(|error| error.to_string())
+}
+
+fn parse_key(text: &str) -> Result<u8, String> {
+    let wrong = || format!("{text:?} is not a key; write it as ctrl-] or ctrl-a");
+    let key = text.strip_prefix("ctrl-").filter(|key| key.len() == 1).ok_or_else(wrong)?;
+    match key.as_bytes()[0].to_ascii_uppercase() {
+        key @ b'@'..=b'_' => Ok(key & 0x1f),
+        _ => Err(wrong()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_read_and_nonsense_is_told() {
+        assert_eq!(parse_duration("500ms"), Ok(500));
+        assert_eq!(parse_duration("1h30m"), Ok(5_400_000));
+        assert_eq!(parse_duration("0"), Ok(0));
+        for bad in ["banana", "10", "-5s", "", "5 parsecs"] {
+            let message = parse_duration(bad).expect_err(bad);
+            assert!(message.contains("30s"), "{message}");
+        }
+        assert!(parse_grace("61s").is_err());
+    }
+
+    #[test]
+    fn keys_sizes_and_variables() {
+        assert_eq!(parse_key("ctrl-]"), Ok(0x1d));
+        assert_eq!(parse_key("ctrl-a"), Ok(1));
+        assert!(parse_key("x").is_err());
+        assert!(parse_size("0x5").is_err());
+        assert_eq!(parse_size("80x24"), Ok(TerminalSize { columns: 80, rows: 24 }));
+        assert!(parse_variable("=x").is_err());
+        use clap::CommandFactory;
+        Arguments::command().debug_assert();
+    }
+}

@@ -1,0 +1,115 @@
+//! Exit codes: documented, and made here only.
+
+use ostler_client::ClientError;
+use ostler_model::wire::ErrorCode;
+use ostler_model::{RunResult, SpawnErrorKind, Termination};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exit(pub u8);
+
+impl Exit {
+    pub const DONE: Exit = Exit(0);
+    pub const FAILED: Exit = Exit(1);
+    pub const USAGE: Exit = Exit(2);
+    pub const NOT_RUNNING: Exit = Exit(3);
+    pub const NO_SUCH: Exit = Exit(4);
+    pub const TIMED_OUT: Exit = Exit(124);
+    pub const OURS: Exit = Exit(125);
+    pub const NOT_EXECUTABLE: Exit = Exit(126);
+    pub const NOT_FOUND: Exit = Exit(127);
+
+    /// What `ostler run` ends with.
+    pub fn of_run(result: &RunResult) -> Exit {
+        let own = match (result.exit_code, result.exit_signal) {
+            (_, Some(signal)) => Exit((128 + signal).clamp(0, 255) as u8),
+            (Some(code), None) => Exit(code.clamp(0, 255) as u8),
+            (None, None) => Exit::OURS,
+        };
+        match result.termination {
+            Some(Termination::Exit | Termination::Signal | Termination::ManualCancel) => own,
+            Some(Termination::OverallTimeout | Termination::NoOutputTimeout) => Exit::TIMED_OUT,
+            Some(Termination::SpawnError) => match result.spawn_error_kind {
+                Some(SpawnErrorKind::NotFound) => Exit::NOT_FOUND,
+                Some(SpawnErrorKind::NotExecutable) => Exit::NOT_EXECUTABLE,
+                Some(_) | None => Exit::OURS,
+            },
+            // The program may have said 0; the run did not go well.
+            Some(Termination::OwnershipEscape | Termination::ReconciledStale | Termination::LeaseLost)
+            | None => Exit::OURS,
+        }
+    }
+}
+
+/// What went wrong, and the code for it.
+#[derive(Debug)]
+pub struct Failure {
+    pub exit: Exit,
+    pub cause: anyhow::Error,
+}
+
+impl Failure {
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self { exit: Exit::USAGE, cause: anyhow::anyhow!(message.into()) }
+    }
+
+    pub fn failed(cause: impl Into<anyhow::Error>) -> Self {
+        Self { exit: Exit::FAILED, cause: cause.into() }
+    }
+
+    /// Inside `ostler run`, a failure that is not the program's has its own code.
+    pub fn while_running(mut self) -> Self {
+        if self.exit != Exit::USAGE {
+            self.exit = Exit::OURS;
+        }
+        self
+    }
+
+    /// The message with its causes, in one line, none twice.
+    pub fn told(&self) -> String {
+        let mut told = String::new();
+        for cause in self.cause.chain() {
+            let text = cause.to_string();
+            if !told.contains(&text) {
+                if !told.is_empty() {
+                    told.push_str(": ");
+                }
+                told.push_str(&text);
+            }
+        }
+        told
+    }
+}
+
+impl From<ClientError> for Failure {
+    fn from(error: ClientError) -> Self {
+        let exit = match &error {
+            ClientError::NotRunning { .. } => Exit::NOT_RUNNING,
+            ClientError::Refused(refusal) => match refusal.code {
+                ErrorCode::NoSuchRun => Exit::NO_SUCH,
+                ErrorCode::AmbiguousRun | ErrorCode::InvalidRequest => Exit::USAGE,
+                ErrorCode::ShuttingDown
+                | ErrorCode::Conflict
+                | ErrorCode::RegistryFailed
+                | ErrorCode::OutOfResources
+                | ErrorCode::Internal => Exit::FAILED,
+            },
+            ClientError::StartFailed { .. }
+            | ClientError::NoAnswer { .. }
+            | ClientError::Lost(_)
+            | ClientError::Unexpected => Exit::FAILED,
+        };
+        Self { exit, cause: error.into() }
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Self {
+        Self::failed(error)
+    }
+}
+
+impl From<serde_json::Error> for Failure {
+    fn from(error: serde_json::Error) -> Self {
+        Self::failed(error)
+    }
+}

@@ -1,0 +1,95 @@
+use super::units::{duration, signal};
+use comfy_table::{ContentArrangement, Table, presets};
+use ostler_model::{Extinct, RunRecord, RunResult, RunState, Termination};
+
+/// The table fits the terminal; the command is what gives way.
+pub fn runs_table(runs: &[RunRecord], now_ms: u64) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_header(["RUN", "STATE", "WHY", "PID", "AGE", "COMMAND"]);
+    for run in runs {
+        table.add_row([
+            short(run),
+            run.state.to_string(),
+            why(run, now_ms),
+            run.pid.map_or("-".to_owned(), |pid| pid.to_string()),
+            duration(now_ms.saturating_sub(run.started_at_ms.unwrap_or(run.created_at_ms))),
+            run.command.clone(),
+        ]);
+    }
+    table
+}
+
+/// The last part of the id is random: the shortest that tells runs apart.
+fn short(run: &RunRecord) -> String {
+    let id = run.run_id.to_string();
+    id.rsplit('-').next().unwrap_or(&id).to_owned()
+}
+
+/// The reason for the present state, in a few words.
+fn why(run: &RunRecord, now_ms: u64) -> String {
+    match run.state {
+        RunState::Starting => "being started".to_owned(),
+        RunState::Running => {
+            let started = run.started_at_ms.unwrap_or(run.created_at_ms);
+            let left = |limit: u64| duration((started + limit).saturating_sub(now_ms));
+            match run.timeout_ms {
+                Some(limit) => format!("may run {} more", left(limit)),
+                None => String::new(),
+            }
+        }
+        RunState::Exiting => match run.termination {
+            Some(reason) => format!("{reason}, ending its tree"),
+            None => "exited, ending what it left behind".to_owned(),
+        },
+        RunState::Exited => ended(
+            run.termination,
+            run.exit_code,
+            run.exit_signal,
+            run.extinct,
+        ),
+    }
+}
+
+fn ended(
+    termination: Option<Termination>,
+    exit_code: Option<i32>,
+    exit_signal: Option<i32>,
+    extinct: Extinct,
+) -> String {
+    let status = match (exit_code, exit_signal) {
+        (_, Some(number)) => signal(number),
+        (Some(code), None) => format!("exit {code}"),
+        (None, None) => String::new(),
+    };
+    let mut told = match termination {
+        Some(Termination::Exit | Termination::Signal) | None => status,
+        Some(reason) if status.is_empty() => reason.to_string(),
+        Some(reason) => format!("{reason}, {status}"),
+    };
+    match extinct {
+        Extinct::Yes => {}
+        Extinct::No => told.push_str(", not all of it is gone"),
+        Extinct::Unknown => told.push_str(", unknown whether all of it is gone"),
+    }
+    told
+}
+
+/// One line on how a run ended.
+pub fn result_line(result: &RunResult) -> String {
+    let ran = result.duration_ms.map(|ms| format!(" after {}", duration(ms))).unwrap_or_default();
+    format!(
+        "{} {}: {}{ran}",
+        result.run_id,
+        result.state,
+        ended(result.termination, result.exit_code, result.exit_signal, result.extinct)
+    )
+}
+
+/// One line on how a run is now.
+pub fn state_line(run: &RunRecord, now_ms: u64) -> String {
+    let why = why(run, now_ms);
+    let since = run.ended_at_ms.or(run.started_at_ms).unwrap_or(run.created_at_ms);
+    let ago = duration(now_ms.saturating_sub(since));
+    if why.is_empty() { format!("{} for {ago}", run.state) } else { format!("{}: {why} ({ago} ago)", run.state) }
+}

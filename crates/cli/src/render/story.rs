@@ -1,0 +1,43 @@
+use super::units::{duration, time};
+use ostler_model::Entry;
+use serde_json::Value;
+
+/// One line of the journal, complete.
+pub fn entry_line(entry: &Entry) -> String {
+    let run = entry.run_id.map(|run| run.to_string()).unwrap_or_else(|| "-".to_owned());
+    format!(
+        "{} {:>6} {run} {:<18} {} by {}{}",
+        time(entry.at_ms),
+        entry.seq,
+        entry.what,
+        entry.why,
+        entry.who,
+        evidence(entry)
+    )
+}
+
+/// One step of a run's story: when since the beginning, what, why, on what evidence.
+pub fn story_line(entry: &Entry, begun_ms: u64) -> String {
+    format!(
+        "  {}  +{:<7} it {}: {}{}  [{}]",
+        time(entry.at_ms),
+        duration(entry.at_ms.saturating_sub(begun_ms)),
+        entry.what.told(),
+        entry.why,
+        evidence(entry),
+        entry.who,
+    )
+}
+
+fn evidence(entry: &Entry) -> String {
+    let told: Vec<String> = entry
+        .evidence
+        .iter()
+        .filter(|(_, value)| !value.is_null())
+        .map(|(name, value)| match value {
+            Value::String(text) => format!("{name}={text}"),
+            other => format!("{name}={other}"),
+        })
+        .collect();
+    if told.is_empty() { String::new() } else { format!(" ({})", told.join(", ")) }
+}

@@ -1,0 +1,60 @@
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+/// `950ms`, `3.2s`, `4m05s`, `2h34m`, `3d04h`.
+pub fn duration(ms: u64) -> String {
+    let seconds = ms / 1_000;
+    match seconds {
+        0 => format!("{ms}ms"),
+        1..60 => format!("{}.{}s", seconds, ms % 1_000 / 100),
+        60..3_600 => format!("{}m{:02}s", seconds / 60, seconds % 60),
+        3_600..86_400 => format!("{}h{:02}m", seconds / 3_600, seconds % 3_600 / 60),
+        _ => format!("{}d{:02}h", seconds / 86_400, seconds % 86_400 / 3_600),
+    }
+}
+
+/// In the reader's own time zone.
+pub fn time(at_ms: u64) -> String {
+    match Timestamp::from_millisecond(at_ms as i64) {
+        Ok(timestamp) => {
+            timestamp.to_zoned(TimeZone::system()).strftime("%Y-%m-%d %H:%M:%S%.3f").to_string()
+        }
+        Err(_) => format!("{at_ms} ms"),
+    }
+}
+
+pub fn signal(number: i32) -> String {
+    let name = match number {
+        1 => "HUP",
+        2 => "INT",
+        3 => "QUIT",
+        4 => "ILL",
+        6 => "ABRT",
+        7 => "BUS",
+        8 => "FPE",
+        9 => "KILL",
+        10 => "USR1",
+        11 => "SEGV",
+        12 => "USR2",
+        13 => "PIPE",
+        14 => "ALRM",
+        15 => "TERM",
+        24 => "XCPU",
+        25 => "XFSZ",
+        31 => "SYS",
+        _ => return format!("signal {number}"),
+    };
+    format!("SIG{name}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_short() {
+        let shown: Vec<String> =
+            [0, 950, 3_249, 245_000, 9_240_000, 273_600_000].map(duration).to_vec();
+        assert_eq!(shown, ["0ms", "950ms", "3.2s", "4m05s", "2h34m", "3d04h"]);
+    }
+}

@@ -1,0 +1,58 @@
+//! What the environment sets about the supervisor.
+
+use crate::args::parse_duration;
+use ostler_model::{AdoptPolicy, Settings};
+
+/// Reads `OSTLER_LEASE`, `OSTLER_ADOPT`, `OSTLER_HISTORY_COUNT`, `OSTLER_HISTORY_AGE` and
+/// `OSTLER_LOG_BYTES`; a wrong value is an error that names the variable.
+pub fn from_environment(get: impl Fn(&str) -> Option<String>) -> Result<Settings, String> {
+    let mut settings = Settings::default();
+    let read = |name: &str| get(name).filter(|value| !value.is_empty());
+    if let Some(text) = read("OSTLER_LEASE") {
+        settings.lease_ms = parse_duration(&text).map_err(|error| format!("OSTLER_LEASE: {error}"))?;
+        if settings.lease_ms < 100 {
+            return Err(format!("OSTLER_LEASE: {text} is too short; at least 100ms"));
+        }
+    }
+    if let Some(text) = read("OSTLER_ADOPT") {
+        settings.adopt = match text.as_str() {
+            "adopt" => AdoptPolicy::Adopt,
+            "terminate" => AdoptPolicy::Terminate,
+            _ => return Err(format!("OSTLER_ADOPT: {text:?} is neither adopt nor terminate")),
+        };
+    }
+    if let Some(text) = read("OSTLER_HISTORY_COUNT") {
+        settings.history_count =
+            text.parse().map_err(|_| format!("OSTLER_HISTORY_COUNT: {text:?} is not a number of runs"))?;
+    }
+    if let Some(text) = read("OSTLER_HISTORY_AGE") {
+        settings.history_age_ms =
+            parse_duration(&text).map_err(|error| format!("OSTLER_HISTORY_AGE: {error}"))?;
+    }
+    if let Some(text) = read("OSTLER_LOG_BYTES") {
+        settings.log_bytes =
+            text.parse().map_err(|_| format!("OSTLER_LOG_BYTES: {text:?} is not a number of bytes"))?;
+    }
+    Ok(settings)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrong_value_names_its_variable() {
+        for (name, value) in [
+            ("OSTLER_LEASE", "banana"),
+            ("OSTLER_LEASE", "1ms"),
+            ("OSTLER_ADOPT", "perhaps"),
+            ("OSTLER_HISTORY_COUNT", "-1"),
+            ("OSTLER_HISTORY_AGE", "old"),
+            ("OSTLER_LOG_BYTES", "1GB"),
+        ] {
+            let error = from_environment(|asked| (asked == name).then(|| value.to_owned()))
+                .expect_err("a wrong value");
+            assert!(error.contains(name), "{error}");
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! `ostler doctor`: works without a supervisor, and starts none.
+
+use crate::args::JsonArguments;
+use crate::context::Context;
+use crate::exit::{Exit, Failure};
+use crate::settings;
+use ostler_engine::check_registry;
+use ostler_model::wire::{Answer, Call};
+use serde_json::json;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    Good,
+    /// It works, but less well than it could.
+    Weak,
+    Bad,
+}
+
+impl Verdict {
+    fn word(self) -> &'static str {
+        match self {
+            Verdict::Good => "ok",
+            Verdict::Weak => "weak",
+            Verdict::Bad => "bad",
+        }
+    }
+}
+
+struct Finding {
+    name: &'static str,
+    verdict: Verdict,
+    told: String,
+}
+
+fn finding(name: &'static str, verdict: Verdict, told: impl Into<String>) -> Finding {
+    Finding { name, verdict, told: told.into() }
+}
+
+pub fn doctor(context: &Context, arguments: &JsonArguments) -> Result<Exit, Failure> {
+    let mut findings = machine();
+    findings.extend(home(context));
+    findings.push(supervisor(context));
+    let bad = findings.iter().filter(|finding| finding.verdict == Verdict::Bad).count();
+    if arguments.json {
+        let list: Vec<_> = findings
+            .iter()
+            .map(|finding| json!({ "check": finding.name, "verdict": finding.verdict.word(), "told": finding.told }))
+            .collect();
+        println!("{}", json!({ "ok": bad == 0, "checks": list }));
+    } else {
+        for finding in &findings {
+            println!("{:5} {:12} {}", finding.verdict.word(), finding.name, finding.told);
+        }
+    }
+    Ok(if bad == 0 { Exit::DONE } else { Exit::FAILED })
+}
+
+fn machine() -> Vec<Finding> {
+    let facts = ostler_os::facts();
+    let mut findings = vec![finding("system", Verdict::Good, facts.system)];
+    findings.push(if facts.process_handles {
+        finding("handles", Verdict::Good, "processes are held by descriptor: a recycled pid is never signalled")
+    } else {
+        finding("handles", Verdict::Bad, "the kernel has no process descriptors; Linux 5.4 or newer is needed")
+    });
+    findings.push(match facts.boundary {
+        Ok(path) => finding("boundary", Verdict::Good, format!("each run gets a cgroup of its own below {path}")),
+        Err(why) => finding(
+            "boundary",
+            Verdict::Weak,
+            format!("no cgroup for each run ({why}); session, group and orphans are tracked instead"),
+        ),
+    });
+    findings.push(if facts.foreign_exit_status {
+        finding("exit status", Verdict::Good, "also known of runs that outlived a supervisor")
+    } else {
+        finding("exit status", Verdict::Weak, "not known of runs that outlive a supervisor; Linux 6.15 tells")
+    });
+    let most = facts.descriptors_hard.map_or("without limit".to_owned(), |limit| limit.to_string());
+    let enough = facts.descriptors_hard.is_none_or(|limit| limit >= 4096);
+    findings.push(finding(
+        "descriptors",
+        if enough { Verdict::Good } else { Verdict::Weak },
+        format!("{most}; a live run takes three to five (raise with ulimit -Hn)"),
+    ));
+    findings
+}
+
+fn home(context: &Context) -> Vec<Finding> {
+    let path = context.home.path();
+    let mut findings = Vec::new();
+    findings.push(match context.home.prepare() {
+        Ok(()) => finding("home", Verdict::Good, path.display().to_string()),
+        Err(error) => finding("home", Verdict::Bad, error.to_string()),
+    });
+    if let Ok(free) = ostler_os::free_bytes(path) {
+        let (verdict, hint) = match free >> 20 {
+            0..16 => (Verdict::Bad, "; runs are refused when the registry cannot be written"),
+            16..512 => (Verdict::Weak, "; logs need more"),
+            _ => (Verdict::Good, ""),
+        };
+        findings.push(finding("disk", verdict, format!("{} MiB free{hint}", free >> 20)));
+    }
+    if context.home.registry().exists() {
+        findings.push(match check_registry(context.home.registry()) {
+            Ok(()) => finding("registry", Verdict::Good, context.home.registry().display().to_string()),
+            Err(told) => finding("registry", Verdict::Bad, told),
+        });
+    }
+    if let Err(told) = settings::from_environment(|name| std::env::var(name).ok()) {
+        findings.push(finding("settings", Verdict::Bad, told));
+    }
+    findings
+}
+
+fn supervisor(context: &Context) -> Finding {
+    let Ok(mut client) = context.connect_running() else {
+        return finding("supervisor", Verdict::Good, "not running; it starts when a command needs it");
+    };
+    match client.call(Call::Ping) {
+        Ok(Answer::Pong(pong)) if pong.version == env!("CARGO_PKG_VERSION") => finding(
+            "supervisor",
+            Verdict::Good,
+            format!("pid {}, {} live runs", pong.pid, pong.live),
+        ),
+        Ok(Answer::Pong(pong)) => finding(
+            "supervisor",
+            Verdict::Weak,
+            format!("pid {} is version {}, this is {}; stop it to use this one", pong.pid, pong.version, env!("CARGO_PKG_VERSION")),
+        ),
+        Ok(_) => finding("supervisor", Verdict::Bad, "it answers something else than was asked"),
+        Err(error) => finding("supervisor", Verdict::Bad, format!("it does not answer: {error}")),
+    }
+}

@@ -1,0 +1,190 @@
+//! Following a run in the foreground: its output here, our keys there, until it ends or we leave.
+
+use crate::context::Context;
+use crate::exit::{Exit, Failure};
+use ostler_client::{ClientError, Frame, FrameSender, View};
+use ostler_model::wire::{Call, ErrorCode, Target};
+use ostler_model::{RunId, RunResult};
+use ostler_os::{Foreground, ForegroundEvents, RawMode};
+use std::io::{self, Read, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+/// Where input comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keys {
+    None,
+    /// Our standard input, to its end.
+    Stdin,
+    /// Our terminal, key by key; this one leaves.
+    Terminal { detach: u8 },
+}
+
+#[derive(Debug)]
+pub enum Ending {
+    Ended(RunResult),
+    Detached,
+}
+
+/// What was shown, as far as the end needs it.
+#[derive(Debug)]
+pub struct Follow {
+    run: RunId,
+    captured: Option<(Vec<u8>, Vec<u8>)>,
+    inside_a_line: bool,
+}
+
+impl Follow {
+    pub fn new(run: RunId, capture: bool) -> Self {
+        Self { run, captured: capture.then(|| (Vec::new(), Vec::new())), inside_a_line: false }
+    }
+
+    pub fn captured(&self) -> Option<(&[u8], &[u8])> {
+        self.captured.as_ref().map(|(stdout, stderr)| (stdout.as_slice(), stderr.as_slice()))
+    }
+
+    pub fn ended_inside_a_line(&self) -> bool {
+        self.inside_a_line
+    }
+
+    pub fn until_ended(
+        &mut self,
+        context: &Context,
+        mut view: View,
+        keys: Keys,
+        events: Option<ForegroundEvents>,
+    ) -> Result<Ending, Failure> {
+        let raw = match keys {
+            // Put back before anything is said, also when we return with an error.
+            Keys::Terminal { .. } => Some(RawMode::enter()?),
+            Keys::None | Keys::Stdin => None,
+        };
+        let left = Arc::new(AtomicBool::new(false));
+        if keys != Keys::None {
+            let sender = view.sender()?;
+            let left = Arc::clone(&left);
+            std::thread::spawn(move || type_keys(sender, keys, &left));
+        }
+        if let Some(events) = events {
+            self.hear(context, &view, events, keys)?;
+        }
+        let outcome = self.show(&mut view, &left);
+        drop(raw);
+        outcome
+    }
+
+    /// Ctrl-C ends the run, a second one ends us; a new window size goes through.
+    fn hear(
+        &self,
+        context: &Context,
+        view: &View,
+        events: ForegroundEvents,
+        keys: Keys,
+    ) -> Result<(), Failure> {
+        let run = self.run.to_string();
+        let mut sender = view.sender()?;
+        let second = Mutex::new(context.connect_running()?);
+        let is_terminal = matches!(keys, Keys::Terminal { .. });
+        std::thread::spawn(move || {
+            let mut interrupted = false;
+            while let Ok(event) = events.wait() {
+                match event {
+                    Foreground::WindowChanged => {
+                        if let Some(size) = ostler_os::own_terminal_size().filter(|_| is_terminal) {
+                            let _ = sender.resize(size);
+                        }
+                    }
+                    Foreground::Interrupted if interrupted => leave_now(),
+                    Foreground::Interrupted => {
+                        interrupted = true;
+                        if let Ok(mut client) = second.lock() {
+                            let _ = client.ask(Call::Cancel(Target { run: run.clone() }));
+                        }
+                    }
+                }
+            }
+        });
+        Ok(())
+    }
+
+    fn show(&mut self, view: &mut View, left: &AtomicBool) -> Result<Ending, Failure> {
+        let (stdout, stderr) = (io::stdout(), io::stderr());
+        loop {
+            let frame = match view.next_frame() {
+                Ok(frame) => frame,
+                Err(ClientError::Lost(_)) if left.load(Ordering::Acquire) => return Ok(Ending::Detached),
+                Err(error) => return Err(error.into()),
+            };
+            // A reader of ours that went away does not end the run; we just stop showing.
+            match frame {
+                Frame::Stdout(bytes) => {
+                    self.inside_a_line = bytes.last().is_some_and(|byte| *byte != b'\n');
+                    match &mut self.captured {
+                        Some((kept, _)) => {
+                            self.inside_a_line = false;
+                            kept.extend_from_slice(bytes);
+                        }
+                        None => {
+                            let _ = stdout.lock().write_all(bytes).and_then(|()| stdout.lock().flush());
+                        }
+                    }
+                }
+                Frame::Stderr(bytes) => match &mut self.captured {
+                    Some((_, kept)) => kept.extend_from_slice(bytes),
+                    None => {
+                        let _ = stderr.lock().write_all(bytes);
+                    }
+                },
+                Frame::Gap(gap) => {
+                    let _ = writeln!(
+                        stderr.lock(),
+                        "ostler: {} bytes of output (offset {} to {}) could not be kept",
+                        gap.to - gap.from,
+                        gap.from,
+                        gap.to
+                    );
+                }
+                Frame::Time(_) => {}
+                Frame::Ended(result) => return Ok(Ending::Ended(result)),
+                Frame::Caught => return Ok(Ending::Detached),
+                // It does not take input any more, which is no reason to stop looking.
+                Frame::Error(refusal) if refusal.code == ErrorCode::Conflict => {}
+                Frame::Error(refusal) => return Err(ClientError::Refused(refusal).into()),
+            }
+        }
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the second Ctrl-C: at once, from whichever thread hears it")]
+fn leave_now() -> ! {
+    std::process::exit(i32::from(Exit(130).0))
+}
+
+fn type_keys(mut sender: FrameSender, keys: Keys, left: &AtomicBool) {
+    let mut buffer = [0u8; 64 << 10];
+    let mut stdin = io::stdin().lock();
+    loop {
+        let length = match stdin.read(&mut buffer) {
+            Ok(0) | Err(_) => {
+                let _ = sender.end_of_input();
+                return;
+            }
+            Ok(length) => length,
+        };
+        let bytes = &buffer[..length];
+        let leaving = match keys {
+            Keys::Terminal { detach } => bytes.iter().position(|byte| *byte == detach),
+            Keys::None | Keys::Stdin => None,
+        };
+        let typed = &bytes[..leaving.unwrap_or(length)];
+        if !typed.is_empty() && sender.input(typed).is_err() {
+            return;
+        }
+        if leaving.is_some() {
+            left.store(true, Ordering::Release);
+            let _ = sender.detach();
+            let _ = sender.close();
+            return;
+        }
+    }
+}

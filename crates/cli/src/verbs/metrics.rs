@@ -1,0 +1,17 @@
+use crate::args::JsonArguments;
+use crate::context::Context;
+use crate::exit::{Exit, Failure};
+use ostler_client::ClientError;
+use ostler_model::wire::{Answer, Call};
+
+pub fn metrics(context: &Context, arguments: &JsonArguments) -> Result<Exit, Failure> {
+    let Answer::Metrics(samples) = context.connect()?.call(Call::Metrics)? else {
+        return Err(ClientError::Unexpected.into());
+    };
+    if arguments.json {
+        println!("{}", serde_json::to_string(&samples)?);
+    } else {
+        print!("{}", ostler_api::exposition(&samples));
+    }
+    Ok(Exit::DONE)
+}

@@ -1,0 +1,45 @@
+mod attach;
+mod cancel;
+mod doctor;
+mod events;
+mod follow;
+mod logs;
+mod metrics;
+mod run;
+mod runs;
+mod stop;
+mod wait;
+mod why;
+mod write;
+
+use crate::args::{Arguments, Verb};
+use crate::context::Context;
+use crate::exit::{Exit, Failure};
+use clap::CommandFactory;
+
+pub fn carry_out(arguments: Arguments) -> Result<Exit, Failure> {
+    match arguments.verb {
+        Verb::Completions { shell } => {
+            clap_complete::generate(shell, &mut Arguments::command(), "ostler", &mut std::io::stdout());
+            return Ok(Exit::DONE);
+        }
+        Verb::Supervisor => return crate::supervisor::supervise(),
+        _ => {}
+    }
+    let context = Context::new(arguments.no_start)?;
+    match arguments.verb {
+        Verb::Run(run) => run::run(&context, *run).map_err(Failure::while_running),
+        Verb::Runs(runs) => runs::runs(&context, &runs),
+        Verb::Wait(wait) => wait::wait(&context, &wait),
+        Verb::Cancel(cancel) => cancel::cancel(&context, &cancel),
+        Verb::Write(write) => write::write(&context, &write),
+        Verb::Attach(attach) => attach::attach(&context, &attach),
+        Verb::Logs(logs) => logs::logs(&context, &logs),
+        Verb::Events(events) => events::events(&context, &events),
+        Verb::Why(why) => why::why(&context, &why),
+        Verb::Metrics(metrics) => metrics::metrics(&context, &metrics),
+        Verb::Doctor(doctor) => doctor::doctor(&context, &doctor),
+        Verb::Stop(stop) => stop::stop(&context, &stop),
+        Verb::Completions { .. } | Verb::Supervisor => Ok(Exit::DONE),
+    }
+}

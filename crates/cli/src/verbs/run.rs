@@ -1,0 +1,172 @@
+//! `ostler run`: one run, in the foreground or not.
+
+use super::follow::{Ending, Follow, Keys};
+use crate::args::RunArguments;
+use crate::context::Context;
+use crate::exit::{Exit, Failure};
+use crate::render;
+use ostler_client::ClientError;
+use ostler_model::wire::{Answer, Call, ViewCall, ViewFrom};
+use ostler_model::{
+    Backend, Detach, Limits, OsText, RunRecord, RunResult, RunSpec, RunState, TerminalSize, Termination,
+};
+use std::ffi::OsStr;
+use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
+
+/// The key that leaves a run in the foreground: Ctrl-].
+const DETACH_KEY: u8 = 0x1d;
+
+pub fn run(context: &Context, arguments: RunArguments) -> Result<Exit, Failure> {
+    let on_terminal = arguments.pty && !arguments.detach && ostler_os::is_terminal(std::io::stdin());
+    let spec = spec_of(&arguments, on_terminal)?;
+    let size = spec.size;
+    // Before any thread is made, so that none of them is hit by Ctrl-C.
+    let events = (!arguments.detach).then(ostler_os::ForegroundEvents::listen).transpose()?;
+    let mut client = context.connect()?;
+    let record = match client.call(Call::Spawn(Box::new(spec)))? {
+        Answer::Spawned(record) => *record,
+        _ => return Err(ClientError::Unexpected.into()),
+    };
+    if record.state == RunState::Exited {
+        return never_ran(&record, &arguments);
+    }
+    let Some(events) = events else {
+        if arguments.json {
+            println!("{}", serde_json::to_string(&record.result())?);
+        } else {
+            println!("{}", record.run_id);
+        }
+        return Ok(Exit::DONE);
+    };
+    let keys = match (on_terminal, arguments.stdin) {
+        (true, _) => Keys::Terminal { detach: DETACH_KEY },
+        (false, true) => Keys::Stdin,
+        (false, false) => Keys::None,
+    };
+    let view = client.view(ViewCall {
+        run: record.run_id.to_string(),
+        from: ViewFrom::Start,
+        follow: true,
+        interactive: keys != Keys::None,
+        size: on_terminal.then_some(size),
+    })?;
+    let mut follow = Follow::new(record.run_id, arguments.capture);
+    match follow.until_ended(context, view, keys, Some(events))? {
+        Ending::Detached => {
+            eprintln!("\r\nostler: left run {}; `ostler attach` comes back to it", record.run_id);
+            Ok(Exit::DONE)
+        }
+        Ending::Ended(result) => {
+            if arguments.json {
+                print_result(&result, &follow)?;
+            } else {
+                tell(&result, &arguments);
+            }
+            Ok(Exit::of_run(&result))
+        }
+    }
+}
+
+fn spec_of(arguments: &RunArguments, on_terminal: bool) -> Result<RunSpec, Failure> {
+    let cwd = match &arguments.cwd {
+        Some(folder) => std::path::absolute(folder)?,
+        None => std::env::current_dir()
+            .map_err(|error| Failure::usage(format!("the current folder is gone ({error}); give one with --cwd")))?,
+    };
+    let own_size = on_terminal.then(ostler_os::own_terminal_size).flatten();
+    let off = |limit: Option<u64>| limit.filter(|limit| *limit > 0);
+    Ok(RunSpec {
+        argv: arguments.command.iter().map(|argument| text(argument)).collect(),
+        cwd: text(cwd.as_os_str()),
+        env: environment(arguments),
+        umask: ostler_os::umask(),
+        backend: if arguments.pty { Backend::Pty } else { Backend::Pipe },
+        size: arguments.size.or(own_size).unwrap_or_else(TerminalSize::default),
+        stdin: arguments.stdin,
+        session_id: arguments.session.clone(),
+        unit: None,
+        scope_key: arguments.scope.clone(),
+        limits: Limits {
+            timeout_ms: off(arguments.timeout),
+            no_output_timeout_ms: off(arguments.no_output_timeout),
+            grace_ms: arguments.grace,
+        },
+        detach: if arguments.allow_detach { Detach::Allow } else { Detach::Forbid },
+    })
+}
+
+fn text(text: &OsStr) -> OsText {
+    OsText(text.as_bytes().to_vec())
+}
+
+/// Ours, changed by `--env`. A terminal has a kind even if ours has not.
+fn environment(arguments: &RunArguments) -> Vec<OsText> {
+    let mut variables: Vec<(Vec<u8>, Vec<u8>)> = std::env::vars_os()
+        .map(|(name, value)| (name.as_bytes().to_vec(), value.as_bytes().to_vec()))
+        .collect();
+    if arguments.pty && !variables.iter().any(|(name, value)| name == b"TERM" && !value.is_empty()) {
+        variables.push((b"TERM".to_vec(), b"xterm-256color".to_vec()));
+    }
+    for given in &arguments.env {
+        let bytes = given.as_bytes();
+        let Some(place) = bytes.iter().position(|byte| *byte == b'=') else { continue };
+        let (name, value) = (&bytes[..place], &bytes[place + 1..]);
+        variables.retain(|(known, _)| known != name);
+        if !value.is_empty() {
+            variables.push((name.to_vec(), value.to_vec()));
+        }
+    }
+    variables.into_iter().map(|(name, value)| OsText([name, value].join(&b'='))).collect()
+}
+
+fn never_ran(record: &RunRecord, arguments: &RunArguments) -> Result<Exit, Failure> {
+    let result = record.result();
+    eprintln!("ostler: {}", record.error.as_deref().unwrap_or("the run was ended before it began"));
+    if arguments.json {
+        print_result(&result, &Follow::new(record.run_id, arguments.capture))?;
+    }
+    Ok(Exit::of_run(&result))
+}
+
+/// Always a line of its own, whatever the program left at the end of the last.
+fn print_result(result: &RunResult, follow: &Follow) -> Result<(), Failure> {
+    let mut value = serde_json::to_value(result)?;
+    if let Some((stdout, stderr)) = follow.captured() {
+        value["stdout"] = String::from_utf8_lossy(stdout).into();
+        value["stderr"] = String::from_utf8_lossy(stderr).into();
+    }
+    let mut out = std::io::stdout().lock();
+    if follow.ended_inside_a_line() {
+        writeln!(out)?;
+    }
+    writeln!(out, "{value}")?;
+    Ok(())
+}
+
+/// What a person should know when it did not end by itself.
+fn tell(result: &RunResult, arguments: &RunArguments) {
+    let ran = render::duration(result.duration_ms.unwrap_or(0));
+    let told = match result.termination {
+        Some(Termination::Exit) | None => return,
+        Some(Termination::Signal) => {
+            format!("ended by {} after {ran}", render::signal(result.exit_signal.unwrap_or(0)))
+        }
+        Some(Termination::OverallTimeout) => format!(
+            "ended after {ran}: it may run no longer than {}",
+            render::duration(arguments.timeout.unwrap_or(0))
+        ),
+        Some(Termination::NoOutputTimeout) => format!(
+            "ended after {ran}: it wrote nothing for {}",
+            render::duration(arguments.no_output_timeout.unwrap_or(0))
+        ),
+        Some(Termination::OwnershipEscape) => {
+            "it left descendants outside its process group; they were killed".to_owned()
+        }
+        Some(Termination::ManualCancel) => format!("cancelled after {ran}"),
+        Some(Termination::SpawnError | Termination::ReconciledStale | Termination::LeaseLost) => {
+            result.error.clone().unwrap_or_else(|| "the supervisor lost it".to_owned())
+        }
+    };
+    eprintln!("ostler: {told} (run {}, `ostler why` tells more)", result.run_id);
+}

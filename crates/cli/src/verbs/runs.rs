@@ -1,0 +1,43 @@
+use crate::args::RunsArguments;
+use crate::context::Context;
+use crate::exit::{Exit, Failure};
+use crate::render;
+use ostler_client::ClientError;
+use ostler_model::RunState;
+use ostler_model::wire::{Answer, Call, RunFilter};
+
+/// How many ended runs a person is shown unasked.
+const ENDED_SHOWN: u64 = 20;
+
+pub fn runs(context: &Context, arguments: &RunsArguments) -> Result<Exit, Failure> {
+    let everything = arguments.json || arguments.all || arguments.session.is_some();
+    let filter = RunFilter {
+        live_only: arguments.live,
+        newest_ended: (!everything).then_some(ENDED_SHOWN + 1),
+    };
+    let mut runs = match context.connect()?.call(Call::Runs(filter))? {
+        Answer::Runs(runs) => runs,
+        _ => return Err(ClientError::Unexpected.into()),
+    };
+    if let Some(session) = &arguments.session {
+        runs.retain(|run| &run.session_id == session);
+    }
+    if arguments.json {
+        println!("{}", serde_json::to_string(&runs)?);
+        return Ok(Exit::DONE);
+    }
+    let ended = runs.iter().filter(|run| run.state == RunState::Exited).count() as u64;
+    let cut = !everything && ended > ENDED_SHOWN;
+    if cut {
+        runs.remove(0);
+    }
+    if runs.is_empty() {
+        println!("no runs yet; `ostler run -- CMD` starts one");
+        return Ok(Exit::DONE);
+    }
+    println!("{}", render::runs_table(&runs, ostler_os::wall_ms()));
+    if cut {
+        println!("older ended runs are not shown; `ostler runs --all` shows them");
+    }
+    Ok(Exit::DONE)
+}

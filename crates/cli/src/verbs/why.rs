@@ -1,0 +1,32 @@
+use crate::args::TargetArguments;
+use crate::context::Context;
+use crate::exit::{Exit, Failure};
+use crate::render;
+use ostler_client::ClientError;
+use ostler_model::wire::{Answer, Call, EntryFilter, Target};
+use serde_json::json;
+
+pub fn why(context: &Context, arguments: &TargetArguments) -> Result<Exit, Failure> {
+    let mut client = context.connect()?;
+    let Answer::Run(record) = client.call(Call::Show(Target { run: arguments.run.clone() }))? else {
+        return Err(ClientError::Unexpected.into());
+    };
+    let filter = EntryFilter { run: Some(record.run_id.to_string()), ..EntryFilter::default() };
+    let Answer::Entries(entries) = client.call(Call::Entries(filter))? else {
+        return Err(ClientError::Unexpected.into());
+    };
+    if arguments.json {
+        println!("{}", json!({ "run": *record, "events": entries }));
+        return Ok(Exit::DONE);
+    }
+    println!("run {}", record.run_id);
+    println!("  {}", record.command);
+    println!("  {}\n", render::state_line(&record, ostler_os::wall_ms()));
+    for entry in &entries {
+        println!("{}", render::story_line(entry, record.created_at_ms));
+    }
+    if let Some(error) = &record.error {
+        println!("\n  {error}");
+    }
+    Ok(Exit::DONE)
+}

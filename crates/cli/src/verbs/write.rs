@@ -1,0 +1,26 @@
+use crate::args::WriteArguments;
+use crate::context::Context;
+use crate::exit::{Exit, Failure};
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
+
+pub fn write(context: &Context, arguments: &WriteArguments) -> Result<Exit, Failure> {
+    let mut client = context.connect()?;
+    let mut stdin = io::stdin();
+    let mut nothing = io::empty();
+    let mut text;
+    let source: &mut dyn Read = match (&arguments.text, arguments.eof) {
+        (Some(given), _) => {
+            text = given.as_bytes();
+            &mut text
+        }
+        // `--eof` alone on a terminal means: close it, there is nothing to add.
+        (None, true) if ostler_os::is_terminal(io::stdin()) => &mut nothing,
+        (None, _) => &mut stdin,
+    };
+    let written = client.give(&arguments.run, source, arguments.eof)?;
+    if arguments.json {
+        println!("{}", serde_json::json!({ "written": written, "eof": arguments.eof }));
+    }
+    Ok(Exit::DONE)
+}

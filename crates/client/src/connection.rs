@@ -1,0 +1,99 @@
+//! Requests and answers, one line each.
+
+use crate::error::ClientError;
+use crate::viewing::View;
+use ostler_model::wire::{Answer, Call, FrameKind, Outcome, Request, Response, Target, ViewCall};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::net::UnixStream;
+
+/// One connection. Questions are asked one after the other.
+#[derive(Debug)]
+pub struct Client {
+    reading: BufReader<UnixStream>,
+    writing: UnixStream,
+    next_id: u64,
+}
+
+impl Client {
+    pub(crate) fn new(stream: UnixStream) -> Result<Self, ClientError> {
+        let writing = stream.try_clone().map_err(ClientError::Lost)?;
+        Ok(Self { writing, reading: BufReader::with_capacity(64 << 10, stream), next_id: 0 })
+    }
+
+    /// Asks, without waiting for the answer.
+    pub fn ask(&mut self, call: Call) -> Result<u64, ClientError> {
+        self.next_id += 1;
+        let request = Request { id: self.next_id, call };
+        let mut line = serde_json::to_vec(&request).map_err(|_| ClientError::Unexpected)?;
+        line.push(b'\n');
+        // If it will not listen to the end, it has said why.
+        if let Err(error) = self.writing.write_all(&line) {
+            return match self.next_answer() {
+                Err(ClientError::Refused(refusal)) => Err(ClientError::Refused(refusal)),
+                Ok(_) | Err(_) => Err(ClientError::Lost(error)),
+            };
+        }
+        Ok(self.next_id)
+    }
+
+    /// The next answer, to whichever question.
+    pub fn next_answer(&mut self) -> Result<Answer, ClientError> {
+        let mut line = Vec::new();
+        let length = self.reading.read_until(b'\n', &mut line).map_err(ClientError::Lost)?;
+        if length == 0 {
+            return Err(ClientError::Lost(io::ErrorKind::UnexpectedEof.into()));
+        }
+        let response: Response = serde_json::from_slice(&line).map_err(|_| ClientError::Unexpected)?;
+        match response.outcome {
+            Outcome::Ok(answer) => Ok(answer),
+            Outcome::Error(refusal) => Err(ClientError::Refused(refusal)),
+        }
+    }
+
+    pub fn call(&mut self, call: Call) -> Result<Answer, ClientError> {
+        self.ask(call)?;
+        self.next_answer()
+    }
+
+    /// Begins to look at a run.
+    pub fn view(mut self, call: ViewCall) -> Result<View, ClientError> {
+        match self.call(Call::View(call))? {
+            Answer::Viewing(viewing) => Ok(View::new(viewing, self.reading, self.writing)),
+            _ => Err(ClientError::Unexpected),
+        }
+    }
+
+    /// Gives everything `source` has to a run's standard input; returns how much it was.
+    pub fn give(&mut self, run: &str, mut source: impl Read, eof: bool) -> Result<u64, ClientError> {
+        match self.call(Call::Write(Target { run: run.to_owned() }))? {
+            Answer::Writing => {}
+            _ => return Err(ClientError::Unexpected),
+        }
+        let mut buffer = vec![0u8; 64 << 10];
+        let sent = loop {
+            match source.read(&mut buffer) {
+                Ok(0) => {
+                    let last = if eof { FrameKind::EndOfInput } else { FrameKind::Detach };
+                    break self.send(last, &[]);
+                }
+                Ok(length) => {
+                    if let Err(error) = self.send(FrameKind::Input, &buffer[..length]) {
+                        break Err(error);
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => break Err(error),
+            }
+        };
+        match (self.next_answer()?, sent) {
+            (Answer::Written(length), Ok(())) => Ok(length),
+            (_, Err(error)) => Err(ClientError::Lost(error)),
+            (_, Ok(())) => Err(ClientError::Unexpected),
+        }
+    }
+
+    fn send(&mut self, kind: FrameKind, payload: &[u8]) -> io::Result<()> {
+        self.writing.write_all(&kind.header(payload.len()))?;
+        self.writing.write_all(payload)
+    }
+}

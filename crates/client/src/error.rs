@@ -1,0 +1,20 @@
+use ostler_model::wire::WireError;
+use std::io;
+use std::path::PathBuf;
+use thiserror::Error;
+
+#[derive(Debug, Error)]
+pub enum ClientError {
+    #[error("no supervisor is running for {home}; `ostler run` starts one, or leave out --no-start")]
+    NotRunning { home: PathBuf },
+    #[error("the supervisor could not be started: {report}")]
+    StartFailed { report: String },
+    #[error("the supervisor of {home} did not answer within {seconds} s; its log is {log}")]
+    NoAnswer { home: PathBuf, seconds: u64, log: PathBuf },
+    #[error("the connection to the supervisor was lost")]
+    Lost(#[source] io::Error),
+    #[error("the supervisor answered something else than was asked; is it another version?")]
+    Unexpected,
+    #[error("{}", .0.message)]
+    Refused(WireError),
+}

@@ -1,0 +1,27 @@
+//! The ways a run is connected. They differ in its stdio only; everything else is the same.
+
+mod pipe;
+mod pty;
+
+use crate::input::Input;
+use crate::output::{Screen, Source};
+use ostler_model::{Backend, RunSpec};
+use std::io;
+use std::os::fd::OwnedFd;
+
+/// A run's stdio: its ends, which close once it is started, and ours.
+pub(crate) struct Connection {
+    pub(crate) stdin: OwnedFd,
+    pub(crate) stdout: OwnedFd,
+    pub(crate) stderr: OwnedFd,
+    pub(crate) input: Input,
+    pub(crate) sources: Vec<Source>,
+    pub(crate) screen: Option<Screen>,
+}
+
+pub(crate) fn connect(spec: &RunSpec) -> io::Result<Connection> {
+    match spec.backend {
+        Backend::Pipe => pipe::connect(spec),
+        Backend::Pty => pty::connect(spec),
+    }
+}

@@ -1,0 +1,21 @@
+use super::Connection;
+use crate::input::Input;
+use crate::output::{Screen, Source};
+use ostler_model::RunSpec;
+use ostler_os::Pty;
+use std::io;
+use std::sync::Arc;
+use tokio::sync::Mutex;
+
+pub(super) fn connect(spec: &RunSpec) -> io::Result<Connection> {
+    let pty = Pty::open(spec.size)?;
+    let master = Arc::new(pty.ours);
+    Ok(Connection {
+        stdin: pty.theirs.try_clone()?,
+        stdout: pty.theirs.try_clone()?,
+        stderr: pty.theirs,
+        input: Input::Terminal { master: Arc::clone(&master), turn: Mutex::new(()) },
+        sources: vec![Source::Terminal(master)],
+        screen: Some(Screen::new(spec.size)),
+    })
+}

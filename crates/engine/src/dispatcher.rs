@@ -1,0 +1,578 @@
+//! The loop. Each turn gathers what the kernel and the other threads have to say, lets the core decide,
+//! commits, and acts; what comes of the actions is decided about in the same turn. What happened inside
+//! goes before what is asked from outside.
+
+use crate::error::EngineError;
+use crate::failpoint;
+use crate::handle::{Ask, Attached, Cancelled, Handle, SpawnRefused, Stopped};
+use crate::home::Home;
+use crate::input::Input;
+use crate::live::{LiveRun, survey};
+use crate::output::{Drain, DrainEvent, OutputState};
+use ostler_core::{Action, Event, ExitStatus, NewRun, Now, World};
+use ostler_model::{
+    Actor, Counter, Detach, Entry, Extinct, InstanceId, RunId, RunRecord, RunResult, RunSpec, RunState,
+    Settings, What,
+};
+use ostler_os::{
+    Allocated, Ending, HomeLock, Interest, Launcher, Notice, Poller, Ready, Reaper, ScopeRoom, Waker,
+};
+use ostler_registry::{Batch, Registry, RegistryError};
+use serde_json::json;
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, mpsc};
+use tokio::sync::{oneshot, watch};
+
+const WAKER: u64 = 0;
+const SIGNALS: u64 = 1;
+const FIRST_RUN: u64 = 2;
+/// How often a registry that cannot be written is tried again.
+const RETRY_MS: u64 = 1_000;
+
+/// One supervisor: made, reconciled, then run until it is asked to stop.
+pub struct Supervisor {
+    pub(crate) home: Home,
+    pub(crate) settings: Settings,
+    pub(crate) instance: InstanceId,
+    pub(crate) registry: Registry,
+    pub(crate) world: World,
+    pub(crate) poller: Poller,
+    pub(crate) room: ScopeRoom,
+    pub(crate) launcher: Launcher,
+    pub(crate) descriptors: Allocated,
+    pub(crate) drain: Drain,
+    pub(crate) live: HashMap<RunId, LiveRun>,
+    /// The first processes of our runs that are our children.
+    pub(crate) leaders: HashMap<i32, RunId>,
+    pub(crate) tokens: HashMap<u64, RunId>,
+    pub(crate) next_token: u64,
+    pub(crate) events: VecDeque<Event>,
+    pub(crate) batch: Batch,
+    /// Committed nowhere yet, because the registry could not be written.
+    pub(crate) owed: Batch,
+    pub(crate) retry_at: Option<u64>,
+    pub(crate) registry_error: Option<String>,
+    pub(crate) spawn_replies: HashMap<RunId, oneshot::Sender<Result<RunRecord, SpawnRefused>>>,
+    pub(crate) waiters: HashMap<RunId, Vec<oneshot::Sender<Cancelled>>>,
+    pub(crate) stop_replies: Vec<oneshot::Sender<Stopped>>,
+    /// What ended since a stop was asked for.
+    pub(crate) ended: Vec<RunResult>,
+    pub(crate) ended_since_prune: u64,
+    pub(crate) stopping: bool,
+    pub(crate) stopped: bool,
+    reaper: Reaper,
+    waker: Waker,
+    asks: mpsc::Receiver<Ask>,
+    drained: mpsc::Receiver<DrainEvent>,
+    last_seq: watch::Sender<i64>,
+    handle: Handle,
+    _lock: HomeLock,
+}
+
+impl Supervisor {
+    /// Takes the home, opens the registry and reconciles. Must be called before any other thread is made.
+    pub fn start(home: Home, settings: Settings) -> Result<Self, EngineError> {
+        let reaper = Reaper::new().map_err(EngineError::os("listen to signals"))?;
+        home.prepare()?;
+        let lock = take_lock(&home)?;
+        ostler_os::become_reaper().map_err(EngineError::os("become the reaper of descendants"))?;
+        let descriptors = ostler_os::lift_descriptor_limit();
+        let instance = home.instance()?;
+        let mut registry = Registry::open(home.registry())?;
+        failpoint::arm(&mut registry);
+        let _ = home.write_pid();
+
+        let poller = Poller::new().map_err(EngineError::os("make a poller"))?;
+        let waker = Waker::new(&poller, WAKER).map_err(EngineError::os("make a waker"))?;
+        poller.add(&reaper, SIGNALS, Interest::Readable).map_err(EngineError::os("watch for signals"))?;
+        let (ask_sender, asks) = mpsc::channel();
+        let (drain_sender, drained) = mpsc::channel();
+        let drain_waker = waker.clone();
+        let drain = Drain::start(move |event| {
+            if drain_sender.send(event).is_ok() {
+                drain_waker.wake();
+            }
+        })
+        .map_err(EngineError::os("start the drain"))?;
+        let (last_seq, seq_receiver) = watch::channel(0);
+        let room = match std::env::var_os("OSTLER_NO_CGROUP") {
+            Some(_) => ScopeRoom::without_boundary("OSTLER_NO_CGROUP is set"),
+            None => ScopeRoom::open(&instance.to_string()),
+        };
+        let mut supervisor = Self {
+            world: World::new(&settings, now()),
+            handle: Handle::new(ask_sender, waker.clone(), seq_receiver),
+            launcher: Launcher::new(),
+            live: HashMap::new(),
+            leaders: HashMap::new(),
+            tokens: HashMap::new(),
+            next_token: FIRST_RUN,
+            events: VecDeque::new(),
+            batch: Batch::default(),
+            owed: Batch::default(),
+            retry_at: None,
+            registry_error: None,
+            spawn_replies: HashMap::new(),
+            waiters: HashMap::new(),
+            stop_replies: Vec::new(),
+            ended: Vec::new(),
+            ended_since_prune: 0,
+            stopping: false,
+            stopped: false,
+            home,
+            settings,
+            instance,
+            registry,
+            poller,
+            room,
+            descriptors,
+            drain,
+            reaper,
+            waker,
+            asks,
+            drained,
+            last_seq,
+            _lock: lock,
+        };
+        supervisor.reconcile()?;
+        Ok(supervisor)
+    }
+
+    pub fn handle(&self) -> Handle {
+        self.handle.clone()
+    }
+
+    pub fn home(&self) -> &Home {
+        &self.home
+    }
+
+    /// Until it was asked to stop and every run has ended.
+    pub fn run(mut self) -> Result<(), EngineError> {
+        let mut ready: Vec<Ready> = Vec::new();
+        self.turn();
+        while !self.stopped {
+            let now_ms = ostler_os::mono_ms();
+            let due = self.world.next_due().min(self.retry_at.unwrap_or(u64::MAX));
+            self.poller
+                .wait(Some(due.saturating_sub(now_ms)), &mut ready)
+                .map_err(EngineError::os("wait for events"))?;
+            self.gather(&ready);
+            self.turn();
+        }
+        self.finish();
+        Ok(())
+    }
+
+    fn finish(&mut self) {
+        self.entry(What::SupervisorStopped, "every run has ended", json!({}));
+        self.commit();
+        let _ = self.registry.release(self.instance);
+        self.room.close();
+        let _ = std::fs::remove_file(self.home.pid_file());
+        let _ = std::fs::remove_file(self.home.socket());
+        let ended = std::mem::take(&mut self.ended);
+        for reply in self.stop_replies.drain(..) {
+            let _ = reply.send(Stopped { ended: ended.clone() });
+        }
+    }
+
+    /// What happened since the last turn, inside first.
+    fn gather(&mut self, ready: &[Ready]) {
+        for event in ready {
+            match event.token {
+                WAKER => self.waker.rest(),
+                SIGNALS => self.take_signals(),
+                token => self.take_run_word(token),
+            }
+        }
+        while let Ok(event) = self.drained.try_recv() {
+            self.take_drained(event);
+        }
+        let now = now();
+        if self.world.lease_due(now) {
+            self.events.push_back(Event::LeaseDue);
+        }
+        for run in self.world.due_runs(now) {
+            let is_ending = self.world.record(run).is_some_and(|record| record.state == RunState::Exiting);
+            let tree = is_ending.then(|| self.survey(run));
+            let last_output_mono_ms = self.live.get(&run).and_then(|live| live.output.last_mono_ms());
+            self.events.push_back(Event::Due { run, last_output_mono_ms, tree });
+        }
+        if self.retry_at.is_some_and(|at| now.mono_ms >= at) {
+            self.retry_at = None;
+            self.batch_owed();
+        }
+        while let Ok(ask) = self.asks.try_recv() {
+            self.take_ask(ask);
+        }
+    }
+
+    fn take_signals(&mut self) {
+        for notice in self.reaper.notices() {
+            match notice {
+                Notice::ChildChanged => self.reap(),
+                Notice::StopAsked => {
+                    self.stopping = true;
+                    self.events.push_back(Event::ShutdownAsked { by: Actor::Kernel });
+                }
+            }
+        }
+    }
+
+    /// Every child that has ended: the runs' own, and the orphans that came to us.
+    fn reap(&mut self) {
+        let mut orphans = 0;
+        while let Some(reaped) = self.reaper.next() {
+            match self.leaders.remove(&reaped.pid) {
+                Some(run) => {
+                    let status = match reaped.ending {
+                        Ending::Code(code) => ExitStatus::Code(code),
+                        Ending::Signal(signal) => ExitStatus::Signal(signal),
+                    };
+                    let tree = self.survey(run);
+                    self.events.push_back(Event::RootExited { run, status, tree });
+                }
+                None => orphans += 1,
+            }
+        }
+        if orphans > 0 {
+            self.batch.counts.push((Counter::ZombiesReaped, orphans));
+        }
+    }
+
+    pub(crate) fn survey(&self, run: RunId) -> ostler_core::Survey {
+        self.live.get(&run).map(|live| survey(&self.members(live))).unwrap_or_default()
+    }
+
+    pub(crate) fn members(&self, live: &LiveRun) -> ostler_os::Members {
+        let alone = live.is_bounded() || self.live.values().filter(|other| !other.is_bounded()).count() == 1;
+        live.members(&self.leaders, alone)
+    }
+
+    /// A word from a run's own descriptors: its scope changed, or (if adopted) its first process ended.
+    fn take_run_word(&mut self, token: u64) {
+        let Some(run) = self.tokens.get(&token).copied() else { return };
+        let Some(live) = self.live.get_mut(&run) else { return };
+        if live.is_adopted && token == live.token {
+            let status = match live.process.as_ref().and_then(ostler_os::Process::ending) {
+                Some(Ending::Code(code)) => ExitStatus::Code(code),
+                Some(Ending::Signal(signal)) => ExitStatus::Signal(signal),
+                None => ExitStatus::Unknown,
+            };
+            if let Some(process) = &live.process {
+                self.poller.remove(process);
+            }
+            let tree = self.survey(run);
+            self.events.push_back(Event::RootExited { run, status, tree });
+            return;
+        }
+        self.unwatch(run);
+        // Corpses among our own children are collected first, so that a tree told to be empty is so.
+        self.reap();
+        let tree = self.survey(run);
+        if !tree.is_empty() {
+            self.watch(run);
+        }
+        self.events.push_back(Event::Surveyed { run, tree });
+    }
+
+    fn take_drained(&mut self, event: DrainEvent) {
+        match event {
+            DrainEvent::Ended { run } => self.events.push_back(Event::OutputEnded { run }),
+            DrainEvent::GapBegan { run, from, error } => {
+                self.run_entry(
+                    run,
+                    What::OutputLost,
+                    "its log cannot be written; it goes on, only its newest output is in memory",
+                    json!({ "fromOffset": from, "error": error }),
+                );
+            }
+            DrainEvent::GapEnded { run, from, to } => {
+                self.run_entry(
+                    run,
+                    What::OutputLost,
+                    "its log is written again; what came between is lost",
+                    json!({ "fromOffset": from, "toOffset": to }),
+                );
+            }
+        }
+    }
+
+    fn take_ask(&mut self, ask: Ask) {
+        match ask {
+            Ask::Spawn { spec, by, reply } => self.take_spawn(spec, by, reply),
+            Ask::Cancel { run, by, reply } => {
+                if self.add_waiter(run, reply) {
+                    self.events.push_back(Event::CancelAsked { run, by, why: "somebody asked for it" });
+                }
+            }
+            Ask::Wait { run, reply } => {
+                self.add_waiter(run, reply);
+            }
+            Ask::Records { reply } => {
+                let records = self.world.records().map(|record| self.shown(record)).collect();
+                let _ = reply.send(records);
+            }
+            Ask::Record { run, reply } => {
+                let _ = reply.send(self.world.record(run).map(|record| self.shown(record)));
+            }
+            Ask::Attach { run, reply } => {
+                let attached = self.live.get(&run).map(|live| Attached {
+                    output: Arc::clone(&live.output),
+                    input: Arc::clone(&live.input),
+                });
+                let _ = reply.send(attached);
+            }
+            Ask::Resize { run, size } => {
+                if let Some(live) = self.live.get(&run)
+                    && let Input::Terminal { master, .. } = &*live.input
+                {
+                    live.output.resize_screen(size);
+                    let _ = ostler_os::resize(&**master, size);
+                }
+            }
+            Ask::Shutdown { by, reply } => {
+                self.stopping = true;
+                self.stop_replies.push(reply);
+                self.events.push_back(Event::ShutdownAsked { by });
+            }
+        }
+    }
+
+    /// False, and answered, if the run is not live here.
+    fn add_waiter(&mut self, run: RunId, reply: oneshot::Sender<Cancelled>) -> bool {
+        if self.world.record(run).is_none() {
+            let _ = reply.send(Cancelled::NotLive);
+            return false;
+        }
+        self.waiters.entry(run).or_default().push(reply);
+        true
+    }
+
+    fn take_spawn(
+        &mut self,
+        spec: Box<RunSpec>,
+        by: Actor,
+        reply: oneshot::Sender<Result<RunRecord, SpawnRefused>>,
+    ) {
+        if let Some(message) = &self.registry_error {
+            // A run we could not remember is a run we could lose.
+            let _ = reply.send(Err(SpawnRefused::Registry { message: message.clone() }));
+            return;
+        }
+        let at_ms = ostler_os::wall_ms();
+        let id = match ostler_os::random() {
+            Ok(random) => RunId::new(at_ms, random),
+            Err(error) => {
+                let _ = reply.send(Err(SpawnRefused::Registry { message: error.to_string() }));
+                return;
+            }
+        };
+        let record = RunRecord {
+            run_id: id,
+            session_id: spec.session_id.clone(),
+            backend_id: spec.backend,
+            unit: spec.unit.clone(),
+            pid: None,
+            start_time: None,
+            boot_id: ostler_os::boot_id().to_owned(),
+            process_group_id: None,
+            cgroup: self.room.planned(&id.to_string()),
+            state: RunState::Starting,
+            created_at_ms: at_ms,
+            updated_at_ms: at_ms,
+            last_output_at_ms: None,
+            owner_instance_id: self.instance,
+            lease_expires_at_ms: None,
+            termination: None,
+            exit_code: None,
+            exit_signal: None,
+            extinct: Extinct::No,
+            scope_key: spec.scope_key.clone(),
+            command: spec.command_shown(),
+            error: None,
+            spawn_error_kind: None,
+            started_at_ms: None,
+            ended_at_ms: None,
+            timeout_ms: spec.limits.timeout_ms,
+            no_output_timeout_ms: spec.limits.no_output_timeout_ms,
+            grace_ms: spec.limits.grace_ms,
+            detach_allowed: spec.detach == Detach::Allow,
+            started_mono_ms: None,
+        };
+        let (limits, detach) = (spec.limits, spec.detach);
+        let token = self.new_token(id);
+        self.live.insert(
+            id,
+            LiveRun {
+                spec: Some(spec),
+                process: None,
+                scope: None,
+                watch: None,
+                output: Arc::new(OutputState::new(self.home.run_folder(id), None)),
+                input: Arc::new(Input::Closed),
+                leader: 0,
+                is_adopted: false,
+                token,
+            },
+        );
+        self.spawn_replies.insert(id, reply);
+        self.events.push_back(Event::SpawnAsked(Box::new(NewRun { by, record, limits, detach })));
+    }
+
+    pub(crate) fn new_token(&mut self, run: RunId) -> u64 {
+        // Two each: the process, and the watch on its scope.
+        let token = self.next_token;
+        self.next_token += 2;
+        self.tokens.insert(token, run);
+        self.tokens.insert(token + 1, run);
+        token
+    }
+
+    /// The record with what changes too often to be written each time.
+    pub(crate) fn shown(&self, record: &RunRecord) -> RunRecord {
+        let mut shown = record.clone();
+        if let Some(live) = self.live.get(&record.run_id) {
+            shown.last_output_at_ms = live.output.last_wall_ms().or(shown.last_output_at_ms);
+        }
+        shown.lease_expires_at_ms =
+            Some(ostler_os::wall_ms() + self.settings.lease_ms).filter(|_| record.state != RunState::Exited);
+        shown
+    }
+
+    /// Decides, commits and acts until nothing more follows.
+    pub(crate) fn turn(&mut self) {
+        loop {
+            let mut effects = Vec::new();
+            while let Some(event) = self.events.pop_front() {
+                let now = now();
+                for action in self.world.step(event, now) {
+                    match action {
+                        Action::Save(record) => {
+                            let mut record = *record;
+                            if let Some(live) = self.live.get(&record.run_id) {
+                                record.last_output_at_ms = live.output.last_wall_ms();
+                            }
+                            self.batch.save(record);
+                        }
+                        Action::Note(entry) => self.batch.entries.push(entry),
+                        Action::Count(counter, value) => self.batch.counts.push((counter, value)),
+                        effect => effects.push(effect),
+                    }
+                }
+            }
+            let durable = self.commit();
+            for effect in effects {
+                self.perform(effect, durable);
+            }
+            if self.events.is_empty() && self.batch.is_empty() {
+                return;
+            }
+        }
+    }
+
+    /// One transaction for all of it. What cannot be written now is owed, and tried again.
+    pub(crate) fn commit(&mut self) -> Durable {
+        if self.batch.is_empty() {
+            return Durable::Yes;
+        }
+        if self.retry_at.is_some() {
+            self.owe();
+            return Durable::No;
+        }
+        match self.registry.commit(&mut self.batch) {
+            Ok(()) => {
+                if let Some(last) = self.batch.entries.last() {
+                    self.last_seq.send_replace(last.seq);
+                }
+                self.batch = Batch::default();
+                if self.registry_error.take().is_some() {
+                    self.entry(What::RegistryRecovered, "what was owed is written", json!({}));
+                }
+                Durable::Yes
+            }
+            Err(error) => {
+                self.registry_failed(&error);
+                self.owe();
+                Durable::No
+            }
+        }
+    }
+
+    fn registry_failed(&mut self, error: &RegistryError) {
+        let message = error.told();
+        if self.registry_error.is_none() {
+            eprintln!("ostler: {message}");
+            self.entry(What::RegistryFailed, &message, json!({}));
+        }
+        self.registry_error = Some(message);
+        self.retry_at = Some(ostler_os::mono_ms() + RETRY_MS);
+    }
+
+    fn owe(&mut self) {
+        let batch = std::mem::take(&mut self.batch);
+        for record in batch.runs {
+            self.owed.save(record);
+        }
+        self.owed.entries.extend(batch.entries);
+        self.owed.counts.extend(batch.counts);
+    }
+
+    fn batch_owed(&mut self) {
+        let new = std::mem::replace(&mut self.batch, std::mem::take(&mut self.owed));
+        for record in new.runs {
+            self.batch.save(record);
+        }
+        self.batch.entries.extend(new.entries);
+        self.batch.counts.extend(new.counts);
+    }
+
+    pub(crate) fn entry(&mut self, what: What, why: &str, evidence: serde_json::Value) {
+        self.push_entry(None, what, why, evidence);
+    }
+
+    pub(crate) fn run_entry(&mut self, run: RunId, what: What, why: &str, evidence: serde_json::Value) {
+        self.push_entry(Some(run), what, why, evidence);
+    }
+
+    fn push_entry(&mut self, run_id: Option<RunId>, what: What, why: &str, evidence: serde_json::Value) {
+        let evidence = match evidence {
+            serde_json::Value::Object(map) => map,
+            _ => serde_json::Map::new(),
+        };
+        self.batch.entries.push(Entry {
+            seq: 0,
+            at_ms: ostler_os::wall_ms(),
+            who: Actor::Supervisor,
+            what,
+            run_id,
+            why: why.to_owned(),
+            evidence,
+        });
+    }
+}
+
+/// Whether what was decided is on disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Durable {
+    Yes,
+    No,
+}
+
+pub(crate) fn now() -> Now {
+    Now { mono_ms: ostler_os::mono_ms(), wall_ms: ostler_os::wall_ms() }
+}
+
+/// A killed predecessor may still have a child between birth and exec, which holds the lock with it; that
+/// is over in an instant.
+fn take_lock(home: &Home) -> Result<HomeLock, EngineError> {
+    const TRIES: u32 = 50;
+    for _ in 0..TRIES {
+        match ostler_os::take_lock(&home.lock()).map_err(EngineError::os("lock the home"))? {
+            Some(lock) => return Ok(lock),
+            None if ostler_os::connect(home.socket()).is_ok() => break,
+            None => ostler_os::nap(std::time::Duration::from_millis(20)),
+        }
+    }
+    Err(EngineError::Owned { home: home.path().to_owned() })
+}

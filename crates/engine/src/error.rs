@@ -1,0 +1,23 @@
+use ostler_registry::RegistryError;
+use std::io;
+use std::path::PathBuf;
+use thiserror::Error;
+
+/// Why a supervisor could not start or go on.
+#[derive(Debug, Error)]
+pub enum EngineError {
+    #[error("another supervisor owns {home}")]
+    Owned { home: PathBuf },
+    #[error(transparent)]
+    Home(#[from] crate::home::HomeError),
+    #[error(transparent)]
+    Registry(#[from] RegistryError),
+    #[error("cannot {what}")]
+    Os { what: &'static str, source: io::Error },
+}
+
+impl EngineError {
+    pub(crate) fn os(what: &'static str) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Os { what, source }
+    }
+}

@@ -1,0 +1,120 @@
+//! What a face may ask of the engine.
+
+use crate::input::Input;
+use crate::output::OutputState;
+use ostler_model::{Actor, RunId, RunRecord, RunResult, RunSpec, TerminalSize};
+use ostler_os::Waker;
+use std::sync::{Arc, mpsc};
+use tokio::sync::{oneshot, watch};
+
+/// Why a spawn was not even tried.
+#[derive(Debug)]
+pub enum SpawnRefused {
+    ShuttingDown,
+    /// The intent could not be made durable.
+    Registry { message: String },
+}
+
+#[derive(Debug)]
+pub enum Cancelled {
+    Ended(RunResult),
+    /// Not ours, or over already: the registry knows.
+    NotLive,
+}
+
+/// What an orderly stop had to end.
+#[derive(Debug)]
+pub struct Stopped {
+    pub ended: Vec<RunResult>,
+}
+
+pub(crate) enum Ask {
+    Spawn { spec: Box<RunSpec>, by: Actor, reply: oneshot::Sender<Result<RunRecord, SpawnRefused>> },
+    Cancel { run: RunId, by: Actor, reply: oneshot::Sender<Cancelled> },
+    Wait { run: RunId, reply: oneshot::Sender<Cancelled> },
+    Records { reply: oneshot::Sender<Vec<RunRecord>> },
+    Record { run: RunId, reply: oneshot::Sender<Option<RunRecord>> },
+    Attach { run: RunId, reply: oneshot::Sender<Option<Attached>> },
+    Resize { run: RunId, size: TerminalSize },
+    Shutdown { by: Actor, reply: oneshot::Sender<Stopped> },
+}
+
+/// The live ends of a run.
+#[derive(Clone, Debug)]
+pub struct Attached {
+    pub output: Arc<OutputState>,
+    pub input: Arc<Input>,
+}
+
+/// A face's way in. Cheap to clone.
+#[derive(Clone)]
+pub struct Handle {
+    asks: mpsc::Sender<Ask>,
+    waker: Waker,
+    last_seq: watch::Receiver<i64>,
+}
+
+
+impl Handle {
+    pub(crate) fn new(asks: mpsc::Sender<Ask>, waker: Waker, last_seq: watch::Receiver<i64>) -> Self {
+        Self { asks, waker, last_seq }
+    }
+
+    async fn ask<T>(&self, make: impl FnOnce(oneshot::Sender<T>) -> Ask) -> Option<T> {
+        let (reply, answer) = oneshot::channel();
+        self.tell(make(reply));
+        answer.await.ok()
+    }
+
+    fn tell(&self, ask: Ask) {
+        if self.asks.send(ask).is_ok() {
+            self.waker.wake();
+        }
+    }
+
+    /// Answers once the run is executing and its record says so, or with the record that says why not.
+    pub async fn spawn(&self, spec: Box<RunSpec>, by: Actor) -> Result<RunRecord, SpawnRefused> {
+        self.ask(|reply| Ask::Spawn { spec, by, reply })
+            .await
+            .unwrap_or(Err(SpawnRefused::ShuttingDown))
+    }
+
+    /// Answers when the run is over.
+    pub async fn cancel(&self, run: RunId, by: Actor) -> Cancelled {
+        self.ask(|reply| Ask::Cancel { run, by, reply }).await.unwrap_or(Cancelled::NotLive)
+    }
+
+    /// Answers when the run is over.
+    pub async fn wait(&self, run: RunId) -> Cancelled {
+        self.ask(|reply| Ask::Wait { run, reply }).await.unwrap_or(Cancelled::NotLive)
+    }
+
+    /// Our own live runs.
+    pub async fn records(&self) -> Vec<RunRecord> {
+        self.ask(|reply| Ask::Records { reply }).await.unwrap_or_default()
+    }
+
+    pub async fn record(&self, run: RunId) -> Option<RunRecord> {
+        self.ask(|reply| Ask::Record { run, reply }).await.flatten()
+    }
+
+    pub async fn attach(&self, run: RunId) -> Option<Attached> {
+        self.ask(|reply| Ask::Attach { run, reply }).await.flatten()
+    }
+
+    pub fn resize(&self, run: RunId, size: TerminalSize) {
+        self.tell(Ask::Resize { run, size });
+    }
+
+    /// Ends every run, then the supervisor. Answers when the runs are gone.
+    pub async fn shutdown(&self, by: Actor) -> Stopped {
+        self.ask(|reply| Ask::Shutdown { by, reply })
+            .await
+            .unwrap_or(Stopped { ended: Vec::new() })
+    }
+
+    /// Changes with every commit to the journal; its value is the last entry's number.
+    pub fn journal(&self) -> watch::Receiver<i64> {
+        self.last_seq.clone()
+    }
+}

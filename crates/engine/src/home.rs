@@ -1,0 +1,134 @@
+//! The folder that is an instance: its lock, its id, and where everything else lies.
+
+use ostler_model::{InstanceId, RunId};
+use std::fs;
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+#[derive(Debug, Error)]
+pub enum HomeError {
+    #[error("the home {path} cannot be used: {source}; set OSTLER_HOME to a folder of yours")]
+    Folder { path: PathBuf, source: io::Error },
+    #[error("the home {path} belongs to uid {owner}, you are uid {user}; set OSTLER_HOME to a folder of yours")]
+    Foreign { path: PathBuf, owner: u32, user: u32 },
+    #[error("{path} holds {text:?}, which is no instance id; remove the file and a new id is made")]
+    BadInstance { path: PathBuf, text: String },
+    #[error("neither OSTLER_HOME nor XDG_STATE_HOME nor HOME is set: there is no place to keep anything")]
+    Nowhere,
+}
+
+#[derive(Clone, Debug)]
+pub struct Home {
+    path: PathBuf,
+    socket: PathBuf,
+    registry: PathBuf,
+}
+
+impl Home {
+    /// Where the environment says: `OSTLER_HOME`, else the state folder of this user.
+    pub fn from_environment(get: impl Fn(&str) -> Option<std::ffi::OsString>) -> Result<Self, HomeError> {
+        let set = |name: &str| get(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let named = set("OSTLER_HOME");
+        let path = match &named {
+            Some(path) => path.clone(),
+            None => set("XDG_STATE_HOME")
+                .or_else(|| set("HOME").map(|home| home.join(".local/state")))
+                .map(|state| state.join("ostler"))
+                .ok_or(HomeError::Nowhere)?,
+        };
+        let path = std::path::absolute(&path).map_err(|source| HomeError::Folder { path, source })?;
+        let socket = match (named, set("XDG_RUNTIME_DIR")) {
+            (None, Some(runtime)) => runtime.join("ostler").join("ostler.sock"),
+            (Some(_), _) | (None, None) => path.join("ostler.sock"),
+        };
+        let registry = match set("OSTLER_REGISTRY") {
+            Some(path) => {
+                std::path::absolute(&path).map_err(|source| HomeError::Folder { path, source })?
+            }
+            None => path.join("registry.db"),
+        };
+        Ok(Self { path, socket, registry })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn socket(&self) -> &Path {
+        &self.socket
+    }
+
+    pub fn registry(&self) -> &Path {
+        &self.registry
+    }
+
+    pub fn lock(&self) -> PathBuf {
+        self.path.join("lock")
+    }
+
+    pub fn log(&self) -> PathBuf {
+        self.path.join("ostler.log")
+    }
+
+    pub fn pid_file(&self) -> PathBuf {
+        self.path.join("ostler.pid")
+    }
+
+    pub fn run_folder(&self, run: RunId) -> PathBuf {
+        self.path.join("runs").join(run.to_string())
+    }
+
+    /// Makes the folders, for this user alone, and refuses another's.
+    pub fn prepare(&self) -> Result<(), HomeError> {
+        for folder in [Some(self.path.as_path()), self.socket.parent()].into_iter().flatten() {
+            let failed = |source| HomeError::Folder { path: folder.to_owned(), source };
+            fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
+            let owner = ostler_os::owner_of(folder).map_err(failed)?;
+            let user = ostler_os::user_id();
+            if owner != user {
+                return Err(HomeError::Foreign { path: folder.to_owned(), owner, user });
+            }
+        }
+        Ok(())
+    }
+
+    /// The instance's id, made at first use. The caller holds the lock.
+    pub(crate) fn instance(&self) -> Result<InstanceId, HomeError> {
+        let path = self.path.join("instance");
+        let failed = |source| HomeError::Folder { path: path.clone(), source };
+        match fs::read_to_string(&path) {
+            Ok(text) if !text.trim().is_empty() => {
+                let text = text.trim();
+                text.parse().map_err(|_| HomeError::BadInstance { path: path.clone(), text: text.to_owned() })
+            }
+            // An empty file is what a full disk leaves behind.
+            Ok(_) => self.new_instance(&path),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => self.new_instance(&path),
+            Err(error) => Err(failed(error)),
+        }
+    }
+
+    fn new_instance(&self, path: &Path) -> Result<InstanceId, HomeError> {
+        let failed = |source| HomeError::Folder { path: path.to_owned(), source };
+        let id = InstanceId::new(ostler_os::wall_ms(), ostler_os::random().map_err(failed)?);
+        write_private(path, format!("{id}\n").as_bytes()).map_err(failed)?;
+        Ok(id)
+    }
+
+    /// For people. The lock is what counts.
+    pub(crate) fn write_pid(&self) -> io::Result<()> {
+        write_private(&self.pid_file(), format!("{}\n", std::process::id()).as_bytes())
+    }
+}
+
+/// Replaced whole or not at all.
+fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let part = path.with_extension("new");
+    let mut file =
+        fs::OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&part)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    fs::rename(&part, path)
+}

@@ -1,0 +1,52 @@
+//! What the dispatcher holds for one live run, beside the record.
+
+use crate::input::Input;
+use crate::output::OutputState;
+use ostler_core::{Member, Survey};
+use ostler_model::{RunId, RunSpec};
+use ostler_os::{Kin, Members, Process, Scope, Watch};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// How many of those outside a boundary are named in the journal.
+const NAMED_MOST: usize = 16;
+
+pub(crate) struct LiveRun {
+    /// Until it is spawned.
+    pub(crate) spec: Option<Box<RunSpec>>,
+    pub(crate) process: Option<Process>,
+    pub(crate) scope: Option<Scope>,
+    pub(crate) watch: Option<Watch>,
+    pub(crate) output: Arc<OutputState>,
+    pub(crate) input: Arc<Input>,
+    /// Its first process's pid, while that number can mean no other.
+    pub(crate) leader: i32,
+    pub(crate) is_adopted: bool,
+    /// Where its descriptors report to.
+    pub(crate) token: u64,
+}
+
+impl LiveRun {
+    pub(crate) fn members(&self, leaders: &HashMap<i32, RunId>, alone: bool) -> Members {
+        let Some(scope) = &self.scope else { return Members::default() };
+        scope.members(self.leader, &Kin { leaders, alone })
+    }
+
+    /// Whether the kernel keeps its members for us.
+    pub(crate) fn is_bounded(&self) -> bool {
+        self.scope.as_ref().is_none_or(|scope| scope.boundary().is_some())
+    }
+}
+
+pub(crate) fn survey(members: &Members) -> Survey {
+    Survey {
+        inside: members.inside,
+        outside: members.outside.len(),
+        named: members
+            .outside
+            .iter()
+            .take(NAMED_MOST)
+            .map(|member| Member { pid: member.pid, group: member.group, session: member.session })
+            .collect(),
+    }
+}

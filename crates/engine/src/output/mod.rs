@@ -1,0 +1,15 @@
+//! One drain for pipe and PTY: descriptor → bounded chunks → segment files with an index, and an
+//! in-memory tail. Every viewer reads by offset, so a slow one never slows the run.
+
+mod drain;
+mod open_logs;
+mod reader;
+mod screen;
+mod segment;
+mod state;
+
+pub use reader::{LogReader, Piece};
+pub use state::OutputState;
+
+pub(crate) use drain::{Drain, DrainEvent, NewLog, Source};
+pub(crate) use screen::Screen;

@@ -1,0 +1,166 @@
+//! Writing one run's segments. Files are opened when there is something to write and only a few of
+//! them stay open: a run at rest holds no descriptor of its log.
+
+use super::segment::{Mark, StreamKind, index_path, log_path, remove};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
+
+/// A mark at least this often, so that `--since` is exact enough.
+const MARK_EVERY_MS: u64 = 100;
+/// How many logs stay open.
+const OPEN_MOST: usize = 16;
+
+#[derive(Debug)]
+pub(super) struct LogWriter {
+    folder: PathBuf,
+    segment_bytes: u64,
+    most_bytes: u64,
+    /// Start offsets of the segments there are, oldest first; the last is written to.
+    starts: Vec<u64>,
+    offset: u64,
+    last_mark: Option<Mark>,
+    files: Option<Files>,
+    /// Set while writing fails: where the gap began, and the last error told.
+    gap_from: Option<u64>,
+}
+
+#[derive(Debug)]
+struct Files {
+    log: File,
+    index: File,
+}
+
+/// What became of some bytes.
+#[derive(Debug)]
+pub(super) enum Written {
+    Kept,
+    /// Nothing could be kept from this offset on; told once.
+    GapBegan { from: u64, error: io::Error },
+    /// It is written again; the bytes between are lost.
+    GapEnded { from: u64, to: u64 },
+    /// Still in the gap.
+    Lost,
+}
+
+impl LogWriter {
+    pub(super) fn new(folder: PathBuf, most_bytes: u64) -> Self {
+        Self {
+            folder,
+            segment_bytes: (most_bytes / 16).clamp(64 << 10, 64 << 20),
+            most_bytes,
+            starts: Vec::new(),
+            offset: 0,
+            last_mark: None,
+            files: None,
+            gap_from: None,
+        }
+    }
+
+    pub(super) fn append(&mut self, kind: StreamKind, bytes: &[u8], at_ms: u64) -> Written {
+        let from = self.offset;
+        let outcome = self.try_append(kind, bytes, at_ms);
+        self.offset = from + bytes.len() as u64;
+        match (outcome, self.gap_from) {
+            (Ok(()), None) => Written::Kept,
+            (Ok(()), Some(gap)) => {
+                self.gap_from = None;
+                Written::GapEnded { from: gap, to: from }
+            }
+            (Err(error), None) => {
+                // Whatever was written of this chunk stays; the next try begins a new segment.
+                self.drop_empty_segment(from);
+                self.gap_from = Some(from);
+                Written::GapBegan { from, error }
+            }
+            (Err(_), Some(_)) => {
+                self.drop_empty_segment(from);
+                Written::Lost
+            }
+        }
+    }
+
+    fn try_append(&mut self, kind: StreamKind, bytes: &[u8], at_ms: u64) -> io::Result<()> {
+        let start = self.starts.last().copied();
+        let full = start.is_some_and(|start| self.offset - start >= self.segment_bytes);
+        if start.is_none() || full || self.gap_from.is_some() {
+            self.begin_segment()?;
+        } else if self.files.is_none() {
+            self.files = Some(self.open(start.unwrap_or(0))?);
+        }
+        let mark = Mark { offset: self.offset, at_ms, kind };
+        let needed = self
+            .last_mark
+            .is_none_or(|last| last.kind != kind || at_ms.saturating_sub(last.at_ms) >= MARK_EVERY_MS);
+        let Some(files) = self.files.as_mut() else { return Err(io::ErrorKind::NotFound.into()) };
+        if needed {
+            files.index.write_all(&mark.encode())?;
+            self.last_mark = Some(mark);
+        }
+        files.log.write_all(bytes)
+    }
+
+    /// A segment that was begun for nothing does not stay behind.
+    fn drop_empty_segment(&mut self, from: u64) {
+        self.files = None;
+        if self.starts.last() == Some(&from) {
+            self.starts.pop();
+            remove(&self.folder, from);
+        }
+    }
+
+    fn begin_segment(&mut self) -> io::Result<()> {
+        self.files = None;
+        fs::create_dir_all(&self.folder)?;
+        let start = self.offset;
+        let files = self.open(start)?;
+        // A failed attempt at the same place left nothing worth keeping.
+        files.log.set_len(0)?;
+        files.index.set_len(0)?;
+        self.files = Some(files);
+        self.last_mark = None;
+        if self.starts.last() != Some(&start) {
+            self.starts.push(start);
+        }
+        while self.starts.len() > 1 && start - self.starts[0] + self.segment_bytes > self.most_bytes {
+            remove(&self.folder, self.starts.remove(0));
+        }
+        Ok(())
+    }
+
+    fn open(&self, start: u64) -> io::Result<Files> {
+        let open = |path: PathBuf| OpenOptions::new().create(true).append(true).mode(0o600).open(path);
+        Ok(Files { log: open(log_path(&self.folder, start))?, index: open(index_path(&self.folder, start))? })
+    }
+
+    fn close(&mut self) {
+        self.files = None;
+    }
+}
+
+/// Keeps the number of open logs small: the longest unused is closed.
+#[derive(Debug, Default)]
+pub(super) struct OpenLogs {
+    recent: Vec<u64>,
+}
+
+impl OpenLogs {
+    /// `log` is about to be written to; returns the one to close for it, if any.
+    pub(super) fn use_log(&mut self, log: u64) -> Option<u64> {
+        if self.recent.last() == Some(&log) {
+            return None;
+        }
+        self.recent.retain(|other| *other != log);
+        self.recent.push(log);
+        (self.recent.len() > OPEN_MOST).then(|| self.recent.remove(0))
+    }
+
+    pub(super) fn forget(&mut self, log: u64) {
+        self.recent.retain(|other| *other != log);
+    }
+
+    pub(super) fn close(writer: &mut LogWriter) {
+        writer.close();
+    }
+}

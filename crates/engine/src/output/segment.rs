@@ -1,0 +1,92 @@
+//! The layout of a run's log on disk.
+//!
+//! A folder of segments, each named after the offset of its first byte: `<offset>.log` is raw bytes,
+//! `<offset>.idx` says from which offset on which stream wrote, and when. A segment is contiguous; a
+//! range that belongs to no segment is a gap (dropped by rotation, or never written).
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum StreamKind {
+    Stdout = 0,
+    Stderr = 1,
+}
+
+/// From `offset` on, this stream, at this time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Mark {
+    pub(super) offset: u64,
+    pub(super) at_ms: u64,
+    pub(super) kind: StreamKind,
+}
+
+impl Mark {
+    pub(super) const SIZE: usize = 17;
+
+    pub(super) fn encode(self) -> [u8; Self::SIZE] {
+        let mut bytes = [0u8; Self::SIZE];
+        bytes[..8].copy_from_slice(&self.offset.to_le_bytes());
+        bytes[8..16].copy_from_slice(&self.at_ms.to_le_bytes());
+        bytes[16] = self.kind as u8;
+        bytes
+    }
+
+    pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
+        Some(Self {
+            offset: u64::from_le_bytes(bytes.get(..8)?.try_into().ok()?),
+            at_ms: u64::from_le_bytes(bytes.get(8..16)?.try_into().ok()?),
+            kind: if *bytes.get(16)? == 0 { StreamKind::Stdout } else { StreamKind::Stderr },
+        })
+    }
+}
+
+pub(super) fn log_path(folder: &Path, start: u64) -> PathBuf {
+    folder.join(format!("{start:020}.log"))
+}
+
+pub(super) fn index_path(folder: &Path, start: u64) -> PathBuf {
+    folder.join(format!("{start:020}.idx"))
+}
+
+/// The segments there are, oldest first, with their lengths.
+pub(super) fn segments(folder: &Path) -> io::Result<Vec<(u64, u64)>> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let mut segments = Vec::new();
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let Some(start) = name.to_str().and_then(|name| name.strip_suffix(".log")).and_then(|name| name.parse().ok())
+        else {
+            continue;
+        };
+        // One that rotation removes under our eyes is simply not there.
+        if let Ok(metadata) = entry.metadata() {
+            segments.push((start, metadata.len()));
+        }
+    }
+    segments.sort_unstable();
+    Ok(segments)
+}
+
+pub(super) fn remove(folder: &Path, start: u64) {
+    let _ = fs::remove_file(log_path(folder, start));
+    let _ = fs::remove_file(index_path(folder, start));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_read_back() {
+        let mark = Mark { offset: 1 << 40, at_ms: 1_700_000_000_000, kind: StreamKind::Stderr };
+        assert_eq!(Mark::decode(&mark.encode()), Some(mark));
+        assert_eq!(Mark::decode(&[0; 16]), None);
+    }
+}

@@ -1,0 +1,175 @@
+//! What is known of a run's output at this moment, shared between the drain and everyone else.
+
+use super::screen::Screen;
+use super::segment::StreamKind;
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use tokio::sync::Notify;
+
+/// How much of the newest output is kept in memory, a run.
+const TAIL_MOST: usize = 4096;
+
+#[derive(Debug)]
+pub struct OutputState {
+    folder: PathBuf,
+    /// The offset behind the last byte that was drained.
+    written: AtomicU64,
+    last_mono_ms: AtomicU64,
+    last_wall_ms: AtomicU64,
+    ended: AtomicBool,
+    tail: Mutex<Tail>,
+    screen: Option<Mutex<Screen>>,
+    /// Told after every change, if anyone waits for one.
+    changed: Notify,
+    waiting: AtomicUsize,
+}
+
+#[derive(Debug, Default)]
+struct Tail {
+    bytes: VecDeque<u8>,
+    /// Stream changes inside the tail: from this offset on, this stream.
+    marks: VecDeque<(u64, StreamKind)>,
+}
+
+impl OutputState {
+    pub(crate) fn new(folder: PathBuf, screen: Option<Screen>) -> Self {
+        Self {
+            folder,
+            written: AtomicU64::new(0),
+            last_mono_ms: AtomicU64::new(0),
+            last_wall_ms: AtomicU64::new(0),
+            ended: AtomicBool::new(false),
+            tail: Mutex::default(),
+            screen: screen.map(Mutex::new),
+            changed: Notify::new(),
+            waiting: AtomicUsize::new(0),
+        }
+    }
+
+    /// Of a run whose output nobody drains any more: what is on disk is all there is.
+    pub fn of_ended(folder: PathBuf) -> Self {
+        let state = Self::new(folder, None);
+        state.ended.store(true, Ordering::Release);
+        state
+    }
+
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    pub fn written(&self) -> u64 {
+        self.written.load(Ordering::Acquire)
+    }
+
+    pub fn is_ended(&self) -> bool {
+        self.ended.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn last_mono_ms(&self) -> Option<u64> {
+        Some(self.last_mono_ms.load(Ordering::Acquire)).filter(|at| *at > 0)
+    }
+
+    pub(crate) fn last_wall_ms(&self) -> Option<u64> {
+        Some(self.last_wall_ms.load(Ordering::Acquire)).filter(|at| *at > 0)
+    }
+
+    pub(crate) fn add(&self, kind: StreamKind, bytes: &[u8], mono_ms: u64, wall_ms: u64) {
+        let end = {
+            let mut tail = self.tail.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let start = self.written.load(Ordering::Acquire);
+            if tail.marks.back().is_none_or(|(_, last)| *last != kind) {
+                tail.marks.push_back((start, kind));
+            }
+            let kept = &bytes[bytes.len().saturating_sub(TAIL_MOST)..];
+            let excess = (tail.bytes.len() + kept.len()).saturating_sub(TAIL_MOST).min(tail.bytes.len());
+            tail.bytes.drain(..excess);
+            tail.bytes.extend(kept);
+            let end = start + bytes.len() as u64;
+            let begin = end - tail.bytes.len() as u64;
+            while tail.marks.len() > 1 && tail.marks[1].0 <= begin {
+                tail.marks.pop_front();
+            }
+            if let Some(screen) = &self.screen {
+                screen.lock().unwrap_or_else(std::sync::PoisonError::into_inner).process(bytes, end);
+            }
+            end
+        };
+        self.last_mono_ms.store(mono_ms, Ordering::Release);
+        self.last_wall_ms.store(wall_ms, Ordering::Release);
+        self.written.store(end, Ordering::Release);
+        self.tell();
+    }
+
+    pub(crate) fn end(&self) {
+        self.ended.store(true, Ordering::Release);
+        self.tell();
+    }
+
+    fn tell(&self) {
+        if self.waiting.load(Ordering::SeqCst) > 0 {
+            self.changed.notify_waiters();
+        }
+    }
+
+    /// Waits until there is more than `offset`, or there will be no more.
+    pub async fn more_than(&self, offset: u64) {
+        self.waiting.fetch_add(1, Ordering::SeqCst);
+        let _left = Leave(&self.waiting);
+        loop {
+            // Registered before looking, so that a change between the two is not missed.
+            let mut notified = std::pin::pin!(self.changed.notified());
+            notified.as_mut().enable();
+            if self.written() > offset || self.is_ended() {
+                return;
+            }
+            notified.await;
+        }
+    }
+
+    /// From memory, if it is still there: the bytes from `offset` on, all of one stream.
+    pub(crate) fn read_tail(&self, offset: u64) -> Option<(StreamKind, Vec<u8>)> {
+        let tail = self.tail.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let end = self.written();
+        let begin = end - tail.bytes.len() as u64;
+        if offset < begin || offset >= end {
+            return None;
+        }
+        let kind = tail.marks.iter().rev().find(|(from, _)| *from <= offset)?.1;
+        let until = tail.marks.iter().map(|(from, _)| *from).find(|from| *from > offset).unwrap_or(end);
+        let range = (offset - begin) as usize..(until.min(end) - begin) as usize;
+        Some((kind, tail.bytes.range(range).copied().collect()))
+    }
+
+    /// The offset of the oldest byte that is in memory.
+    pub(super) fn tail_begin(&self) -> u64 {
+        let tail = self.tail.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        self.written() - tail.bytes.len() as u64
+    }
+
+    /// The picture on the run's terminal, and the offset up to which it was drawn.
+    pub fn picture(&self) -> Option<(Vec<u8>, u64)> {
+        let screen = self.screen.as_ref()?;
+        Some(screen.lock().unwrap_or_else(std::sync::PoisonError::into_inner).picture())
+    }
+
+    pub(crate) fn resize_screen(&self, size: ostler_model::TerminalSize) {
+        if let Some(screen) = &self.screen {
+            screen.lock().unwrap_or_else(std::sync::PoisonError::into_inner).resize(size);
+        }
+    }
+
+    pub fn screen_size(&self) -> Option<ostler_model::TerminalSize> {
+        let screen = self.screen.as_ref()?;
+        Some(screen.lock().unwrap_or_else(std::sync::PoisonError::into_inner).size())
+    }
+}
+
+struct Leave<'a>(&'a AtomicUsize);
+
+impl Drop for Leave<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}

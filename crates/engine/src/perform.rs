@@ -1,0 +1,389 @@
+//! Carrying out what was decided. What comes of it goes back as an event.
+
+use crate::adapters;
+use crate::dispatcher::{Durable, Supervisor, now};
+use crate::handle::{Cancelled, SpawnRefused};
+use crate::input::Input;
+use crate::live::{LiveRun, survey};
+use crate::output::{NewLog, OutputState};
+use ostler_core::{Action, Event, Identity, Reach, Refusal, Signal};
+use ostler_model::{RunId, RunRecord, RunSpec, SpawnErrorKind};
+use ostler_os::{Interest, Launch, Program, ScopeRoom, SpawnError, SpawnStage};
+use ostler_registry::Theft;
+use std::ffi::CString;
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+
+/// Pruning is done when this part of the history has been added to it.
+const PRUNE_EVERY: u64 = 10;
+const PRUNE_MOST: u64 = 1_000;
+
+impl Supervisor {
+    pub(crate) fn perform(&mut self, action: Action, durable: Durable) {
+        match action {
+            Action::Save(_) | Action::Note(_) | Action::Count(..) => {}
+            Action::Spawn(run) => match durable {
+                Durable::Yes => self.spawn(run),
+                Durable::No => self.refuse_unrecorded(run),
+            },
+            Action::Adopt(record) => self.adopt(&record),
+            Action::Signal { run, signal, reach } => self.signal(run, signal, reach),
+            Action::Watch(run) => self.watch_or_tell(run),
+            Action::LetGo(run) => self.let_go(run),
+            Action::Finish(record) => self.finish_run(*record),
+            Action::Abandon(run) => self.abandon(run),
+            Action::Started(run) => {
+                if let Some(reply) = self.spawn_replies.remove(&run)
+                    && let Some(record) = self.world.record(run)
+                {
+                    let _ = reply.send(Ok(self.shown(record)));
+                }
+            }
+            Action::Refuse { run, refusal: Refusal::ShuttingDown } => {
+                self.drop_live(run);
+                if let Some(reply) = self.spawn_replies.remove(&run) {
+                    let _ = reply.send(Err(SpawnRefused::ShuttingDown));
+                }
+            }
+            Action::RenewLease => self.renew_lease(),
+            Action::Steal { record, seen } => self.steal(*record, seen),
+            Action::Stop => self.stopped = true,
+        }
+    }
+
+    /// The intent is not on disk, so nothing is executed and nothing is remembered.
+    fn refuse_unrecorded(&mut self, run: RunId) {
+        self.owed.forget(run);
+        self.drop_live(run);
+        let message = self.registry_error.clone().unwrap_or_default();
+        if let Some(reply) = self.spawn_replies.remove(&run) {
+            let _ = reply.send(Err(SpawnRefused::Registry { message }));
+        }
+        self.events.push_back(Event::IntentLost { run });
+    }
+
+    fn spawn(&mut self, run: RunId) {
+        let event = match self.try_spawn(run) {
+            Ok(identity) => Event::Spawned { run, identity },
+            Err(error) => Event::SpawnFailed { run, kind: error.kind, error: error.message },
+        };
+        self.events.push_back(event);
+    }
+
+    fn try_spawn(&mut self, run: RunId) -> Result<Identity, SpawnError> {
+        let spec = self.live.get_mut(&run).and_then(|live| live.spec.take()).ok_or_else(|| {
+            SpawnError::new(SpawnStage::Prepare, 0, "run", "", false)
+        })?;
+        let prepared = |error: io::Error| prepare_error(&spec, error);
+        let tag = RunSpec::run_id_variable(run);
+        let environment = environment_of(&spec, &tag).map_err(prepared)?;
+        let name = spec.argv.first().map(|name| name.as_bytes()).unwrap_or_default();
+        let program = Program::find(name, &environment).map_err(prepared)?;
+        let arguments = spec
+            .argv
+            .iter()
+            .map(|argument| c_string(argument.as_bytes()))
+            .collect::<io::Result<Vec<_>>>()
+            .map_err(prepared)?;
+        let directory = c_string(spec.cwd.as_bytes()).map_err(prepared)?;
+        let connection = adapters::connect(&spec).map_err(prepared)?;
+        let mut scope = self.room.make(&run.to_string(), &tag);
+        let launched = self.launcher.launch(
+            &Launch {
+                program,
+                arguments,
+                environment,
+                directory,
+                stdio: [connection.stdin.as_fd(), connection.stdout.as_fd(), connection.stderr.as_fd()],
+                terminal: connection.screen.is_some(),
+                umask: spec.umask,
+                descriptors: self.descriptors,
+            },
+            &mut scope,
+        );
+        let launched = match launched {
+            Ok(launched) => launched,
+            Err(error) => {
+                scope.remove();
+                return Err(error);
+            }
+        };
+        let fingerprint = launched.process.fingerprint().clone();
+        let output = Arc::new(OutputState::new(self.home.run_folder(run), connection.screen));
+        self.drain.add(NewLog {
+            run,
+            state: Arc::clone(&output),
+            sources: connection.sources,
+            most_bytes: self.settings.log_bytes,
+        });
+        let identity = Identity {
+            process_group_id: fingerprint.pid,
+            cgroup: scope.boundary(),
+            fingerprint,
+        };
+        self.leaders.insert(identity.fingerprint.pid, run);
+        if let Some(live) = self.live.get_mut(&run) {
+            live.leader = identity.fingerprint.pid;
+            live.process = Some(launched.process);
+            live.scope = Some(scope);
+            live.output = output;
+            live.input = Arc::new(connection.input);
+        }
+        Ok(identity)
+    }
+
+    /// Takes up a run that an earlier supervisor started: its process if it lives, its scope in any case.
+    fn adopt(&mut self, record: &RunRecord) {
+        let run = record.run_id;
+        let token = self.new_token(run);
+        let process = record.fingerprint().as_ref().and_then(ostler_os::Process::open);
+        if let Some(process) = &process {
+            let _ = self.poller.add(process, token, Interest::Readable);
+        }
+        let scope = ScopeRoom::reopen(record.cgroup.as_deref(), &RunSpec::run_id_variable(run));
+        self.live.insert(
+            run,
+            LiveRun {
+                spec: None,
+                leader: process.as_ref().map_or(0, |process| process.fingerprint().pid),
+                process,
+                scope: Some(scope),
+                watch: None,
+                output: Arc::new(OutputState::of_ended(self.home.run_folder(run))),
+                input: Arc::new(Input::Closed),
+                is_adopted: true,
+                token,
+            },
+        );
+    }
+
+    fn signal(&mut self, run: RunId, signal: Signal, reach: Reach) {
+        let Some(live) = self.live.get(&run) else { return };
+        let Some(scope) = &live.scope else { return };
+        let process = live.process.as_ref();
+        let report = match (signal, reach) {
+            (Signal::Term, Reach::Tree) => {
+                scope.term(process, &self.members(live));
+                return;
+            }
+            (Signal::Term | Signal::Kill, Reach::Outside) => scope.kill_outside(&self.members(live)),
+            (Signal::Kill, Reach::Tree) => scope.kill_all(process, || self.members(live)),
+        };
+        if report.processes > 0 {
+            self.events.push_back(Event::Killed {
+                run,
+                mode: report.mode,
+                processes: report.processes,
+            });
+        }
+    }
+
+    /// If it is empty already, there will be no change to be told of.
+    fn watch_or_tell(&mut self, run: RunId) {
+        self.watch(run);
+        let tree = self.survey(run);
+        if tree.is_empty() {
+            self.events.push_back(Event::Surveyed { run, tree });
+        }
+    }
+
+    pub(crate) fn watch(&mut self, run: RunId) {
+        let Some(live) = self.live.get(&run).filter(|live| live.watch.is_none()) else { return };
+        let Some(scope) = &live.scope else { return };
+        let watch = scope.watch(&self.members(live));
+        let token = live.token + 1;
+        for (source, interest) in &watch.sources {
+            let _ = self.poller.add(source, token, *interest);
+        }
+        if let Some(live) = self.live.get_mut(&run) {
+            live.watch = Some(watch);
+        }
+    }
+
+    pub(crate) fn unwatch(&mut self, run: RunId) {
+        if let Some(watch) = self.live.get_mut(&run).and_then(|live| live.watch.take()) {
+            for (source, _) in &watch.sources {
+                self.poller.remove(source);
+            }
+        }
+    }
+
+    /// The oldest of those outside becomes the first process of a run of its own, with the old scope.
+    fn let_go(&mut self, run: RunId) {
+        let Some(live) = self.live.get(&run) else { return };
+        let members = self.members(live);
+        let oldest = members
+            .outside
+            .iter()
+            .filter_map(|member| ostler_os::fingerprint_of(member.pid))
+            .min_by_key(|fingerprint| fingerprint.start_time);
+        let Some(fingerprint) = oldest else { return };
+        let Some(parent) = self.world.record(run).cloned() else { return };
+        let Ok(random) = ostler_os::random() else { return };
+        let at = now();
+        let id = RunId::new(at.wall_ms, random);
+        let child = RunRecord {
+            run_id: id,
+            pid: Some(fingerprint.pid),
+            start_time: Some(fingerprint.start_time),
+            process_group_id: members
+                .outside
+                .iter()
+                .find(|member| member.pid == fingerprint.pid)
+                .map(|member| member.group),
+            state: ostler_model::RunState::Running,
+            created_at_ms: at.wall_ms,
+            started_at_ms: Some(at.wall_ms),
+            started_mono_ms: Some(at.mono_ms),
+            termination: None,
+            exit_code: None,
+            exit_signal: None,
+            scope_key: None,
+            timeout_ms: None,
+            no_output_timeout_ms: None,
+            command: format!("(detached from {run})"),
+            ..parent
+        };
+        if let Some(process) = &live.process {
+            // What stayed inside was not allowed to outlive the run.
+            process.signal_group(ostler_os::Signal::Kill);
+        }
+        self.unwatch(run);
+        let token = self.new_token(id);
+        let process = ostler_os::Process::open(&fingerprint);
+        let scope = self.live.get_mut(&run).and_then(|live| live.scope.take());
+        self.leaders.insert(fingerprint.pid, id);
+        self.live.insert(
+            id,
+            LiveRun {
+                spec: None,
+                leader: fingerprint.pid,
+                process,
+                scope,
+                watch: None,
+                output: Arc::new(OutputState::of_ended(self.home.run_folder(id))),
+                input: Arc::new(Input::Closed),
+                is_adopted: false,
+                token,
+            },
+        );
+        self.events.push_back(Event::DetachDone { run, child: Box::new(child) });
+        self.events.push_back(Event::Surveyed { run, tree: survey(&ostler_os::Members::default()) });
+    }
+
+    fn finish_run(&mut self, record: RunRecord) {
+        let run = record.run_id;
+        let record = {
+            let mut record = record;
+            if let Some(live) = self.live.get(&run) {
+                record.last_output_at_ms = live.output.last_wall_ms().or(record.last_output_at_ms);
+            }
+            record
+        };
+        self.drop_live(run);
+        let result = record.result();
+        for waiter in self.waiters.remove(&run).unwrap_or_default() {
+            let _ = waiter.send(Cancelled::Ended(result.clone()));
+        }
+        // It ended before it ran: whoever asked for it learns why from the record.
+        if let Some(reply) = self.spawn_replies.remove(&run) {
+            let _ = reply.send(Ok(record));
+        }
+        if self.stopping {
+            self.ended.push(result);
+        }
+        self.ended_since_prune += 1;
+        if self.ended_since_prune * PRUNE_EVERY > self.settings.history_count.max(PRUNE_EVERY) {
+            self.prune();
+        }
+    }
+
+    pub(crate) fn prune(&mut self) {
+        self.ended_since_prune = 0;
+        let oldest = ostler_os::wall_ms().saturating_sub(self.settings.history_age_ms);
+        // What cannot be pruned now is pruned another time.
+        if let Ok(gone) = self.registry.prune(self.settings.history_count, oldest, PRUNE_MOST) {
+            for run in gone {
+                self.drain.remove_folder(self.home.run_folder(run));
+            }
+        }
+    }
+
+    fn abandon(&mut self, run: RunId) {
+        if let Some(live) = self.live.get_mut(&run) {
+            // Its boundary is another's now.
+            live.scope = None;
+        }
+        self.drop_live(run);
+        for waiter in self.waiters.remove(&run).unwrap_or_default() {
+            let _ = waiter.send(Cancelled::NotLive);
+        }
+    }
+
+    pub(crate) fn drop_live(&mut self, run: RunId) {
+        self.unwatch(run);
+        let Some(live) = self.live.remove(&run) else { return };
+        if let Some(process) = &live.process
+            && live.is_adopted
+        {
+            self.poller.remove(process);
+        }
+        self.tokens.remove(&live.token);
+        self.tokens.remove(&(live.token + 1));
+        if live.leader > 0 && self.leaders.get(&live.leader) == Some(&run) {
+            self.leaders.remove(&live.leader);
+        }
+        if !live.output.is_ended() {
+            self.drain.close(run);
+        }
+        if let Some(scope) = &live.scope {
+            scope.remove();
+        }
+    }
+
+    fn steal(&mut self, record: RunRecord, mut seen: ostler_core::Observation) {
+        let claims = self.registry.claims().unwrap_or_default();
+        let seen_claim = claims.get(&record.owner_instance_id);
+        if seen_claim.is_some_and(|claim| !self.has_run_out(claim)) {
+            return;
+        }
+        match self.registry.steal(&record, seen_claim, self.instance, ostler_os::wall_ms()) {
+            Ok(Theft::Won(record)) => {
+                seen.ownership = ostler_core::Ownership::Ours;
+                self.events.push_back(Event::StealWon { record, seen });
+            }
+            Ok(Theft::Lost) | Err(_) => {}
+        }
+    }
+}
+
+fn c_string(bytes: &[u8]) -> io::Result<CString> {
+    CString::new(bytes).map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "a zero byte in it"))
+}
+
+/// What the spec names, and the run's own id.
+fn environment_of(spec: &RunSpec, tag: &str) -> io::Result<Vec<CString>> {
+    let own = format!("{}=", RunSpec::RUN_ID_VARIABLE);
+    let mut environment = spec
+        .env
+        .iter()
+        .filter(|entry| !entry.as_bytes().starts_with(own.as_bytes()))
+        .map(|entry| c_string(entry.as_bytes()))
+        .collect::<io::Result<Vec<_>>>()?;
+    environment.push(c_string(tag.as_bytes())?);
+    Ok(environment)
+}
+
+fn prepare_error(spec: &RunSpec, error: io::Error) -> SpawnError {
+    let name = spec.argv.first().map(ostler_model::OsText::shown).unwrap_or_default();
+    match error.raw_os_error() {
+        Some(errno) => SpawnError::new(SpawnStage::Prepare, errno, &name, &spec.cwd.shown(), false),
+        None => SpawnError {
+            kind: SpawnErrorKind::Other,
+            stage: SpawnStage::Prepare,
+            message: format!("cannot start {name:?}: {error}"),
+            source: error,
+        },
+    }
+}

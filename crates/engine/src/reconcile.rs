@@ -1,0 +1,174 @@
+//! At start, and whenever another's lease has run out: what the records say against what the kernel says.
+
+use crate::dispatcher::{Supervisor, now};
+use crate::error::EngineError;
+use ostler_core::{Claim, Event, Identity, Observation, Ownership, may_steal};
+use ostler_model::{InstanceId, RunRecord, RunSpec, What};
+use ostler_os::{Census, ScopeRoom};
+use ostler_registry::Claims;
+use serde_json::json;
+use std::collections::{HashMap, HashSet};
+
+impl Supervisor {
+    /// Every record that is not exited gets a decision, and the decision is in the journal.
+    pub(crate) fn reconcile(&mut self) -> Result<(), EngineError> {
+        self.entry(
+            What::SupervisorStarted,
+            &format!("pid {} for {}", std::process::id(), self.home.path().display()),
+            json!({ "pid": std::process::id(), "instance": self.instance, "boundary": self.room.why_no_boundary().unwrap_or("cgroup") }),
+        );
+        self.registry.renew(self.instance, &self.own_claims())?;
+        let records = self.registry.live()?;
+        let claims = self.registry.claims()?;
+        let mut recorded: HashSet<String> = HashSet::new();
+        if !records.is_empty() {
+            let census = Census::take(RunSpec::RUN_ID_VARIABLE);
+            for record in records {
+                recorded.insert(record.run_id.to_string());
+                let ownership = self.ownership(&record, &claims);
+                let seen = observe(&record, ownership, &census);
+                self.events.push_back(Event::Observed { record: Box::new(record), seen });
+            }
+        }
+        self.clear_unrecorded(&recorded);
+        self.turn();
+        self.prune();
+        Ok(())
+    }
+
+    /// A boundary of ours without a live record: the record ended, the boundary was not yet removed.
+    fn clear_unrecorded(&mut self, recorded: &HashSet<String>) {
+        for (run, boundary) in self.room.found() {
+            if recorded.contains(&run) {
+                continue;
+            }
+            let scope = ScopeRoom::reopen(Some(&boundary), "");
+            let members = || scope.members_by(0, &Census::default());
+            if !members().is_empty() {
+                let report = scope.kill_all(None, members);
+                self.entry(
+                    What::StrayKilled,
+                    "processes in a boundary of ours that no live run has",
+                    json!({ "boundary": boundary, "processes": report.processes }),
+                );
+            }
+            scope.remove();
+        }
+    }
+
+    fn ownership(&self, record: &RunRecord, claims: &HashMap<InstanceId, Claims>) -> Ownership {
+        if record.owner_instance_id == self.instance {
+            return Ownership::Ours;
+        }
+        match claims.get(&record.owner_instance_id) {
+            Some(claim) if !self.has_run_out(claim) => Ownership::Another,
+            Some(_) | None => Ownership::Expired,
+        }
+    }
+
+    pub(crate) fn has_run_out(&self, claims: &Claims) -> bool {
+        let claim = Claim {
+            boot_id: claims.boot_id.clone(),
+            renewed_at_ms: claims.renewed_at_ms,
+            expires_at_ms: claims.expires_at_ms,
+            expires_mono_ms: claims.expires_mono_ms,
+        };
+        may_steal(&claim, ostler_os::boot_id(), now())
+    }
+
+    fn own_claims(&self) -> Claims {
+        let now = now();
+        Claims {
+            boot_id: ostler_os::boot_id().to_owned(),
+            renewed_at_ms: now.wall_ms,
+            expires_at_ms: now.wall_ms + self.settings.lease_ms,
+            expires_mono_ms: now.mono_ms + self.settings.lease_ms,
+        }
+    }
+
+    /// Renews, learns what is still ours, and looks for what others have let run out.
+    pub(crate) fn renew_lease(&mut self) {
+        let owned = match self.registry.renew(self.instance, &self.own_claims()) {
+            Ok(owned) => Ok(owned),
+            // Nobody can take a run over in a registry that cannot be written; but it can be read.
+            Err(_) => self.registry.owned(self.instance),
+        };
+        let Ok(owned) = owned else {
+            self.events.push_back(Event::LeaseRenewed { lost: Vec::new() });
+            return;
+        };
+        let owned: HashSet<_> = owned.into_iter().collect();
+        let unwritten: HashSet<_> =
+            self.owed.runs.iter().chain(&self.batch.runs).map(|record| record.run_id).collect();
+        let lost = self
+            .world
+            .records()
+            .map(|record| record.run_id)
+            .filter(|run| !owned.contains(run) && !unwritten.contains(run))
+            .collect();
+        self.events.push_back(Event::LeaseRenewed { lost });
+        self.look_for_expired();
+    }
+
+    fn look_for_expired(&mut self) {
+        let Ok(claims) = self.registry.claims() else { return };
+        if claims.len() < 2 {
+            return;
+        }
+        let Ok(records) = self.registry.live() else { return };
+        let expired: Vec<RunRecord> = records
+            .into_iter()
+            .filter(|record| self.ownership(record, &claims) == Ownership::Expired)
+            .collect();
+        if expired.is_empty() {
+            return;
+        }
+        let census = Census::take(RunSpec::RUN_ID_VARIABLE);
+        for record in expired {
+            let seen = observe(&record, Ownership::Expired, &census);
+            self.events.push_back(Event::Observed { record: Box::new(record), seen });
+        }
+    }
+}
+
+/// Asks the kernel about one record. Another's healthy run is not even looked at.
+fn observe(record: &RunRecord, ownership: Ownership, census: &Census) -> Observation {
+    let nothing = |why_not| Observation {
+        identity: None,
+        why_not,
+        tree: ostler_core::Survey::default(),
+        ownership,
+    };
+    if ownership == Ownership::Another {
+        return nothing("not looked at");
+    }
+    if record.boot_id != ostler_os::boot_id() {
+        return nothing("the machine was started anew since");
+    }
+    let scope = ScopeRoom::reopen(record.cgroup.as_deref(), &RunSpec::run_id_variable(record.run_id));
+    let fingerprint = match record.fingerprint() {
+        Some(fingerprint) => Some(fingerprint),
+        // Only the intent was recorded: was it carried out?
+        None => scope.find_root(census).and_then(ostler_os::fingerprint_of),
+    };
+    let alive = fingerprint.filter(ostler_os::is_same_process);
+    let leader = alive.as_ref().map_or(0, |fingerprint| fingerprint.pid);
+    let tree = crate::live::survey(&scope.members_by(leader, census));
+    if alive.is_none() && tree.is_empty() {
+        scope.remove();
+    }
+    Observation {
+        why_not: match (&alive, record.pid) {
+            (Some(_), _) => "",
+            (None, Some(_)) => "the recorded process is gone, or its pid is another's now",
+            (None, None) => "it was recorded, but never executed",
+        },
+        identity: alive.map(|fingerprint| Identity {
+            process_group_id: fingerprint.pid,
+            cgroup: scope.boundary(),
+            fingerprint,
+        }),
+        tree,
+        ownership,
+    }
+}

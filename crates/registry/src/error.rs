@@ -1,0 +1,52 @@
+use std::path::PathBuf;
+use thiserror::Error;
+
+/// What went wrong with the registry, and what would be right.
+#[derive(Debug, Error)]
+pub enum RegistryError {
+    #[error("the registry {path} cannot be opened; check that its folder exists and is yours")]
+    Open { path: PathBuf, source: rusqlite::Error },
+    #[error(
+        "{path} is not an Ostler registry, or is damaged; move it away (Ostler then begins a new one) or restore a copy"
+    )]
+    Corrupt { path: PathBuf, source: rusqlite::Error },
+    #[error(
+        "the registry {path} has schema {found}, this Ostler knows up to {known}: it was written by a newer Ostler; use that one"
+    )]
+    Newer { path: PathBuf, found: i64, known: i64 },
+    #[error("the registry {path} belongs to another program (application id {found:#x}); choose another home")]
+    Foreign { path: PathBuf, found: i64 },
+    #[error("the registry's disk is full; free some space, it is tried again by itself")]
+    Full { source: rusqlite::Error },
+    #[error("the registry cannot be written")]
+    Write { source: rusqlite::Error },
+    #[error("the registry cannot be read")]
+    Read { source: rusqlite::Error },
+    #[error("the registry holds {value:?} where {what} belongs")]
+    Value { what: &'static str, value: String },
+}
+
+impl RegistryError {
+    pub(crate) fn write(source: rusqlite::Error) -> Self {
+        match source.sqlite_error_code() {
+            Some(rusqlite::ErrorCode::DiskFull) => Self::Full { source },
+            _ => Self::Write { source },
+        }
+    }
+
+    pub(crate) fn read(source: rusqlite::Error) -> Self {
+        Self::Read { source }
+    }
+
+    /// With its causes, in one line.
+    pub fn told(&self) -> String {
+        let mut told = self.to_string();
+        let mut cause = std::error::Error::source(self);
+        while let Some(error) = cause {
+            told.push_str(": ");
+            told.push_str(&error.to_string());
+            cause = error.source();
+        }
+        told
+    }
+}

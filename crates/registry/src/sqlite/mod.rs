@@ -1,0 +1,10 @@
+mod history;
+mod leases;
+mod reader;
+mod rows;
+mod schema;
+mod writer;
+
+pub use leases::{Claims, Theft};
+pub use reader::{Reader, RunQuery};
+pub use writer::{Batch, Moment, Registry};

@@ -1,0 +1,141 @@
+//! The one writer of this process: a turn's changes in one transaction.
+
+use super::rows::{SAVE_RUN, save_run};
+use super::{reader, schema};
+use crate::error::RegistryError;
+use ostler_model::{Counter, Entry, RunId, RunRecord};
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use std::path::{Path, PathBuf};
+
+/// Everything a turn of the dispatcher wants to be durable.
+#[derive(Debug, Default)]
+pub struct Batch {
+    pub runs: Vec<RunRecord>,
+    pub entries: Vec<Entry>,
+    pub counts: Vec<(Counter, u64)>,
+}
+
+impl Batch {
+    pub fn is_empty(&self) -> bool {
+        self.runs.is_empty() && self.entries.is_empty() && self.counts.is_empty()
+    }
+
+    /// Only the last word on each run is written.
+    pub fn save(&mut self, run: RunRecord) {
+        match self.runs.iter_mut().rev().find(|known| known.run_id == run.run_id) {
+            Some(known) => *known = run,
+            None => self.runs.push(run),
+        }
+    }
+
+    pub fn forget(&mut self, run: RunId) {
+        self.runs.retain(|known| known.run_id != run);
+        self.entries.retain(|entry| entry.run_id != Some(run));
+    }
+}
+
+/// Where in a commit we are, for those who test what a crash there leaves behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    BeforeCommit,
+    AfterCommit,
+}
+
+pub struct Registry {
+    pub(super) connection: Connection,
+    path: PathBuf,
+    hook: Option<Box<dyn FnMut(Moment) + Send>>,
+}
+
+impl std::fmt::Debug for Registry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Registry").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+impl Registry {
+    pub fn open(path: &Path) -> Result<Self, RegistryError> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
+        let mut connection = schema::open(path, flags)?;
+        schema::prepare(&mut connection, path)?;
+        connection.set_prepared_statement_cache_capacity(32);
+        Ok(Self { connection, path: path.to_owned(), hook: None })
+    }
+
+    /// Calls this at both sides of every commit.
+    pub fn on_commit(&mut self, hook: Box<dyn FnMut(Moment) + Send>) {
+        self.hook = Some(hook);
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// All of it or nothing. The entries get their numbers.
+    pub fn commit(&mut self, batch: &mut Batch) -> Result<(), RegistryError> {
+        self.at(Moment::BeforeCommit);
+        let transaction = self
+            .connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .map_err(RegistryError::write)?;
+        {
+            let mut save = transaction.prepare_cached(SAVE_RUN).map_err(RegistryError::write)?;
+            for run in &batch.runs {
+                save_run(&mut save, run).map_err(RegistryError::write)?;
+            }
+            let mut note = transaction
+                .prepare_cached(
+                    "INSERT INTO entries (at_ms, who, what, run_id, why, evidence) VALUES (?, ?, ?, ?, ?, ?)",
+                )
+                .map_err(RegistryError::write)?;
+            for entry in &mut batch.entries {
+                let who = serde_json::to_string(&entry.who).unwrap_or_default();
+                let evidence = serde_json::to_string(&entry.evidence).unwrap_or_default();
+                note.execute(rusqlite::params![
+                    entry.at_ms as i64,
+                    who,
+                    entry.what.as_str(),
+                    entry.run_id.map(|run| run.to_string()),
+                    entry.why,
+                    evidence,
+                ])
+                .map_err(RegistryError::write)?;
+                entry.seq = transaction.last_insert_rowid();
+            }
+            let mut count = transaction
+                .prepare_cached(
+                    "INSERT INTO counters (name, label, value) VALUES (?, ?, ?) \
+                     ON CONFLICT (name, label) DO UPDATE SET value = value + excluded.value",
+                )
+                .map_err(RegistryError::write)?;
+            for (counter, value) in merged(&batch.counts) {
+                let label = counter.label().map_or("", |(_, label)| label);
+                count
+                    .execute(rusqlite::params![counter.name(), label, value as i64])
+                    .map_err(RegistryError::write)?;
+            }
+        }
+        transaction.commit().map_err(RegistryError::write)?;
+        self.at(Moment::AfterCommit);
+        Ok(())
+    }
+
+    /// Every run that is not over, whoever owns it.
+    pub fn live(&self) -> Result<Vec<RunRecord>, RegistryError> {
+        reader::live(&self.connection)
+    }
+
+    pub(super) fn at(&mut self, moment: Moment) {
+        if let Some(hook) = &mut self.hook {
+            hook(moment);
+        }
+    }
+}
+
+fn merged(counts: &[(Counter, u64)]) -> std::collections::BTreeMap<Counter, u64> {
+    let mut merged = std::collections::BTreeMap::new();
+    for (counter, value) in counts {
+        *merged.entry(*counter).or_insert(0) += value;
+    }
+    merged
+}
