@@ -5,7 +5,7 @@ use thiserror::Error;
 
 #[derive(Debug, Error)]
 pub enum ClientError {
-    #[error("no supervisor is running for {home}; `ostler run` starts one, or leave out --no-start")]
+    #[error("no supervisor is running for {home}")]
     NotRunning { home: PathBuf },
     #[error("the supervisor could not be started: {report}")]
     StartFailed { report: String },

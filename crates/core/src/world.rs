@@ -6,7 +6,7 @@
 //! runs are still ours: a supervisor that slept must not wake up and signal another's run.
 
 use crate::action::{Action, Refusal};
-use crate::event::{Event, ExitStatus, NewRun, Observation, Survey};
+use crate::event::{Event, NewRun, Observation};
 use crate::lease::Lease;
 use crate::reconcile::{Decision, decide};
 use crate::run::{Phase, Run, RunEvent};
@@ -16,15 +16,13 @@ use ostler_model::{
     Termination, What,
 };
 use serde_json::{Map, json};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Debug)]
 pub struct World {
     adopt: AdoptPolicy,
     lease: Lease,
     runs: BTreeMap<RunId, Run>,
-    /// The newest run of each scope key.
-    scopes: HashMap<String, RunId>,
     due: BTreeSet<(u64, RunId)>,
     serving: Serving,
     /// What came in while the lease was in doubt.
@@ -45,7 +43,6 @@ impl World {
             adopt: settings.adopt,
             lease: Lease::new(settings.lease_ms, now),
             runs: BTreeMap::new(),
-            scopes: HashMap::new(),
             due: BTreeSet::new(),
             serving: Serving::Open,
             deferred: Vec::new(),
@@ -70,6 +67,11 @@ impl World {
         self.due.first().map_or(lease, |(due, _)| lease.min(*due))
     }
 
+    /// Whether we may act without asking the registry again what is ours.
+    pub fn holds_lease(&self, now: Now) -> bool {
+        self.lease.holds(now)
+    }
+
     pub fn lease_due(&self, now: Now) -> bool {
         now.mono_ms >= self.lease.due_mono_ms()
     }
@@ -83,9 +85,7 @@ impl World {
         match event {
             Event::LeaseRenewed { lost } => {
                 self.lease.renewed(now);
-                for run in lost {
-                    self.abandon(run, now, &mut out);
-                }
+                self.abandon(lost, now, &mut out);
                 for event in std::mem::take(&mut self.deferred) {
                     self.act(event, now, &mut out);
                 }
@@ -174,20 +174,28 @@ impl World {
         if let Some(due) = run.listed_due {
             self.due.remove(&(due, id));
         }
-        // A late result of an older run must not end the newer one's claim on the scope.
-        if let Some(key) = &run.record.scope_key
-            && self.scopes.get(key) == Some(&id)
-        {
-            self.scopes.remove(key);
+        if let Some(key) = run.record.scope_key {
+            self.unblock(&key, now, out);
         }
-        let unblocked: Vec<RunId> = self
-            .runs
+    }
+
+    /// The runs that hold or want a scope, oldest first.
+    fn of_scope(&self, key: &str) -> Vec<RunId> {
+        self.runs
             .values()
-            .filter(|other| matches!(other.phase, Phase::Queued { after } if after == id))
+            .filter(|run| run.record.scope_key.as_deref() == Some(key))
             .map(Run::id)
-            .collect();
-        for other in unblocked {
-            self.tell(other, RunEvent::Unblocked, now, out);
+            .collect()
+    }
+
+    /// The newest that waits for a scope may begin once nobody holds it.
+    fn unblock(&mut self, key: &str, now: Now, out: &mut Vec<Action>) {
+        let wanting = self.of_scope(key);
+        let is_held = wanting
+            .iter()
+            .any(|id| self.runs.get(id).is_some_and(|run| !matches!(run.phase, Phase::Queued)));
+        if let Some(newest) = wanting.last().copied().filter(|_| !is_held) {
+            self.tell(newest, RunEvent::Unblocked, now, out);
         }
     }
 
@@ -221,36 +229,29 @@ impl World {
             }),
             now,
         ));
-        let older = run
-            .record
-            .scope_key
-            .clone()
-            .and_then(|key| self.scopes.insert(key, id))
-            .filter(|older| self.runs.contains_key(older));
-        match older {
-            None => {
-                out.push(Action::Spawn(id));
-                self.runs.insert(id, run);
+        let older = run.record.scope_key.as_deref().map(|key| self.of_scope(key)).unwrap_or_default();
+        for older in older {
+            if let Some(older_run) = self.runs.get(&older) {
+                out.push(older_run.note(
+                    new.by.clone(),
+                    What::Replaced,
+                    format!("run {id} of the same scope takes its place"),
+                    json!({ "by": id }),
+                    now,
+                ));
             }
-            Some(older) => {
-                // Two copies of one scope never run at the same time: the newer waits.
-                run.phase = Phase::Queued { after: older };
-                self.runs.insert(id, run);
-                if let Some(older_run) = self.runs.get(&older) {
-                    out.push(older_run.note(
-                        new.by.clone(),
-                        What::Replaced,
-                        format!("run {id} of the same scope takes its place"),
-                        json!({ "by": id }),
-                        now,
-                    ));
-                }
-                let why = "a newer run of its scope takes its place";
-                let reason = Termination::ManualCancel;
-                self.tell(older, RunEvent::Cancel { reason, by: new.by, why }, now, out);
-            }
+            let why = "a newer run of its scope takes its place";
+            let reason = Termination::ManualCancel;
+            self.tell(older, RunEvent::Cancel { reason, by: new.by.clone(), why }, now, out);
         }
-        self.settle(id, now, out);
+        // Two copies of one scope never run at the same time: the newer waits.
+        let is_held = run.record.scope_key.as_deref().is_some_and(|key| !self.of_scope(key).is_empty());
+        if is_held {
+            run.phase = Phase::Queued;
+        } else {
+            out.push(Action::Spawn(id));
+        }
+        self.runs.insert(id, run);
     }
 
     fn shutdown(&mut self, by: Actor, now: Now, out: &mut Vec<Action>) {
@@ -275,18 +276,34 @@ impl World {
         }
     }
 
-    /// The run is another instance's now. It is not signalled and its record is not written.
-    fn abandon(&mut self, id: RunId, now: Now, out: &mut Vec<Action>) {
-        let Some(run) = self.runs.get(&id) else { return };
-        out.push(run.note(
-            Actor::Supervisor,
-            What::LeaseLost,
-            "our lease ran out and another supervisor took the run over",
-            json!({}),
-            now,
-        ));
-        out.push(Action::Abandon(id));
-        self.forget(id, now, out);
+    /// These are another instance's now. They are not signalled and their records are not written.
+    fn abandon(&mut self, lost: Vec<RunId>, now: Now, out: &mut Vec<Action>) {
+        let mut keys = BTreeSet::new();
+        for id in lost {
+            let Some(run) = self.runs.remove(&id) else { continue };
+            if let Some(due) = run.listed_due {
+                self.due.remove(&(due, id));
+            }
+            out.push(run.note(
+                Actor::Supervisor,
+                What::LeaseLost,
+                "our lease ran out and another supervisor took the run over",
+                json!({}),
+                now,
+            ));
+            out.push(Action::Abandon(id));
+            keys.extend(run.record.scope_key);
+        }
+        // Whoever waits for a scope that another supervisor holds now would be a second copy.
+        for key in keys {
+            for id in self.of_scope(&key) {
+                if self.runs.get(&id).is_some_and(|run| matches!(run.phase, Phase::Queued)) {
+                    let why = "another supervisor took over the run whose place it was to take";
+                    let reason = Termination::LeaseLost;
+                    self.tell(id, RunEvent::Cancel { reason, by: Actor::Supervisor, why }, now, out);
+                }
+            }
+        }
     }
 
     fn detached(&mut self, parent: RunId, child: RunRecord, now: Now, out: &mut Vec<Action>) {
@@ -361,137 +378,7 @@ impl World {
         if matches!(run.phase, Phase::Exited) {
             return;
         }
-        if let Some(key) = &run.record.scope_key {
-            self.scopes.insert(key.clone(), id);
-        }
         self.runs.insert(id, run);
         self.settle(id, now, out);
-    }
-}
-
-impl Run {
-    fn taken_up(record: RunRecord, seen: &Observation) -> Run {
-        let mut run = Run {
-            limits: Limits {
-                timeout_ms: record.timeout_ms,
-                no_output_timeout_ms: record.no_output_timeout_ms,
-                grace_ms: record.grace_ms,
-            },
-            detach: if record.detach_allowed { Detach::Allow } else { Detach::Forbid },
-            phase: Phase::Starting { cancel: None },
-            listed_due: None,
-            hears_output: false,
-            escape_told: false,
-            record,
-        };
-        if let Some(identity) = &seen.identity {
-            run.record.pid = Some(identity.fingerprint.pid);
-            run.record.start_time = Some(identity.fingerprint.start_time);
-            run.record.process_group_id = Some(identity.process_group_id);
-            run.record.cgroup = identity.cgroup.clone();
-        }
-        run
-    }
-
-    /// The recorded process does not exist any more; what is known of its end is kept.
-    fn found_gone(&mut self, why: &'static str, now: Now, out: &mut Vec<Action>) {
-        let reason = self.recorded_reason().unwrap_or(Termination::ReconciledStale);
-        out.push(self.note(
-            Actor::Supervisor,
-            What::ReconciledStale,
-            why,
-            json!({ "pid": self.record.pid, "startTime": self.record.start_time }),
-            now,
-        ));
-        let status = self.recorded_status();
-        if status == ExitStatus::Unknown {
-            self.record.error = Some(format!("{why}; how it ended is not known"));
-        }
-        self.phase = Phase::Draining {
-            reason: Some(reason),
-            status,
-            due: now.mono_ms,
-            extinct: ostler_model::Extinct::Yes,
-        };
-        self.step(RunEvent::OutputEnded, now, out);
-    }
-
-    /// What the dead supervisor had already learned is not thrown away.
-    fn recorded_reason(&self) -> Option<Termination> {
-        self.record.termination.or(match self.recorded_status() {
-            ExitStatus::Code(_) => Some(Termination::Exit),
-            ExitStatus::Signal(_) => Some(Termination::Signal),
-            ExitStatus::Unknown => None,
-        })
-    }
-
-    fn recorded_status(&self) -> ExitStatus {
-        match (self.record.exit_code, self.record.exit_signal) {
-            (Some(code), _) => ExitStatus::Code(code),
-            (None, Some(signal)) => ExitStatus::Signal(signal),
-            (None, None) => ExitStatus::Unknown,
-        }
-    }
-
-    fn resume(&mut self, decision: Decision, seen: &Observation, now: Now, out: &mut Vec<Action>) {
-        use crate::run::{RunOutput, RunRoot};
-        let told = match decision {
-            Decision::EndRest => "its first process is gone; the rest of it is ended",
-            Decision::Terminate => "it lives, and the policy is to terminate",
-            Decision::Resume | Decision::MarkStale | Decision::LeaveAlone | Decision::Steal => {
-                "it lives and goes on"
-            }
-        };
-        out.push(self.note(
-            Actor::Supervisor,
-            What::Adopted,
-            told,
-            json!({
-                "pid": self.record.pid,
-                "startTime": self.record.start_time,
-                "inside": seen.tree.inside,
-                "outside": seen.tree.outside,
-                "outputSeen": false,
-            }),
-            now,
-        ));
-        if self.record.started_mono_ms.is_none() {
-            self.record.started_mono_ms = Some(now.mono_ms);
-            self.record.started_at_ms = Some(now.wall_ms);
-        }
-        let interrupted = self.record.termination;
-        self.phase = match decision {
-            Decision::EndRest => {
-                let status = self.recorded_status();
-                let reason = Some(self.recorded_reason().unwrap_or(Termination::ReconciledStale));
-                let tree = seen.tree.clone();
-                self.begin_ending(reason, RunRoot::Exited(status), tree, RunOutput::Ended, now, out)
-            }
-            Decision::Terminate => self.begin_ending(
-                Some(Termination::LeaseLost),
-                RunRoot::Alive,
-                Survey::default(),
-                RunOutput::Ended,
-                now,
-                out,
-            ),
-            Decision::Resume | Decision::MarkStale | Decision::LeaveAlone | Decision::Steal => {
-                match interrupted {
-                    // Its termination had begun; it is carried on, for the same reason.
-                    Some(reason) => self.begin_ending(
-                        Some(reason),
-                        RunRoot::Alive,
-                        Survey::default(),
-                        RunOutput::Ended,
-                        now,
-                        out,
-                    ),
-                    None => {
-                        out.push(self.save(RunState::Running, now));
-                        self.running(now)
-                    }
-                }
-            }
-        };
     }
 }

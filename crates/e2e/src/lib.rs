@@ -1,1 +1,28 @@
+//! What the black-box tests stand on: a home of its own for each test, the real binary, the kernel's
+//! own word about processes, and a real terminal.
+//!
+//! Nothing here knows how Ostler works inside. The one exception is the registry's file, which a few
+//! tests change from outside to make a past that cannot be had otherwise.
 
+mod call;
+mod home;
+mod process;
+mod registry;
+mod terminal;
+mod waiting;
+
+pub use call::{Background, Output};
+pub use home::Home;
+pub use process::{Bystander, Process, boot_id, processes_with, signal};
+pub use registry::Registry;
+pub use rustix::process::Signal;
+pub use terminal::Terminal;
+pub use waiting::{PATIENCE, eventually, eventually_within};
+
+/// A helper program of this crate by its name, for use inside of the crate's tests.
+#[macro_export]
+macro_rules! helper {
+    ($name:literal) => {
+        env!(concat!("CARGO_BIN_EXE_", $name))
+    };
+}

@@ -24,7 +24,9 @@ impl Supervisor {
         match action {
             Action::Save(_) | Action::Note(_) | Action::Count(..) => {}
             Action::Spawn(run) => match durable {
-                Durable::Yes => self.spawn(run),
+                Durable::Yes if self.is_still_ours(run) => self.spawn(run),
+                // Another supervisor settled the intent while we stood still.
+                Durable::Yes => {}
                 Durable::No => self.refuse_unrecorded(run),
             },
             Action::Adopt(record) => self.adopt(&record),
@@ -61,6 +63,15 @@ impl Supervisor {
             let _ = reply.send(Err(SpawnRefused::Registry { message }));
         }
         self.events.push_back(Event::IntentLost { run });
+    }
+
+    /// We may have been stopped for longer than our lease between the commit and now.
+    fn is_still_ours(&mut self, run: RunId) -> bool {
+        if self.world.holds_lease(now()) {
+            return true;
+        }
+        self.renew_lease();
+        self.registry.owned(self.instance).is_ok_and(|owned| owned.contains(&run))
     }
 
     fn spawn(&mut self, run: RunId) {
@@ -311,11 +322,21 @@ impl Supervisor {
     }
 
     fn abandon(&mut self, run: RunId) {
-        if let Some(live) = self.live.get_mut(&run) {
-            // Its boundary is another's now.
+        // What the new owner knows of is its own. A process that is in nobody's record is ours to end.
+        let recorded = self.registry.run(run).ok().flatten().and_then(|record| record.fingerprint());
+        if let Some(live) = self.live.get(&run)
+            && let (Some(process), Some(scope)) = (&live.process, &live.scope)
+            && recorded.as_ref() != Some(process.fingerprint())
+        {
+            scope.kill_all(Some(process), || self.members(live));
+        } else if let Some(live) = self.live.get_mut(&run) {
             live.scope = None;
         }
         self.drop_live(run);
+        if let Some(reply) = self.spawn_replies.remove(&run) {
+            let message = "another supervisor took the run over before it began".to_owned();
+            let _ = reply.send(Err(SpawnRefused::Registry { message }));
+        }
         for waiter in self.waiters.remove(&run).unwrap_or_default() {
             let _ = waiter.send(Cancelled::NotLive);
         }

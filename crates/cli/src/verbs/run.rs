@@ -8,7 +8,7 @@ use crate::render;
 use ostler_client::ClientError;
 use ostler_model::wire::{Answer, Call, ViewCall, ViewFrom};
 use ostler_model::{
-    Backend, Detach, Limits, OsText, RunRecord, RunResult, RunSpec, RunState, TerminalSize, Termination,
+    Backend, Detach, Limits, OsText, RunRecord, RunResult, RunSpec, RunState, Termination,
 };
 use std::ffi::OsStr;
 use std::io::Write;
@@ -82,7 +82,7 @@ fn spec_of(arguments: &RunArguments, on_terminal: bool) -> Result<RunSpec, Failu
         env: environment(arguments),
         umask: ostler_os::umask(),
         backend: if arguments.pty { Backend::Pty } else { Backend::Pipe },
-        size: arguments.size.or(own_size).unwrap_or_else(TerminalSize::default),
+        size: arguments.size.or(own_size).unwrap_or_default(),
         stdin: arguments.stdin,
         session_id: arguments.session.clone(),
         unit: None,

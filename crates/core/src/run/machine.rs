@@ -64,7 +64,7 @@ pub(crate) struct Run {
 
 #[derive(Clone, Debug)]
 pub(crate) enum Phase {
-    Queued { after: RunId },
+    Queued,
     Starting { cancel: Option<Termination> },
     Running { overall_due: Option<u64>, silence_due: Option<u64> },
     Settling { status: ExitStatus, since: u64, due: u64, tree: Survey, output: Output },
@@ -110,7 +110,7 @@ impl Run {
     /// When this run next needs to be looked at.
     pub(crate) fn due(&self) -> Option<u64> {
         match &self.phase {
-            Phase::Queued { .. } | Phase::Starting { .. } | Phase::Exited => None,
+            Phase::Queued | Phase::Starting { .. } | Phase::Exited => None,
             Phase::Running { overall_due, silence_due } => {
                 [*overall_due, *silence_due].into_iter().flatten().min()
             }
@@ -152,16 +152,16 @@ impl Run {
         let phase = std::mem::replace(&mut self.phase, Phase::Exited);
         self.phase = match (phase, event) {
             // Queued: an older run of the same scope is being ended.
-            (Phase::Queued { .. }, RunEvent::Unblocked) => {
+            (Phase::Queued, RunEvent::Unblocked) => {
                 out.push(Action::Spawn(self.id()));
                 Phase::Starting { cancel: None }
             }
-            (Phase::Queued { .. }, RunEvent::Cancel { reason, by, why }) => {
+            (Phase::Queued, RunEvent::Cancel { reason, by, why }) => {
                 out.push(self.note(by, What::CancelAsked, why, json!({}), now));
                 finish::never_started(self, reason, now, out)
             }
             (
-                phase @ Phase::Queued { .. },
+                phase @ Phase::Queued,
                 RunEvent::Spawned(_)
                 | RunEvent::SpawnFailed { .. }
                 | RunEvent::Due { .. }
@@ -226,7 +226,7 @@ impl Run {
                     Phase::Running { overall_due, .. } => {
                         Phase::Running { overall_due, silence_due: None }
                     }
-                    phase @ (Phase::Queued { .. }
+                    phase @ (Phase::Queued
                     | Phase::Starting { .. }
                     | Phase::Settling { .. }
                     | Phase::Ending { .. }

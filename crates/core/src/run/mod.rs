@@ -1,5 +1,6 @@
 mod finish;
 mod machine;
+mod take_up;
 
-pub(crate) use machine::{Output as RunOutput, Phase, Root as RunRoot, Run, RunEvent};
+pub(crate) use machine::{Phase, Run, RunEvent};
 pub use machine::{DRAIN_IDLE_MS, GIVE_UP_MS};

@@ -84,6 +84,7 @@ impl Process {
 
     /// For kernels that cannot signal a group by descriptor. The number is safe only while the leader
     /// itself still has it, alive or unreaped.
+    #[expect(clippy::disallowed_methods, reason = "the leader has just been verified to hold the number")]
     fn signal_group_by_number(&self, signal: Signal) -> bool {
         let pinned = stat(self.fingerprint.pid)
             .is_some_and(|now| now.start_time == self.fingerprint.start_time);
@@ -109,6 +110,7 @@ pub(super) fn open_pid(pid: i32) -> Option<OwnedFd> {
 }
 
 /// Signals one process, if the check that runs after opening it says it is still the one meant.
+#[expect(clippy::disallowed_methods, reason = "this is where members are signalled, checked")]
 pub(super) fn signal_checked(pid: i32, signal: Signal, is_meant: impl FnOnce() -> bool) -> bool {
     let Some(descriptor) = open_pid(pid) else { return false };
     is_meant() && pidfd_send_signal(&descriptor, signal.number()).is_ok()
@@ -153,6 +155,7 @@ fn exit_info(descriptor: BorrowedFd<'_>) -> Option<i32> {
 }
 
 /// Ends this very process as if it had been killed from outside: nothing is flushed or cleaned up.
+#[expect(clippy::disallowed_methods, reason = "our own pid cannot be another's")]
 pub fn die() -> ! {
     let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
     std::process::abort()

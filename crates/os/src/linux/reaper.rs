@@ -78,6 +78,7 @@ impl Reaper {
 
     /// The next child that has ended, if there is one.
     #[expect(unsafe_code, reason = "rustix waits for one child or a group, not for any with its pid")]
+    #[expect(clippy::disallowed_methods, reason = "this is the one reaper")]
     pub fn next(&self) -> Option<Reaped> {
         loop {
             let mut status = 0;

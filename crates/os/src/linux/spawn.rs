@@ -153,6 +153,7 @@ impl Launcher {
     }
 
     #[expect(unsafe_code, reason = "a child that shares our memory until it executes")]
+    #[expect(clippy::disallowed_methods, reason = "a child that failed before it was a run is reaped here")]
     fn give_birth(
         &mut self,
         launch: &Launch<'_>,
@@ -339,6 +340,7 @@ fn raw_clone(number: libc::c_long, arguments: [usize; 3], plan: &mut Plan) -> is
 /// The child's whole life before it executes. It runs on our memory: system calls only, no allocation,
 /// no lock, no panic.
 #[expect(unsafe_code, reason = "plain system calls between birth and exec")]
+#[expect(clippy::disallowed_methods, reason = "a child that could not execute has nothing to clean up")]
 unsafe extern "C" fn child(plan: *mut Plan) -> ! {
     // SAFETY: the plan outlives this; every pointer in it was made from an owned string of the caller.
     unsafe {

@@ -46,13 +46,7 @@ impl Reader {
     }
 
     pub fn run(&self, id: RunId) -> Result<Option<RunRecord>, RegistryError> {
-        self.connection
-            .prepare_cached(&format!("SELECT {RUN_COLUMNS} {FROM_RUNS} WHERE run_id = ?"))
-            .and_then(|mut statement| {
-                statement.query_row([id.to_string()], |row| Ok(read_run(row))).optional()
-            })
-            .map_err(RegistryError::read)?
-            .transpose()
+        run(&self.connection, id)
     }
 
     /// The runs whose id begins or ends with this, at most two: enough to tell one from several.
@@ -132,6 +126,16 @@ impl Reader {
             .map_err(|error| error.to_string())?;
         if answer == "ok" { Ok(()) } else { Err(answer) }
     }
+}
+
+pub(super) fn run(connection: &Connection, id: RunId) -> Result<Option<RunRecord>, RegistryError> {
+    connection
+        .prepare_cached(&format!("SELECT {RUN_COLUMNS} {FROM_RUNS} WHERE run_id = ?"))
+        .and_then(|mut statement| {
+            statement.query_row([id.to_string()], |row| Ok(read_run(row))).optional()
+        })
+        .map_err(RegistryError::read)?
+        .transpose()
 }
 
 pub(super) fn live(connection: &Connection) -> Result<Vec<RunRecord>, RegistryError> {

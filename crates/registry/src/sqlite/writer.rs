@@ -125,6 +125,10 @@ impl Registry {
         reader::live(&self.connection)
     }
 
+    pub fn run(&self, id: RunId) -> Result<Option<RunRecord>, RegistryError> {
+        reader::run(&self.connection, id)
+    }
+
     pub(super) fn at(&mut self, moment: Moment) {
         if let Some(hook) = &mut self.hook {
             hook(moment);

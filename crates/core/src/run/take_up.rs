@@ -1,0 +1,137 @@
+//! Taking up a run that an earlier supervisor started: what is known of it is kept, the rest is asked
+//! of the kernel.
+
+use super::machine::{Output, Phase, Root, Run, RunEvent};
+use crate::action::Action;
+use crate::event::{ExitStatus, Observation, Survey};
+use crate::reconcile::Decision;
+use crate::time::Now;
+use ostler_model::{Actor, Detach, Extinct, Limits, RunRecord, RunState, Termination, What};
+use serde_json::json;
+
+impl Run {
+    pub(crate) fn taken_up(record: RunRecord, seen: &Observation) -> Run {
+        let mut run = Run {
+            limits: Limits {
+                timeout_ms: record.timeout_ms,
+                no_output_timeout_ms: record.no_output_timeout_ms,
+                grace_ms: record.grace_ms,
+            },
+            detach: if record.detach_allowed { Detach::Allow } else { Detach::Forbid },
+            phase: Phase::Starting { cancel: None },
+            listed_due: None,
+            hears_output: false,
+            escape_told: false,
+            record,
+        };
+        if let Some(identity) = &seen.identity {
+            run.record.pid = Some(identity.fingerprint.pid);
+            run.record.start_time = Some(identity.fingerprint.start_time);
+            run.record.process_group_id = Some(identity.process_group_id);
+            run.record.cgroup = identity.cgroup.clone();
+        }
+        run
+    }
+
+    /// The recorded process does not exist any more; what is known of its end is kept.
+    pub(crate) fn found_gone(&mut self, why: &'static str, now: Now, out: &mut Vec<Action>) {
+        let reason = self.recorded_reason().unwrap_or(Termination::ReconciledStale);
+        out.push(self.note(
+            Actor::Supervisor,
+            What::ReconciledStale,
+            why,
+            json!({ "pid": self.record.pid, "startTime": self.record.start_time }),
+            now,
+        ));
+        let status = self.recorded_status();
+        if status == ExitStatus::Unknown {
+            self.record.error = Some(format!("{why}; how it ended is not known"));
+        }
+        self.phase = Phase::Draining {
+            reason: Some(reason),
+            status,
+            due: now.mono_ms,
+            extinct: Extinct::Yes,
+        };
+        self.step(RunEvent::OutputEnded, now, out);
+    }
+
+    /// What the dead supervisor had already learned is not thrown away.
+    fn recorded_reason(&self) -> Option<Termination> {
+        self.record.termination.or(match self.recorded_status() {
+            ExitStatus::Code(_) => Some(Termination::Exit),
+            ExitStatus::Signal(_) => Some(Termination::Signal),
+            ExitStatus::Unknown => None,
+        })
+    }
+
+    fn recorded_status(&self) -> ExitStatus {
+        match (self.record.exit_code, self.record.exit_signal) {
+            (Some(code), _) => ExitStatus::Code(code),
+            (None, Some(signal)) => ExitStatus::Signal(signal),
+            (None, None) => ExitStatus::Unknown,
+        }
+    }
+
+    pub(crate) fn resume(&mut self, decision: Decision, seen: &Observation, now: Now, out: &mut Vec<Action>) {
+        let told = match decision {
+            Decision::EndRest => "its first process is gone; the rest of it is ended",
+            Decision::Terminate => "it lives, and the policy is to terminate",
+            Decision::Resume | Decision::MarkStale | Decision::LeaveAlone | Decision::Steal => {
+                "it lives and goes on"
+            }
+        };
+        out.push(self.note(
+            Actor::Supervisor,
+            What::Adopted,
+            told,
+            json!({
+                "pid": self.record.pid,
+                "startTime": self.record.start_time,
+                "inside": seen.tree.inside,
+                "outside": seen.tree.outside,
+                "outputSeen": false,
+            }),
+            now,
+        ));
+        if self.record.started_mono_ms.is_none() {
+            self.record.started_mono_ms = Some(now.mono_ms);
+            self.record.started_at_ms = Some(now.wall_ms);
+        }
+        let interrupted = self.record.termination;
+        self.phase = match decision {
+            Decision::EndRest => {
+                let status = self.recorded_status();
+                let reason = Some(self.recorded_reason().unwrap_or(Termination::ReconciledStale));
+                let tree = seen.tree.clone();
+                self.begin_ending(reason, Root::Exited(status), tree, Output::Ended, now, out)
+            }
+            // If its end had begun for another reason, that one came first.
+            Decision::Terminate => self.begin_ending(
+                Some(interrupted.unwrap_or(Termination::LeaseLost)),
+                Root::Alive,
+                Survey::default(),
+                Output::Ended,
+                now,
+                out,
+            ),
+            Decision::Resume | Decision::MarkStale | Decision::LeaveAlone | Decision::Steal => {
+                match interrupted {
+                    // Its termination had begun; it is carried on, for the same reason.
+                    Some(reason) => self.begin_ending(
+                        Some(reason),
+                        Root::Alive,
+                        Survey::default(),
+                        Output::Ended,
+                        now,
+                        out,
+                    ),
+                    None => {
+                        out.push(self.save(RunState::Running, now));
+                        self.running(now)
+                    }
+                }
+            }
+        };
+    }
+}

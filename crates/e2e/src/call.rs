@@ -1,0 +1,171 @@
+//! One call of the binary: to its end, or in the background.
+
+use crate::process::Process;
+use crate::waiting::{PATIENCE, eventually};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
+use serde_json::Value;
+use std::io::{Read, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// What a call came to.
+#[derive(Debug)]
+pub struct Output {
+    /// 128 + n where it was ended by signal n.
+    pub code: i32,
+    pub stdout: Vec<u8>,
+    pub stderr: String,
+}
+
+impl Output {
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.stdout).into_owned()
+    }
+
+    /// The last line of its standard output, which is the JSON document.
+    pub fn json(&self) -> Value {
+        let text = self.text();
+        let line = text.lines().next_back().unwrap_or_default();
+        serde_json::from_str(line).unwrap_or_else(|error| panic!("no JSON ({error}): {self:?}"))
+    }
+
+    #[track_caller]
+    pub fn ok(self) -> Self {
+        assert_eq!(self.code, 0, "{self:?}");
+        self
+    }
+}
+
+/// Something that was started and goes on.
+pub struct Background {
+    child: Child,
+    stdout: Stream,
+    stderr: Stream,
+    told: String,
+}
+
+impl Background {
+    pub(crate) fn start(mut command: Command, input: &[u8]) -> Self {
+        let told = format!("{command:?}");
+        let stdin = if input.is_empty() { Stdio::null() } else { Stdio::piped() };
+        let mut child = command
+            .stdin(stdin)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap_or_else(|error| panic!("{told}: {error}"));
+        if let Some(mut pipe) = child.stdin.take() {
+            let input = input.to_vec();
+            std::thread::spawn(move || pipe.write_all(&input));
+        }
+        let stdout = Stream::collect(child.stdout.take().expect("piped"));
+        let stderr = Stream::collect(child.stderr.take().expect("piped"));
+        Self { child, stdout, stderr, told }
+    }
+
+    pub fn process(&self) -> Process {
+        Process::find(self.child.id() as i32).expect("it lives")
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        crate::process::signal(self.child.id() as i32, signal);
+    }
+
+    /// Waits until this is in what it wrote on its standard output, and returns all of that.
+    pub fn until_written(&self, text: &str) -> String {
+        self.stdout.until(text, &self.told)
+    }
+
+    pub fn until_complained(&self, text: &str) -> String {
+        self.stderr.until(text, &self.told)
+    }
+
+    pub fn is_over(&mut self) -> bool {
+        self.child.try_wait().expect("a child of ours").is_some()
+    }
+
+    /// Waits for its end.
+    pub fn finish(self) -> Output {
+        self.finish_within(PATIENCE * 2)
+    }
+
+    pub fn finish_within(mut self, patience: Duration) -> Output {
+        let pid = Pid::from_child(&self.child);
+        let handle = pidfd_open(pid, PidfdFlags::empty()).expect("a child of ours");
+        let limit = Timespec { tv_sec: patience.as_secs() as i64, tv_nsec: 0 };
+        let mut waited = [PollFd::new(&handle, PollFlags::IN)];
+        let ready = poll(&mut waited, Some(&limit)).expect("poll");
+        assert!(ready > 0, "{} did not end within {patience:?}", self.told);
+        let status = self.child.wait().expect("a child of ours");
+        let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
+        Output {
+            code: code.expect("a code or a signal"),
+            stdout: self.stdout.whole(&self.told),
+            stderr: String::from_utf8_lossy(&self.stderr.whole(&self.told)).into_owned(),
+        }
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A stream that is read as it comes.
+struct Stream {
+    shared: Arc<(Mutex<(Vec<u8>, bool)>, Condvar)>,
+    _reader: JoinHandle<()>,
+}
+
+impl Stream {
+    fn collect(mut source: impl Read + Send + 'static) -> Self {
+        let shared = Arc::new((Mutex::new((Vec::new(), false)), Condvar::new()));
+        let ours = Arc::clone(&shared);
+        let reader = std::thread::spawn(move || {
+            let mut buffer = vec![0u8; 64 << 10];
+            loop {
+                let length = source.read(&mut buffer).unwrap_or(0);
+                let mut state = ours.0.lock().expect("no panic inside");
+                state.0.extend_from_slice(&buffer[..length]);
+                state.1 = length == 0;
+                ours.1.notify_all();
+                if length == 0 {
+                    return;
+                }
+            }
+        });
+        Self { shared, _reader: reader }
+    }
+
+    fn until(&self, text: &str, told: &str) -> String {
+        let state = self.shared.0.lock().expect("no panic inside");
+        let (state, timeout) = self
+            .shared
+            .1
+            .wait_timeout_while(state, PATIENCE, |(bytes, over)| {
+                !*over && !String::from_utf8_lossy(bytes).contains(text)
+            })
+            .expect("no panic inside");
+        let written = String::from_utf8_lossy(&state.0).into_owned();
+        assert!(
+            written.contains(text),
+            "{told} never wrote {text:?} (timeout: {}): {written:?}",
+            timeout.timed_out()
+        );
+        written
+    }
+
+    /// All of it, once its end has come: also when somebody else still holds the other side, it is said.
+    fn whole(&self, told: &str) -> Vec<u8> {
+        eventually(&format!("the end of what {told} writes"), || {
+            let state = self.shared.0.lock().expect("no panic inside");
+            state.1.then(|| state.0.clone())
+        })
+    }
+}

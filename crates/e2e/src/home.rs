@@ -1,0 +1,317 @@
+//! A home for one test, and the promise that nothing of it is left afterwards.
+
+use crate::call::{Background, Output};
+use crate::process::{Process, processes_with};
+use crate::waiting::{eventually, eventually_within};
+use rustix::process::Signal;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+/// Everything that is started through a home carries this variable with the home's own value.
+const MARKER: &str = "OSTLER_E2E";
+
+pub struct Home {
+    folder: tempfile::TempDir,
+    home: PathBuf,
+    marker: String,
+    variables: Vec<(String, String)>,
+}
+
+impl Default for Home {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Home {
+    pub fn new() -> Self {
+        Self::with(&[])
+    }
+
+    /// With these in the environment of every call, and so of the supervisor that the first call makes.
+    pub fn with(variables: &[(&str, &str)]) -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let folder =
+            tempfile::Builder::new().prefix("oe").tempdir().expect("a folder for the test");
+        Self {
+            home: folder.path().join("h"),
+            marker: format!("{}-{number}", std::process::id()),
+            variables: variables
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                .collect(),
+            folder,
+        }
+    }
+
+    /// The same with the home itself at another place inside of the test's folder.
+    #[must_use]
+    pub fn at(mut self, place: &str) -> Self {
+        self.home = self.folder.path().join(place);
+        self
+    }
+
+    /// The folder of the test: for files of its own, beside the home.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.home
+    }
+
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.home.join(name)
+    }
+
+    pub fn registry_file(&self) -> PathBuf {
+        let named = self.variables.iter().find(|(name, _)| name == "OSTLER_REGISTRY");
+        named.map_or_else(|| self.file("registry.db"), |(_, path)| path.into())
+    }
+
+    pub fn set(&mut self, name: &str, value: &str) {
+        self.unset(name);
+        self.variables.push((name.to_owned(), value.to_owned()));
+    }
+
+    pub fn unset(&mut self, name: &str) {
+        self.variables.retain(|(known, _)| known != name);
+    }
+
+    /// The binary under test: beside this test's own executable.
+    pub fn binary() -> PathBuf {
+        let own = std::env::current_exe().expect("an executable has a path");
+        let profile = own.parent().and_then(Path::parent).expect("target/<profile>/deps/<test>");
+        let binary = profile.join("ostler");
+        assert!(binary.exists(), "{} is missing: run `cargo build` first", binary.display());
+        binary
+    }
+
+    /// Any program, in this home's environment.
+    pub fn program(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
+        let mut command = Command::new(program);
+        for name in ["OSTLER_REGISTRY", "OSTLER_LEASE", "OSTLER_ADOPT", "OSTLER_RUN_ID", "TERM"] {
+            command.env_remove(name);
+        }
+        command.env("OSTLER_HOME", &self.home).env(MARKER, &self.marker);
+        for (name, value) in &self.variables {
+            command.env(name, value);
+        }
+        command
+    }
+
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = self.program(Self::binary());
+        command.args(arguments);
+        command
+    }
+
+    /// Calls the binary and waits for its end.
+    pub fn ostler(&self, arguments: &[&str]) -> Output {
+        Background::start(self.command(arguments), b"").finish()
+    }
+
+    pub fn ostler_with_input(&self, arguments: &[&str], input: &[u8]) -> Output {
+        Background::start(self.command(arguments), input).finish()
+    }
+
+    /// Calls the binary and lets it go on.
+    pub fn spawn(&self, arguments: &[&str]) -> Background {
+        Background::start(self.command(arguments), b"")
+    }
+
+    pub fn spawn_program(&self, command: Command) -> Background {
+        Background::start(command, b"")
+    }
+
+    /// `ostler run --json --capture OPTIONS -- COMMAND`: the result.
+    pub fn run(&self, options: &[&str], command: &[&str]) -> Value {
+        let arguments = [&["run", "--json", "--capture"], options, &["--"], command].concat();
+        self.ostler(&arguments).json()
+    }
+
+    /// `ostler run -d`: the id.
+    #[track_caller]
+    pub fn start(&self, options: &[&str], command: &[&str]) -> String {
+        let arguments = [&["run", "-d"], options, &["--"], command].concat();
+        self.ostler(&arguments).ok().text().trim().to_owned()
+    }
+
+    /// Starts a run and waits until it has written `ready`.
+    #[track_caller]
+    pub fn start_ready(&self, options: &[&str], command: &[&str]) -> String {
+        let run = self.start(options, command);
+        self.until_logged(&run, "ready");
+        run
+    }
+
+    #[track_caller]
+    pub fn wait(&self, run: &str) -> Value {
+        self.ostler(&["wait", "--json", run]).ok().json()
+    }
+
+    #[track_caller]
+    pub fn cancel(&self, run: &str) -> Value {
+        self.ostler(&["cancel", "--json", run]).ok().json()
+    }
+
+    /// Follows the run's log until this stands in it; returns what was written so far.
+    pub fn until_logged(&self, run: &str, text: &str) -> String {
+        self.spawn(&["logs", "-f", run]).until_written(text)
+    }
+
+    #[track_caller]
+    pub fn records(&self) -> Vec<Value> {
+        list(self.ostler(&["runs", "--json"]).ok().json())
+    }
+
+    #[track_caller]
+    pub fn record(&self, run: &str) -> Value {
+        let found = self.records().into_iter().find(|record| record["runId"] == run);
+        found.unwrap_or_else(|| panic!("no record of {run}"))
+    }
+
+    /// The first process of a live run.
+    #[track_caller]
+    pub fn root(&self, run: &str) -> Process {
+        let record = self.record(run);
+        let pid = record["pid"].as_i64().unwrap_or_else(|| panic!("no pid: {record}")) as i32;
+        Process::find(pid).unwrap_or_else(|| panic!("no process {pid}: {record}"))
+    }
+
+    #[track_caller]
+    pub fn events(&self, run: &str) -> Vec<Value> {
+        list(self.ostler(&["events", "--json", "--run", run]).ok().json())
+    }
+
+    /// How often this happened to the run.
+    #[track_caller]
+    pub fn count(&self, run: &str, what: &str) -> usize {
+        self.events(run).iter().filter(|event| event["what"] == what).count()
+    }
+
+    #[track_caller]
+    pub fn event(&self, run: &str, what: &str) -> Value {
+        let events = self.events(run);
+        let found = events.iter().find(|event| event["what"] == what).cloned();
+        found.unwrap_or_else(|| panic!("no {what} among {events:#?}"))
+    }
+
+    /// One number of `ostler metrics --json`; `label` is the value of its only label.
+    #[track_caller]
+    pub fn metric(&self, name: &str, label: Option<&str>) -> u64 {
+        let samples = list(self.ostler(&["metrics", "--json"]).ok().json());
+        let found = samples.iter().find(|sample| {
+            sample["name"] == name
+                && sample["labels"].as_object().is_some_and(|labels| {
+                    labels.values().next().and_then(Value::as_str) == label
+                })
+        });
+        let sample = found.unwrap_or_else(|| panic!("no {name} {label:?} in {samples:?}"));
+        sample["value"].as_u64().expect("a number")
+    }
+
+    pub fn supervisor(&self) -> Option<Process> {
+        let text = std::fs::read_to_string(self.file("ostler.pid")).ok()?;
+        let process = Process::find(text.trim().parse().ok()?)?;
+        process.has_variable(&self.variable()).then_some(process)
+    }
+
+    #[track_caller]
+    pub fn supervisor_pid(&self) -> i32 {
+        self.supervisor().expect("a supervisor").pid
+    }
+
+    /// SIGKILL, and its end is awaited.
+    #[track_caller]
+    pub fn kill_supervisor(&self) {
+        let supervisor = self.supervisor().expect("a supervisor");
+        supervisor.signal(Signal::KILL);
+        supervisor.wait_gone();
+    }
+
+    pub fn variable(&self) -> String {
+        format!("{MARKER}={}", self.marker)
+    }
+
+    /// Every live process that was started through this home, the supervisor included.
+    pub fn processes(&self) -> Vec<Process> {
+        processes_with(&self.variable())
+    }
+
+    /// The same without the supervisor.
+    pub fn processes_of_runs(&self) -> Vec<Process> {
+        let supervisor = self.supervisor();
+        self.processes().into_iter().filter(|process| Some(process) != supervisor.as_ref()).collect()
+    }
+
+    fn try_stop(&self) -> Option<i32> {
+        let mut stop = self.command(&["--no-start", "stop"]).spawn().ok()?;
+        let stopped = |stop: &mut std::process::Child| stop.try_wait().ok().flatten();
+        let began = std::time::Instant::now();
+        while began.elapsed() < Duration::from_secs(20) {
+            if let Some(status) = stopped(&mut stop) {
+                return status.code();
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        let _ = stop.kill();
+        let _ = stop.wait();
+        None
+    }
+
+    /// Everything is ended; what had to be ended by us is returned.
+    fn clear(&self) -> Vec<String> {
+        for process in self.processes() {
+            // A supervisor that a test stopped would never answer.
+            process.signal(Signal::CONT);
+        }
+        let stopped = self.try_stop();
+        if stopped == Some(3) && !self.processes().is_empty() {
+            // A test killed it: the next one has to find what it left.
+            let _ = self.command(&["runs"]).output();
+            self.try_stop();
+        }
+        let gone = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            eventually_within(Duration::from_secs(10), "nothing of the home is left", || {
+                self.processes().is_empty().then_some(())
+            });
+        }));
+        if gone.is_ok() {
+            return Vec::new();
+        }
+        let left = self.processes();
+        let told = left.iter().map(|process| format!("{process:?}")).collect();
+        eventually("what was left is killed", || {
+            let left = self.processes();
+            for process in &left {
+                process.signal(Signal::KILL);
+            }
+            left.is_empty().then_some(())
+        });
+        told
+    }
+}
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        let left = self.clear();
+        if std::thread::panicking() {
+            let log = std::fs::read_to_string(self.file("ostler.log")).unwrap_or_default();
+            eprintln!("supervisor's log of {}: {log}", self.home.display());
+        } else {
+            assert!(left.is_empty(), "left behind after stop: {left:#?}");
+        }
+    }
+}
+
+fn list(value: Value) -> Vec<Value> {
+    match value {
+        Value::Array(list) => list,
+        other => panic!("a list was expected: {other}"),
+    }
+}

@@ -1,0 +1,156 @@
+//! What the kernel says about processes.
+
+use crate::waiting::eventually;
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use std::fmt;
+use std::fs;
+use std::process::{Child, Command, Stdio};
+
+/// One process: its number and when it began, so that a recycled number is not taken for it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Process {
+    pub pid: i32,
+    pub start_time: u64,
+}
+
+impl Process {
+    /// `None` if there is none, or only its corpse.
+    pub fn find(pid: i32) -> Option<Self> {
+        let stat = Stat::read(pid)?;
+        (!stat.dead).then_some(Self { pid, start_time: stat.start_time })
+    }
+
+    pub fn is_alive(&self) -> bool {
+        Self::find(self.pid).is_some_and(|now| now.start_time == self.start_time)
+    }
+
+    pub fn wait_gone(&self) {
+        eventually(&format!("{self:?} is gone"), || (!self.is_alive()).then_some(()));
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        if self.is_alive() {
+            crate::process::signal(self.pid, signal);
+        }
+    }
+
+    pub fn group(&self) -> i32 {
+        Stat::read(self.pid).map_or(0, |stat| stat.group)
+    }
+
+    pub fn session(&self) -> i32 {
+        Stat::read(self.pid).map_or(0, |stat| stat.session)
+    }
+
+    /// `S`, `T`, … as in /proc/PID/stat.
+    pub fn state(&self) -> Option<char> {
+        Stat::read(self.pid).map(|stat| stat.state)
+    }
+
+    /// Whether it carries this in the environment it was started with.
+    pub fn has_variable(&self, variable: &str) -> bool {
+        fs::read(format!("/proc/{}/environ", self.pid)).is_ok_and(|environment| {
+            environment.split(|byte| *byte == 0).any(|entry| entry == variable.as_bytes())
+        })
+    }
+
+    pub fn cgroup(&self) -> String {
+        let groups = fs::read_to_string(format!("/proc/{}/cgroup", self.pid)).unwrap_or_default();
+        groups.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or_default().to_owned()
+    }
+
+    pub fn command(&self) -> String {
+        let bytes = fs::read(format!("/proc/{}/cmdline", self.pid)).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).replace('\0', " ").trim().to_owned()
+    }
+}
+
+impl fmt::Debug for Process {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({:.120})", self.pid, self.command())
+    }
+}
+
+struct Stat {
+    state: char,
+    dead: bool,
+    group: i32,
+    session: i32,
+    start_time: u64,
+}
+
+impl Stat {
+    fn read(pid: i32) -> Option<Self> {
+        let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        // The name may hold anything, also spaces and parentheses.
+        let (_, rest) = text.rsplit_once(')')?;
+        let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
+        let state = fields.first()?.chars().next()?;
+        Some(Self {
+            state,
+            dead: matches!(state, 'Z' | 'X'),
+            group: fields.get(2)?.parse().ok()?,
+            session: fields.get(3)?.parse().ok()?,
+            start_time: fields.get(19)?.parse().ok()?,
+        })
+    }
+}
+
+/// Every live process with this variable in its environment.
+pub fn processes_with(variable: &str) -> Vec<Process> {
+    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+    entries
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok())
+        .filter_map(Process::find)
+        .filter(|process| process.has_variable(variable))
+        .collect()
+}
+
+/// Through a descriptor: if the process is gone, nobody else is hit.
+pub fn signal(pid: i32, signal: Signal) {
+    let Some(number) = Pid::from_raw(pid) else { return };
+    if let Ok(handle) = pidfd_open(number, PidfdFlags::empty()) {
+        let _ = pidfd_send_signal(handle, signal);
+    }
+}
+
+pub fn boot_id() -> String {
+    fs::read_to_string("/proc/sys/kernel/random/boot_id").expect("boot id").trim().to_owned()
+}
+
+/// A process that has nothing to do with Ostler and must survive whatever Ostler does.
+pub struct Bystander {
+    child: Child,
+    process: Process,
+}
+
+impl Bystander {
+    pub fn start(program: &str, arguments: &[&str]) -> Self {
+        let child = Command::new(program)
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("a bystander starts");
+        let process = Process::find(child.id() as i32).expect("a bystander lives");
+        Self { child, process }
+    }
+
+    pub fn process(&self) -> &Process {
+        &self.process
+    }
+
+    pub fn assert_alive(&mut self) {
+        let ended = self.child.try_wait().expect("a bystander can be waited for");
+        assert!(ended.is_none(), "the bystander {:?} was ended: {ended:?}", self.process);
+    }
+}
+
+impl Drop for Bystander {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

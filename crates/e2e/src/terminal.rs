@@ -1,0 +1,112 @@
+//! A real terminal with a program on it, as a person would have.
+
+use crate::process::Process;
+use crate::waiting::{PATIENCE, eventually};
+use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command};
+use std::sync::{Arc, Condvar, Mutex};
+
+pub struct Terminal {
+    master: File,
+    child: Child,
+    seen: Arc<(Mutex<(Vec<u8>, bool)>, Condvar)>,
+}
+
+impl Terminal {
+    /// Starts the command as the leader of a session with this terminal.
+    pub fn start(mut command: Command, columns: u16, rows: u16) -> Self {
+        let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+        let master = openpt(flags).expect("a terminal");
+        grantpt(&master).expect("grantpt");
+        unlockpt(&master).expect("unlockpt");
+        let slave: OwnedFd = ioctl_tiocgptpeer(&master, flags).expect("its other side");
+        tcsetwinsize(&master, size(columns, rows)).expect("a size");
+        command
+            .env("TERM", "xterm-256color")
+            .stdin(slave.try_clone().expect("dup"))
+            .stdout(slave.try_clone().expect("dup"))
+            .stderr(slave);
+        #[expect(unsafe_code, reason = "std has no way to give a child a controlling terminal")]
+        // SAFETY: both calls are async-signal-safe and touch no memory.
+        unsafe {
+            command.pre_exec(|| {
+                rustix::process::setsid()?;
+                rustix::process::ioctl_tiocsctty(rustix::stdio::stdin())?;
+                Ok(())
+            });
+        }
+        let child = command.spawn().expect("it starts on a terminal");
+        // Ours was the last copy of the other side: its closing means that the program is gone.
+        drop(command);
+        let master = File::from(master);
+        let seen = Arc::new((Mutex::new((Vec::new(), false)), Condvar::new()));
+        let (mut source, ours) = (master.try_clone().expect("dup"), Arc::clone(&seen));
+        std::thread::spawn(move || {
+            let mut buffer = [0u8; 16 << 10];
+            loop {
+                let length = source.read(&mut buffer).unwrap_or(0);
+                let mut state = ours.0.lock().expect("no panic inside");
+                state.0.extend_from_slice(&buffer[..length]);
+                state.1 = length == 0;
+                ours.1.notify_all();
+                if length == 0 {
+                    return;
+                }
+            }
+        });
+        Self { master, child, seen }
+    }
+
+    pub fn keys(&mut self, keys: &[u8]) {
+        self.master.write_all(keys).expect("the terminal takes keys");
+    }
+
+    pub fn resize(&self, columns: u16, rows: u16) {
+        tcsetwinsize(&self.master, size(columns, rows)).expect("a size");
+    }
+
+    /// Waits until this was shown, and returns everything that was.
+    pub fn until_shown(&self, text: &str) -> String {
+        let state = self.seen.0.lock().expect("no panic inside");
+        let (state, _) = self
+            .seen
+            .1
+            .wait_timeout_while(state, PATIENCE, |(bytes, over)| {
+                !*over && !String::from_utf8_lossy(bytes).contains(text)
+            })
+            .expect("no panic inside");
+        let shown = String::from_utf8_lossy(&state.0).into_owned();
+        assert!(shown.contains(text), "never shown: {text:?}; but {shown:?}");
+        shown
+    }
+
+    pub fn process(&self) -> Option<Process> {
+        Process::find(self.child.id() as i32)
+    }
+
+    /// Waits for the program's end: its exit code.
+    pub fn finish(mut self) -> (Option<i32>, String) {
+        let status = eventually("the program on the terminal ends", || {
+            self.child.try_wait().expect("a child of ours")
+        });
+        eventually("all it wrote is read", || self.seen.0.lock().ok()?.1.then_some(()));
+        let seen = self.seen.0.lock().expect("no panic inside");
+        (status.code(), String::from_utf8_lossy(&seen.0).into_owned())
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn size(columns: u16, rows: u16) -> Winsize {
+    Winsize { ws_col: columns, ws_row: rows, ws_xpixel: 0, ws_ypixel: 0 }
+}
