@@ -16,6 +16,11 @@ pub fn exposition(samples: &[Sample]) -> String {
     for sample in samples {
         let labels: Labels = sample.labels.clone().into_iter().collect();
         match sample.name.strip_suffix("_total") {
+            Some(base) if labels.is_empty() => {
+                let counter = Counter::<u64>::default();
+                counter.inc_by(sample.value);
+                registry.register(base, help(&sample.name), counter);
+            }
             Some(base) => {
                 let family = families.entry(base.to_owned()).or_insert_with(|| {
                     let family = Family::default();

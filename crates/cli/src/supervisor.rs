@@ -8,6 +8,7 @@ use std::error::Error;
 
 /// Reports one word (or what went wrong) on standard output, then closes it.
 pub fn supervise() -> Result<Exit, Failure> {
+    ostler_os::close_inherited();
     ostler_os::be_private();
     // A thread that panics takes the process with it: half a supervisor is worse than none.
     let told = std::panic::take_hook();

@@ -207,9 +207,9 @@ impl Home {
         let samples = list(self.ostler(&["metrics", "--json"]).ok().json());
         let found = samples.iter().find(|sample| {
             sample["name"] == name
-                && sample["labels"].as_object().is_some_and(|labels| {
-                    labels.values().next().and_then(Value::as_str) == label
-                })
+                && sample["labels"]
+                    .as_object()
+                    .is_some_and(|labels| labels.values().next().and_then(Value::as_str) == label)
         });
         let sample = found.unwrap_or_else(|| panic!("no {name} {label:?} in {samples:?}"));
         sample["value"].as_u64().expect("a number")
@@ -246,7 +246,10 @@ impl Home {
     /// The same without the supervisor.
     pub fn processes_of_runs(&self) -> Vec<Process> {
         let supervisor = self.supervisor();
-        self.processes().into_iter().filter(|process| Some(process) != supervisor.as_ref()).collect()
+        self.processes()
+            .into_iter()
+            .filter(|process| Some(process) != supervisor.as_ref())
+            .collect()
     }
 
     fn try_stop(&self) -> Option<i32> {

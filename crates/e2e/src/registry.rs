@@ -15,7 +15,9 @@ impl Registry {
     }
 
     pub fn execute(&self, statement: &str, values: impl rusqlite::Params) -> usize {
-        self.connection.execute(statement, values).unwrap_or_else(|error| panic!("{statement}: {error}"))
+        self.connection
+            .execute(statement, values)
+            .unwrap_or_else(|error| panic!("{statement}: {error}"))
     }
 
     pub fn number(&self, query: &str) -> i64 {

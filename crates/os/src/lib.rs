@@ -15,7 +15,7 @@ pub use platform::clock::{mono_ms, wall_ms};
 pub use platform::door::{Door, Peer, connect, peer_of};
 pub use platform::facts::{Facts, facts};
 pub use platform::files::{
-    Allocated, HomeLock, be_private, free_bytes, lift_descriptor_limit, owner_of, random, take_lock, umask,
+    Allocated, HomeLock, be_private, close_inherited, free_bytes, lift_descriptor_limit, owner_of, random, take_lock, umask,
     user_id,
 };
 pub use platform::identity::{boot_id, fingerprint_of, is_same_process};

@@ -10,6 +10,7 @@ use ostler_model::wire::{Answer, Call, ViewCall, ViewFrom};
 use ostler_model::{
     Backend, Detach, Limits, OsText, RunRecord, RunResult, RunSpec, RunState, Termination,
 };
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
@@ -129,18 +130,29 @@ fn never_ran(record: &RunRecord, arguments: &RunArguments) -> Result<Exit, Failu
     Ok(Exit::of_run(&result))
 }
 
+#[derive(serde::Serialize)]
+struct Printed<'a> {
+    #[serde(flatten)]
+    result: &'a RunResult,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stdout: Option<Cow<'a, str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stderr: Option<Cow<'a, str>>,
+}
+
 /// Always a line of its own, whatever the program left at the end of the last.
 fn print_result(result: &RunResult, follow: &Follow) -> Result<(), Failure> {
-    let mut value = serde_json::to_value(result)?;
-    if let Some((stdout, stderr)) = follow.captured() {
-        value["stdout"] = String::from_utf8_lossy(stdout).into();
-        value["stderr"] = String::from_utf8_lossy(stderr).into();
-    }
+    let captured = follow.captured();
+    let line = serde_json::to_string(&Printed {
+        result,
+        stdout: captured.map(|(stdout, _)| String::from_utf8_lossy(stdout)),
+        stderr: captured.map(|(_, stderr)| String::from_utf8_lossy(stderr)),
+    })?;
     let mut out = std::io::stdout().lock();
     if follow.ended_inside_a_line() {
         writeln!(out)?;
     }
-    writeln!(out, "{value}")?;
+    writeln!(out, "{line}")?;
     Ok(())
 }
 

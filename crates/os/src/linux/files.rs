@@ -52,6 +52,14 @@ pub fn umask() -> u32 {
     mask.as_raw_mode()
 }
 
+/// Closes whatever our starter left open beside stdio: a supervisor that keeps a caller's pipe open keeps
+/// the caller waiting for its end. To be called before anything of our own is opened.
+#[expect(unsafe_code, reason = "rustix has no close_range")]
+pub fn close_inherited() {
+    // SAFETY: nothing of ours is open yet; the numbers belong to nobody in this process.
+    unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, 0) };
+}
+
 /// What this process makes from now on is for this user alone.
 pub fn be_private() {
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));

@@ -1,6 +1,6 @@
 //! A process we may signal: held by descriptor, so that a recycled number is never hit.
 
-use super::identity::{boot_id, stat};
+use super::identity::{boot_id, corpse_status, stat};
 use ostler_model::Fingerprint;
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open, pidfd_send_signal};
@@ -93,9 +93,12 @@ impl Process {
                 .is_some_and(|pid| rustix::process::kill_process_group(pid, signal.number()).is_ok())
     }
 
-    /// How it ended, for a process that was not our child (Linux ≥ 6.15 tells).
+    /// How it ended, for a process that was not our child. Its corpse tells while its parent has not
+    /// reaped it; afterwards the descriptor does (Linux ≥ 6.15).
     pub fn ending(&self) -> Option<Ending> {
-        exit_info(self.descriptor.as_fd()).map(Ending::from_wait_status)
+        corpse_status(&self.fingerprint)
+            .or_else(|| exit_info(self.descriptor.as_fd()))
+            .map(Ending::from_wait_status)
     }
 }
 

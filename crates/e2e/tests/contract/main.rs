@@ -1,0 +1,7 @@
+//! The contract, proved on the real binary with real processes. Each test names the lines it proves.
+
+mod setup;
+
+// The eight cases of R19.
+mod direct_exit;
+mod manual_cancel;
