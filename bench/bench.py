@@ -1,0 +1,324 @@
+"""What every row needs: the native programs, a supervisor of its own for each trial, and results."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import shutil
+import signal
+import socket
+import statistics
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+# A unix socket's path has at most 107 bytes.
+LONGEST_SOCKET = 107
+
+
+class Failed(Exception):
+    """A trial that did not do what it was to measure. It gives no number."""
+
+
+@dataclass
+class Samples:
+    """The same thing measured several times."""
+
+    values: list[float] = field(default_factory=list)
+
+    def add(self, value: float) -> None:
+        self.values.append(value)
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.values)
+
+    def shown(self, form: str = "{:.2f}") -> str:
+        least, most = min(self.values), max(self.values)
+        return f"{form.format(self.median)} ({form.format(least)}–{form.format(most)})"
+
+    def as_json(self) -> dict:
+        return {"median": self.median, "min": min(self.values), "max": max(self.values), "values": self.values}
+
+
+@dataclass
+class Result:
+    """One line of the table. `met` is None for a line that only informs."""
+
+    row: str
+    what: str
+    baseline: str
+    ours: str
+    measured: str
+    target: str
+    met: bool | None
+    data: dict
+
+    @property
+    def verdict(self) -> str:
+        return {True: "met", False: "MISSED", None: "for information"}[self.met]
+
+
+def at_least(row: str, what: str, ratio: Samples, target: float | None, baseline: str, ours: str, data: dict) -> Result:
+    met = None if target is None else ratio.median >= target
+    shown = "" if target is None else f"≥ {target:g} ×"
+    return Result(row, what, baseline, ours, ratio.shown() + " ×", shown, met, {"ratio": ratio.as_json(), **data})
+
+
+def at_most(row: str, what: str, ratio: Samples, target: float | None, baseline: str, ours: str, data: dict) -> Result:
+    met = None if target is None else ratio.median <= target
+    shown = "" if target is None else f"≤ {target:g} ×"
+    return Result(row, what, baseline, ours, ratio.shown() + " ×", shown, met, {"ratio": ratio.as_json(), **data})
+
+
+@dataclass
+class Bench:
+    """The settings of one invocation."""
+
+    ostler: Path
+    scratch: Path
+    rounds: int
+    quick: bool
+    native: Path
+
+    def tool(self, name: str) -> str:
+        return str(self.native / name)
+
+    def run_tool(self, name: str, *arguments: object) -> str:
+        done = subprocess.run([self.tool(name), *map(str, arguments)], capture_output=True, text=True)
+        if done.returncode != 0:
+            raise Failed(f"{name} {' '.join(map(str, arguments))}: {done.stderr.strip()}")
+        return done.stdout.strip()
+
+    def supervisor(self, home: Path | None = None) -> Supervisor:
+        return Supervisor(self, home)
+
+    def folder(self, name: str) -> Path:
+        return Path(tempfile.mkdtemp(prefix=name + "-", dir=self.scratch))
+
+    def progress(self, text: str) -> None:
+        print(f"  {text}", flush=True)
+
+
+def build(target: Path) -> None:
+    compiler = os.environ.get("CC", "cc")
+    target.mkdir(parents=True, exist_ok=True)
+    for source in sorted((HERE / "native").glob("*.c")):
+        subprocess.run([compiler, "-O2", "-Wall", "-Wextra", "-o", target / source.stem, source], check=True)
+
+
+def become_reaper() -> None:
+    """Whatever a trial leaves behind becomes our child, so that it can be found without guessing."""
+    subreaper = 36
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(subreaper, 1, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "cannot become the reaper of descendants")
+
+
+def descendants() -> list[int]:
+    found, unseen = [], [os.getpid()]
+    while unseen:
+        for task in Path(f"/proc/{unseen.pop()}/task").glob("*/children"):
+            try:
+                children = [int(pid) for pid in task.read_text().split()]
+            except OSError:
+                continue
+            found += children
+            unseen += children
+    return found
+
+
+class Door:
+    """One connection to a supervisor: a JSON object a line."""
+
+    def __init__(self, path: Path):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.connect(str(path))
+        self.reading = self.socket.makefile("rb")
+        self.last = 0
+
+    def call(self, method: str, params: dict | None = None) -> dict:
+        self.last += 1
+        request: dict = {"id": self.last, "method": method}
+        if params is not None:
+            request["params"] = params
+        self.socket.sendall(json.dumps(request).encode() + b"\n")
+        line = self.reading.readline()
+        if not line:
+            raise Failed(f"the supervisor hung up during {method}")
+        answer = json.loads(line)
+        if "error" in answer:
+            raise Failed(f"{method}: {answer['error']}")
+        return answer["ok"].get("value")
+
+    def close(self) -> None:
+        self.reading.close()
+        self.socket.close()
+
+
+def spec(*argv: str) -> dict:
+    return {
+        "argv": list(argv),
+        "cwd": "/",
+        "env": ["PATH=/usr/bin:/bin"],
+        "umask": 0o022,
+        "backend": "pipe",
+        "size": {"columns": 120, "rows": 30},
+        "stdin": False,
+        "sessionId": "bench",
+        "unit": None,
+        "scopeKey": None,
+        "limits": {"timeoutMs": None, "noOutputTimeoutMs": None, "graceMs": 3000},
+        "detach": "forbid",
+    }
+
+
+class Supervisor:
+    """A supervisor in a fresh home. At the end it is stopped with `ostler stop`, nothing may be left."""
+
+    def __init__(self, bench: Bench, home: Path | None = None):
+        self.bench = bench
+        self.home = home or bench.folder("home")
+        self.keep = home is not None
+        if len(str(self.socket)) > LONGEST_SOCKET:
+            raise Failed(f"--scratch is too deep for a unix socket: {self.socket}")
+        settings = {name: value for name, value in os.environ.items() if name.startswith("OSTLER_")}
+        self.environment = {
+            **settings,
+            "PATH": os.environ.get("PATH", "/usr/bin:/bin"),
+            "HOME": str(self.home),
+            "OSTLER_HOME": str(self.home),
+        }
+        self.process: subprocess.Popen | None = None
+
+    @property
+    def socket(self) -> Path:
+        return self.home / "ostler.sock"
+
+    @property
+    def registry(self) -> Path:
+        return self.home / "registry.db"
+
+    @property
+    def pid(self) -> int:
+        if self.process is None:
+            raise Failed("the supervisor is not running")
+        return self.process.pid
+
+    def start(self) -> None:
+        """Returns once it says that it is ready."""
+        log = (self.home / "ostler.log").open("ab")
+        self.process = subprocess.Popen(
+            [self.bench.ostler, "supervisor"],
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            start_new_session=True,
+        )
+        log.close()
+        said = self.process.stdout.readline().strip()
+        if said != b"ready":
+            raise Failed(f"the supervisor did not start: {said.decode(errors='replace')}")
+
+    def cli(self, *arguments: str) -> str:
+        done = subprocess.run(
+            [self.bench.ostler, *arguments], env=self.environment, capture_output=True, text=True
+        )
+        if done.returncode != 0:
+            raise Failed(f"ostler {' '.join(arguments)}: exit {done.returncode}, {done.stderr.strip()}")
+        return done.stdout
+
+    def door(self) -> Door:
+        return Door(self.socket)
+
+    def start_live(self, count: int) -> None:
+        """Runs that sleep."""
+        self.bench.run_tool("drive", self.socket, count, 32, "live", "/bin/sleep", "100000")
+
+    def log_files(self, run: str) -> list[Path]:
+        return sorted((self.home / "runs" / run).glob("*.log"))
+
+    def stop(self) -> None:
+        if self.process is None:
+            return
+        self.cli("--no-start", "stop")
+        try:
+            self.process.wait(timeout=30)
+        except subprocess.TimeoutExpired:
+            raise Failed("the supervisor said it stopped, but it is there") from None
+        self.process.stdout.close()
+        self.process = None
+        instance = (self.home / "instance").read_text().strip()
+        left = [str(path) for path in Path("/sys/fs/cgroup").glob(f"**/ostler-{instance}")]
+        if left:
+            raise Failed(f"a boundary is left: {left}")
+
+    def __enter__(self) -> Supervisor:
+        self.start()
+        return self
+
+    def __exit__(self, kind, error, trace) -> None:
+        try:
+            if kind is None:
+                self.stop()
+                check_nothing_left()
+        finally:
+            self.end_what_is_left()
+            if not self.keep:
+                shutil.rmtree(self.home, ignore_errors=True)
+
+    def end_what_is_left(self) -> None:
+        """Only after a failure: our own descendants, by pid."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+            self.process = None
+        for _ in range(100):
+            left = descendants()
+            if not left:
+                return
+            for pid in left:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+            reap()
+            time.sleep(0.01)
+
+
+def reap() -> None:
+    while True:
+        try:
+            pid, _ = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return
+        if pid == 0:
+            return
+
+
+def check_nothing_left() -> None:
+    left = descendants()
+    if left:
+        told = []
+        for pid in left:
+            try:
+                told.append(f"{pid} {Path(f'/proc/{pid}/cmdline').read_bytes().split(bytes(1))[0].decode()}")
+            except OSError:
+                pass
+        raise Failed(f"left behind: {', '.join(told) or left}")
+
+
+def timed(argv: list[str], environment: dict[str, str], out: int) -> float:
+    """Seconds from the start of a program to its end, its output into a descriptor."""
+    begin = time.perf_counter()
+    pid = os.posix_spawn(argv[0], argv, environment, file_actions=[(os.POSIX_SPAWN_DUP2, out, 1)])
+    _, status = os.waitpid(pid, 0)
+    took = time.perf_counter() - begin
+    if os.waitstatus_to_exitcode(status) != 0:
+        raise Failed(f"{' '.join(argv)}: exit {os.waitstatus_to_exitcode(status)}")
+    return took

@@ -1,0 +1,77 @@
+"""1 GiB of 100-byte lines from one run into its log, against `cmd | cat > file`."""
+
+import os
+import subprocess
+import time
+
+from bench import Bench, Failed, Result, Samples, at_least, spec
+
+LINE = 100
+TARGET = 1.5
+BULK = 64 << 10
+
+
+def measure(bench: Bench) -> list[Result]:
+    lines = ((64 << 20) if bench.quick else (1 << 30)) // LINE
+    results = []
+    for size, what in ((BULK, "bulk writes of 64 KiB"), (LINE, "one write a line")):
+        rates = {name: Samples() for name in ("cat", "ours")}
+        for number in range(bench.rounds):
+            for name, trial in (("cat", by_cat), ("ours", ours)):
+                # What an earlier trial left to be written to disk is not this one's burden.
+                os.sync()
+                rates[name].add(lines * LINE / trial(bench, lines, size) / 1e6)
+            bench.progress(
+                f"logs, {what} {number + 1}/{bench.rounds}: "
+                + ", ".join(f"{name} {samples.values[-1]:.0f} MB/s" for name, samples in rates.items())
+            )
+        ratio = Samples([a / b for a, b in zip(rates["ours"].values, rates["cat"].values)])
+        results.append(
+            at_least(
+                "logs",
+                f"{lines * LINE / (1 << 20):.0f} MiB of lines, {what}, against `cmd \\| cat > file`; every line checked",
+                ratio,
+                TARGET,
+                rates["cat"].shown("{:.0f}") + " MB/s",
+                rates["ours"].shown("{:.0f}") + " MB/s",
+                {"lines": lines, "write_size": size, "rates": {name: s.as_json() for name, s in rates.items()}},
+            )
+        )
+    return results
+
+
+def by_cat(bench: Bench, lines: int, size: int) -> float:
+    folder = bench.folder("cat")
+    file = folder / "log"
+    shell = f"{bench.tool('emit')} {lines} {size} | cat > {file}"
+    begin = time.perf_counter()
+    subprocess.run(["/bin/sh", "-c", shell], check=True)
+    took = time.perf_counter() - begin
+    verify(bench, [file], lines)
+    file.unlink()
+    folder.rmdir()
+    return took
+
+
+def ours(bench: Bench, lines: int, size: int) -> float:
+    with bench.supervisor() as supervisor:
+        door = supervisor.door()
+        begin = time.perf_counter()
+        run = door.call("spawn", spec(bench.tool("emit"), str(lines), str(size)))["runId"]
+        result = door.call("wait", {"run": run})
+        took = time.perf_counter() - begin
+        door.close()
+        if result["exitCode"] != 0:
+            raise Failed(f"the emitter ended with {result}")
+        verify(bench, supervisor.log_files(run), lines)
+    return took
+
+
+def verify(bench: Bench, files: list, lines: int) -> None:
+    """Every byte, outside the measured time."""
+    with subprocess.Popen(["cat", *files], stdout=subprocess.PIPE) as cat:
+        checked = subprocess.run(
+            [bench.tool("verify"), str(lines)], stdin=cat.stdout, capture_output=True, text=True
+        )
+    if checked.returncode != 0:
+        raise Failed(f"the log is not what was written: {checked.stderr.strip()}")

@@ -1,0 +1,82 @@
+"""A supervisor at rest with many live runs: wake-ups, processor time and memory."""
+
+import os
+import re
+import time
+from pathlib import Path
+
+from bench import Bench, Result, Samples
+
+WAKEUPS_MOST = 2.0
+RESIDENT_MOST = 12_000_000
+RESIDENT_A_RUN = 8_000
+
+
+def measure(bench: Bench) -> list[Result]:
+    runs = 1000
+    seconds = 6 if bench.quick else 20
+    rounds = min(bench.rounds, 3)
+    seen = {name: Samples() for name in ("wakeups", "forced", "cpu_ms", "rss_mb", "pss_mb", "empty_rss_mb")}
+    for number in range(rounds):
+        with bench.supervisor() as supervisor:
+            seen["empty_rss_mb"].add(field(supervisor.pid, "status", "VmRSS") / 1e6)
+            supervisor.start_live(runs)
+            # What the starting set in motion has to settle first.
+            time.sleep(2)
+            before = switches(supervisor.pid), ticks(supervisor.pid)
+            time.sleep(seconds)
+            after = switches(supervisor.pid), ticks(supervisor.pid)
+            seen["wakeups"].add((after[0][0] - before[0][0]) / seconds)
+            seen["forced"].add((after[0][1] - before[0][1]) / seconds)
+            seen["cpu_ms"].add((after[1] - before[1]) * 1e3 / os.sysconf("SC_CLK_TCK") / seconds)
+            seen["rss_mb"].add(field(supervisor.pid, "status", "VmRSS") / 1e6)
+            seen["pss_mb"].add(field(supervisor.pid, "smaps_rollup", "Pss") / 1e6)
+        bench.progress(
+            f"rest {number + 1}/{rounds}: "
+            + ", ".join(f"{name} {samples.values[-1]:.2f}" for name, samples in seen.items())
+        )
+    most = RESIDENT_MOST + runs * RESIDENT_A_RUN
+    data = {"runs": runs, "seconds": seconds, **{name: samples.as_json() for name, samples in seen.items()}}
+    return [
+        Result(
+            "rest",
+            f"wake-ups a second with {runs} live runs (all threads, {seconds} s)",
+            "",
+            f"{seen['cpu_ms'].median:.2f} ms of processor a second",
+            seen["wakeups"].shown() + " /s",
+            f"≤ {WAKEUPS_MOST:g} /s",
+            seen["wakeups"].median <= WAKEUPS_MOST,
+            data,
+        ),
+        Result(
+            "rest",
+            f"resident memory with {runs} live runs",
+            f"{seen['empty_rss_mb'].shown('{:.1f}')} MB without runs",
+            f"{seen['pss_mb'].shown('{:.1f}')} MB proportional",
+            seen["rss_mb"].shown("{:.1f}") + " MB",
+            f"≤ {most / 1e6:.1f} MB",
+            seen["rss_mb"].median * 1e6 <= most,
+            data,
+        ),
+    ]
+
+
+def field(pid: int, file: str, name: str) -> int:
+    """Bytes."""
+    found = re.search(rf"^{name}:\s+(\d+) kB", Path(f"/proc/{pid}/{file}").read_text(), re.MULTILINE)
+    return int(found[1]) * 1024
+
+
+def switches(pid: int) -> tuple[int, int]:
+    """How often the threads went to sleep by themselves (and so were woken), and were interrupted."""
+    totals = [0, 0]
+    for status in Path(f"/proc/{pid}/task").glob("*/status"):
+        text = status.read_text()
+        totals[0] += int(re.search(r"^voluntary_ctxt_switches:\s+(\d+)", text, re.MULTILINE)[1])
+        totals[1] += int(re.search(r"^nonvoluntary_ctxt_switches:\s+(\d+)", text, re.MULTILINE)[1])
+    return totals[0], totals[1]
+
+
+def ticks(pid: int) -> int:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])
