@@ -6,7 +6,7 @@ use crate::waiting::{eventually, eventually_within};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -253,7 +253,9 @@ impl Home {
     }
 
     fn try_stop(&self) -> Option<i32> {
-        let mut stop = self.command(&["--no-start", "stop"]).spawn().ok()?;
+        let mut stop = self.command(&["--no-start", "stop"]);
+        stop.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut stop = stop.spawn().ok()?;
         let stopped = |stop: &mut std::process::Child| stop.try_wait().ok().flatten();
         let began = std::time::Instant::now();
         while began.elapsed() < Duration::from_secs(20) {

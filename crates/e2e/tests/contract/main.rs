@@ -5,3 +5,8 @@ mod setup;
 // The eight cases of R19.
 mod direct_exit;
 mod manual_cancel;
+mod no_output_timeout;
+mod overall_timeout;
+mod pty_interactive;
+mod restart_reconcile;
+mod shell_wrapper_tree;
