@@ -1,18 +1,19 @@
-use super::follow::{Ending, Follow, Keys};
+use super::follow::{Ending, Follow, Keys, OnInterrupt};
 use crate::args::AttachArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::render;
 use ostler_model::wire::{ViewCall, ViewFrom};
+use std::io::Write;
 
+/// The program draws on a screen of its own, so that ours is as it was when we come back.
+const BORROW: &str = "\x1b[?1049h\x1b[H";
 /// Leaves our own terminal as a person expects it, whatever mode the program had put it into.
 const RESET: &str = "\x1b[?1049l\x1b[?25h\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?2004l\x1b[0m";
 
 pub fn attach(context: &Context, arguments: &AttachArguments) -> Result<Exit, Failure> {
     let on_terminal = ostler_os::is_terminal(std::io::stdin());
-    let events = (on_terminal && !arguments.read_only)
-        .then(ostler_os::ForegroundEvents::listen)
-        .transpose()?;
+    let events = ostler_os::ForegroundEvents::listen()?;
     let view = context.connect()?.view(ViewCall {
         run: arguments.run.clone(),
         from: ViewFrom::Screen,
@@ -27,19 +28,24 @@ pub fn attach(context: &Context, arguments: &AttachArguments) -> Result<Exit, Fa
         (false, true) => Keys::Terminal { detach: arguments.detach_key },
         (false, false) => Keys::Stdin,
     };
-    // Ctrl-C goes to the program where keys do; where we only look, it ends our look.
-    let events = events.filter(|_| matches!(keys, Keys::Terminal { .. }));
-    let outcome = Follow::new(run, false).until_ended(context, view, keys, events);
-    if pty && on_terminal {
+    let borrowed = pty && on_terminal;
+    if borrowed {
+        print!("{BORROW}");
+        std::io::stdout().flush()?;
+    }
+    // On a terminal Ctrl-C is a key like any other and goes to the program.
+    let outcome = Follow::new(run, false).until_ended(context, view, keys, events, OnInterrupt::Leave);
+    if borrowed {
         print!("{RESET}");
+        std::io::stdout().flush()?;
     }
     match outcome? {
         Ending::Detached => {
-            eprintln!("\r\nostler: left run {run}, which goes on");
+            eprintln!("ostler: left run {run}, which goes on");
             Ok(Exit::DONE)
         }
         Ending::Ended(result) => {
-            eprintln!("\r\nostler: {}", render::result_line(&result));
+            eprintln!("ostler: {}", render::result_line(&result));
             Ok(Exit::DONE)
         }
     }

@@ -20,6 +20,15 @@ pub enum Keys {
     Terminal { detach: u8 },
 }
 
+/// What a Ctrl-C, a TERM or a terminal that goes away means to us.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnInterrupt {
+    /// The run is ours to end: `ostler run`.
+    Cancel,
+    /// We only look: closing a window ends no agent.
+    Leave,
+}
+
 #[derive(Debug)]
 pub enum Ending {
     Ended(RunResult),
@@ -52,7 +61,8 @@ impl Follow {
         context: &Context,
         mut view: View,
         keys: Keys,
-        events: Option<ForegroundEvents>,
+        events: ForegroundEvents,
+        on_interrupt: OnInterrupt,
     ) -> Result<Ending, Failure> {
         let raw = match keys {
             // Put back before anything is said, also when we return with an error.
@@ -65,21 +75,21 @@ impl Follow {
             let left = Arc::clone(&left);
             std::thread::spawn(move || type_keys(sender, keys, &left));
         }
-        if let Some(events) = events {
-            self.hear(context, &view, events, keys)?;
-        }
+        self.hear(context, &view, events, keys, on_interrupt, Arc::clone(&left))?;
         let outcome = self.show(&mut view, &left);
         drop(raw);
         outcome
     }
 
-    /// Ctrl-C ends the run, a second one ends us; a new window size goes through.
+    /// A second interrupt ends us whatever the first one meant; a new window size goes through.
     fn hear(
         &self,
         context: &Context,
         view: &View,
         events: ForegroundEvents,
         keys: Keys,
+        on_interrupt: OnInterrupt,
+        left: Arc<AtomicBool>,
     ) -> Result<(), Failure> {
         let run = self.run.to_string();
         let mut sender = view.sender()?;
@@ -97,7 +107,10 @@ impl Follow {
                     Foreground::Interrupted if interrupted => leave_now(),
                     Foreground::Interrupted => {
                         interrupted = true;
-                        if let Ok(mut client) = second.lock() {
+                        if on_interrupt == OnInterrupt::Leave {
+                            left.store(true, Ordering::Release);
+                            let _ = sender.close();
+                        } else if let Ok(mut client) = second.lock() {
                             let _ = client.ask(Call::Cancel(Target { run: run.clone() }));
                         }
                     }

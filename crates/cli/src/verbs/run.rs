@@ -1,6 +1,6 @@
 //! `ostler run`: one run, in the foreground or not.
 
-use super::follow::{Ending, Follow, Keys};
+use super::follow::{Ending, Follow, Keys, OnInterrupt};
 use crate::args::RunArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
@@ -53,7 +53,7 @@ pub fn run(context: &Context, arguments: RunArguments) -> Result<Exit, Failure> 
         size: on_terminal.then_some(size),
     })?;
     let mut follow = Follow::new(record.run_id, arguments.capture);
-    match follow.until_ended(context, view, keys, Some(events))? {
+    match follow.until_ended(context, view, keys, events, OnInterrupt::Cancel)? {
         Ending::Detached => {
             eprintln!("\r\nostler: left run {}; `ostler attach` comes back to it", record.run_id);
             Ok(Exit::DONE)
