@@ -153,6 +153,7 @@ impl Stream {
             })
             .expect("no panic inside");
         let written = String::from_utf8_lossy(&state.0).into_owned();
+        drop(state);
         assert!(
             written.contains(text),
             "{told} never wrote {text:?} (timeout: {}): {written:?}",

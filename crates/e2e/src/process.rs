@@ -1,6 +1,7 @@
 //! What the kernel says about processes.
 
-use crate::waiting::eventually;
+use crate::waiting::PATIENCE;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::fmt;
 use std::fs;
@@ -24,8 +25,15 @@ impl Process {
         Self::find(self.pid).is_some_and(|now| now.start_time == self.start_time)
     }
 
+    /// Until its last thread is gone, and with it everything that it held.
     pub fn wait_gone(&self) {
-        eventually(&format!("{self:?} is gone"), || (!self.is_alive()).then_some(()));
+        let handle =
+            Pid::from_raw(self.pid).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
+        if let Some(handle) = handle.filter(|_| self.is_alive()) {
+            let limit = Timespec { tv_sec: PATIENCE.as_secs() as i64, tv_nsec: 0 };
+            let _ = poll(&mut [PollFd::new(&handle, PollFlags::IN)], Some(&limit));
+        }
+        assert!(!self.is_alive(), "{self:?} is still there after {PATIENCE:?}");
     }
 
     pub fn signal(&self, signal: Signal) {

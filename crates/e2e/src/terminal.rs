@@ -81,6 +81,7 @@ impl Terminal {
             })
             .expect("no panic inside");
         let shown = String::from_utf8_lossy(&state.0).into_owned();
+        drop(state);
         assert!(shown.contains(text), "never shown: {text:?}; but {shown:?}");
         shown
     }

@@ -58,6 +58,7 @@ pub struct Supervisor {
     /// What ended since a stop was asked for.
     pub(crate) ended: Vec<RunResult>,
     pub(crate) ended_since_prune: u64,
+    pub(crate) pruned_mono_ms: u64,
     pub(crate) stopping: bool,
     pub(crate) stopped: bool,
     reaper: Reaper,
@@ -117,6 +118,7 @@ impl Supervisor {
             stop_replies: Vec::new(),
             ended: Vec::new(),
             ended_since_prune: 0,
+            pruned_mono_ms: 0,
             stopping: false,
             stopped: false,
             home,

@@ -312,6 +312,7 @@ impl Supervisor {
 
     pub(crate) fn prune(&mut self) {
         self.ended_since_prune = 0;
+        self.pruned_mono_ms = ostler_os::mono_ms();
         let oldest = ostler_os::wall_ms().saturating_sub(self.settings.history_age_ms);
         // What cannot be pruned now is pruned another time.
         if let Ok(gone) = self.registry.prune(self.settings.history_count, oldest, PRUNE_MOST) {

@@ -9,6 +9,8 @@ use ostler_registry::Claims;
 use serde_json::json;
 use std::collections::{HashMap, HashSet};
 
+const PRUNE_EVERY_MS: u64 = 600_000;
+
 impl Supervisor {
     /// Every record that is not exited gets a decision, and the decision is in the journal.
     pub(crate) fn reconcile(&mut self) -> Result<(), EngineError> {
@@ -108,6 +110,10 @@ impl Supervisor {
             .collect();
         self.events.push_back(Event::LeaseRenewed { lost });
         self.look_for_expired();
+        // What is too old goes even where nothing new comes.
+        if ostler_os::mono_ms().saturating_sub(self.pruned_mono_ms) > PRUNE_EVERY_MS {
+            self.prune();
+        }
     }
 
     fn look_for_expired(&mut self) {

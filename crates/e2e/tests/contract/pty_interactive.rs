@@ -112,7 +112,8 @@ fn attach_shows_the_picture_and_not_the_history() {
 #[test]
 fn the_size_is_that_of_who_came_or_typed_last() {
     let home = Home::new();
-    let script = "trap 'stty size' WINCH; stty -echo; echo ready; while :; do read line; stty size; done";
+    let script =
+        "trap 'stty size' WINCH; stty -echo; echo ready; while :; do read line; stty size; done";
     let run = home.start_ready(&["--pty"], &["bash", "-c", script]);
     let mut first = Terminal::start(home.command(&["attach", &run]), 101, 41);
     first.until_shown("41 101");

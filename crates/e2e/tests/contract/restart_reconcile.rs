@@ -54,8 +54,10 @@ on_every_backend! {
 fn adopted_exit(setup: Setup) {
     let home = setup.home();
     let file = home.folder().join("go");
-    let script =
-        format!("trap '' HUP; echo ready; until test -e {}; do sleep 0.02; done; exit 9", file.display());
+    let script = format!(
+        "trap '' HUP; echo ready; until test -e {}; do sleep 0.02; done; exit 9",
+        file.display()
+    );
     let run = home.start_ready(&setup.options(&[]), &["sh", "-c", &script]);
     home.kill_supervisor();
     assert_eq!(home.record(&run)["state"], "running");
@@ -112,7 +114,8 @@ on_every_backend! {
 
 fn rest_is_ended(setup: Setup) {
     let home = setup.home();
-    let run = home.start_ready(&setup.options(&["--grace", "300ms"]), &[helper!("ignore_term"), "3"]);
+    let run =
+        home.start_ready(&setup.options(&["--grace", "300ms"]), &[helper!("ignore_term"), "3"]);
     let root = home.root(&run);
     let tree = home.processes_of_runs();
     home.kill_supervisor();
@@ -180,8 +183,10 @@ fn a_record_of_an_earlier_boot_is_stale() {
     let root = home.root(&run);
     home.kill_supervisor();
     // The same pid and start time as a live process, but of another boot.
-    Registry::open(&home)
-        .execute("UPDATE runs SET boot_id = 'an-earlier-one', cgroup = NULL WHERE run_id = ?", [&run]);
+    Registry::open(&home).execute(
+        "UPDATE runs SET boot_id = 'an-earlier-one', cgroup = NULL WHERE run_id = ?",
+        [&run],
+    );
     assert_eq!(home.record(&run)["termination"], "reconciled-stale");
     assert!(root.is_alive(), "it was not looked for, let alone signalled");
     root.signal(ostler_e2e::Signal::KILL);

@@ -12,7 +12,8 @@ on_every_backend! {
 
 fn shell_wrapper_tree(setup: Setup) {
     let home = setup.home();
-    let script = format!("sh -c '{} 4 & sleep 300 & echo ready; wait' & wait", helper!("fork_tree"));
+    let script =
+        format!("sh -c '{} 4 & sleep 300 & echo ready; wait' & wait", helper!("fork_tree"));
     let run = home.start_ready(&setup.options(&[]), &["bash", "-c", &script]);
     // `ready` of either; what matters is that the whole tree is there.
     eventually("the tree stands", || (home.processes_of_runs().len() >= 8).then_some(()));
@@ -73,7 +74,12 @@ fn npm_run_is_ended_with_its_children() {
     let folder = home.folder().to_str().expect("a path").to_owned();
     let run = home.start(&["--cwd", &folder], &["npm", "run", "dev"]);
     eventually("npm has started its script", || {
-        (home.processes_of_runs().iter().filter(|process| process.command().starts_with("sleep")).count() == 2)
+        (home
+            .processes_of_runs()
+            .iter()
+            .filter(|process| process.command().starts_with("sleep"))
+            .count()
+            == 2)
             .then_some(())
     });
     let tree = home.processes_of_runs();

@@ -12,12 +12,13 @@ use std::path::{Path, PathBuf};
 fn own_group() -> Result<(PathBuf, String), String> {
     let mounts = fs::read_to_string("/proc/self/mountinfo")
         .map_err(|error| format!("/proc/self/mountinfo: {error}"))?;
-    let mount = mounts
+    let (root, mount) = mounts
         .lines()
         .find_map(|line| {
             let (before, after) = line.split_once(" - ")?;
+            let mut fields = before.split(' ').skip(3);
             (after.split(' ').next() == Some("cgroup2"))
-                .then(|| before.split(' ').nth(4).map(unescape))?
+                .then(|| Some((unescape(fields.next()?), unescape(fields.next()?))))?
         })
         .ok_or("cgroup v2 is not mounted")?;
     let groups = fs::read_to_string("/proc/self/cgroup")
@@ -26,6 +27,8 @@ fn own_group() -> Result<(PathBuf, String), String> {
         .lines()
         .find_map(|line| line.strip_prefix("0::"))
         .ok_or("this process is in no cgroup v2 group")?;
+    // In a container only a part of the hierarchy may be mounted.
+    let own = if root == "/" { own } else { own.strip_prefix(&root).unwrap_or(own) };
     Ok((PathBuf::from(mount), own.to_owned()))
 }
 
@@ -41,12 +44,7 @@ fn below(mount: &Path, own: &str) -> PathBuf {
 /// Makes the folder for one instance's leaves.
 pub(super) fn make_room(instance: &str) -> Result<PathBuf, String> {
     let (mount, own) = own_group()?;
-    let mut parent = below(&mount, &own);
-    // A supervisor that is itself a run of another starts inside a leaf; its own leaves go beside.
-    if parent.file_name().is_some_and(|name| name.to_string_lossy().starts_with("ostler-")) {
-        parent.pop();
-    }
-    let room = parent.join(format!("ostler-{instance}"));
+    let room = below(&mount, &own).join(format!("ostler-{instance}"));
     match fs::create_dir(&room) {
         Ok(()) => {}
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
@@ -116,15 +114,9 @@ impl Leaf {
     pub(super) fn holds(&self, pid: i32) -> bool {
         let Ok(groups) = fs::read_to_string(format!("/proc/{pid}/cgroup")) else { return false };
         let Some(own) = groups.lines().find_map(|line| line.strip_prefix("0::")) else { return false };
-        // Compared from the end: the mount point is not part of what the kernel says here.
-        let path = self.path.to_string_lossy();
-        !own.is_empty() && own != "/" && (path.ends_with(own) || {
-            // A run may have made groups of its own below its leaf.
-            own.rsplit_once("/run-").is_some_and(|(_, rest)| {
-                let name = rest.split('/').next().unwrap_or_default();
-                path.ends_with(&format!("/run-{name}"))
-            })
-        })
+        // The name holds the run's id, so it is the only one; the run may have made groups below it.
+        let name = self.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        own.split('/').any(|part| part == name)
     }
 
     /// All at once, by the kernel; it cannot be outrun by forking.

@@ -87,6 +87,7 @@ struct Plan {
     terminal: bool,
     umask: libc::mode_t,
     descriptors: Option<libc::rlimit>,
+    ignored: Vec<libc::c_int>,
     /// To be joined by the child itself, where it could not be born there.
     join: RawFd,
     failed_stage: SpawnStage,
@@ -106,6 +107,8 @@ enum Birth {
 pub struct Launcher {
     stack: Vec<u128>,
     birth: Birth,
+    /// The signals we ignore, which would stay ignored in a program we execute.
+    ignored: Vec<libc::c_int>,
 }
 
 const STACK_WORDS: usize = 64 * 1024 / 16;
@@ -119,7 +122,7 @@ impl Default for Launcher {
 
 impl Launcher {
     pub fn new() -> Self {
-        Self { stack: vec![0; STACK_WORDS], birth: Birth::Clone3 }
+        Self { stack: vec![0; STACK_WORDS], birth: Birth::Clone3, ignored: ignored_signals() }
     }
 
     /// Starts the program inside the scope. On an error nothing is left of it.
@@ -160,7 +163,7 @@ impl Launcher {
         scope: &Scope,
         group: Option<&OwnedFd>,
     ) -> Result<Launched, SpawnError> {
-        let mut plan = plan_of(launch);
+        let mut plan = plan_of(launch, &self.ignored);
         let mut pidfd: RawFd = -1;
         // SAFETY: the sets are initialised before they are read.
         let mut before = unsafe { std::mem::zeroed::<libc::sigset_t>() };
@@ -244,6 +247,20 @@ impl Launcher {
     }
 }
 
+#[expect(unsafe_code, reason = "std and rustix do not tell what is ignored")]
+fn ignored_signals() -> Vec<libc::c_int> {
+    (1..=64)
+        .filter(|signal| {
+            // SAFETY: only asks; the out parameter is ours.
+            unsafe {
+                let mut action = std::mem::zeroed::<libc::sigaction>();
+                libc::sigaction(*signal, ptr::null(), &raw mut action) == 0
+                    && action.sa_sigaction == libc::SIG_IGN
+            }
+        })
+        .collect()
+}
+
 fn is_out_of_descriptors(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE))
 }
@@ -260,7 +277,7 @@ fn pointers(strings: &[CString]) -> Vec<*const libc::c_char> {
     strings.iter().map(|string| string.as_ptr()).chain([ptr::null()]).collect()
 }
 
-fn plan_of(launch: &Launch<'_>) -> Plan {
+fn plan_of(launch: &Launch<'_>, ignored: &[libc::c_int]) -> Plan {
     let arguments = pointers(&launch.arguments);
     let mut shell_arguments = vec![SHELL.as_ptr(), ptr::null()];
     shell_arguments.extend(arguments.iter().skip(1));
@@ -277,6 +294,7 @@ fn plan_of(launch: &Launch<'_>) -> Plan {
             (Some(soft), Some(hard)) => Some(libc::rlimit { rlim_cur: soft, rlim_max: hard }),
             (_, None) | (None, _) => None,
         },
+        ignored: ignored.to_vec(),
         join: -1,
         failed_stage: SpawnStage::Prepare,
         failed_errno: 0,
@@ -385,11 +403,11 @@ unsafe fn attempt(plan: &mut Plan) -> (SpawnStage, i32) {
             libc::write(score, c"200".as_ptr().cast(), 3);
             libc::close(score);
         }
-        // What the supervisor ignores or blocks is nothing to the program.
+        // What the supervisor ignores or blocks is nothing to the program. What it handles, exec resets.
         let mut action = std::mem::zeroed::<libc::sigaction>();
         action.sa_sigaction = libc::SIG_DFL;
-        for signal in 1..=64 {
-            libc::sigaction(signal, &raw const action, ptr::null_mut());
+        for signal in &plan.ignored {
+            libc::sigaction(*signal, &raw const action, ptr::null_mut());
         }
         let mut none = std::mem::zeroed::<libc::sigset_t>();
         libc::sigemptyset(&raw mut none);
