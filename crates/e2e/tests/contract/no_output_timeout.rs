@@ -58,7 +58,7 @@ fn a_program_that_never_writes_is_ended() {
 #[test]
 fn a_program_that_closed_its_output_is_silent() {
     let home = Home::new();
-    let options = ["--no-output-timeout", "500ms", "--timeout", "20s"];
+    let options = ["--no-output-timeout", "500ms", "--timeout", "4s"];
     let result = home.run(&options, &["sh", "-c", "exec >&- 2>&-; exec sleep 300"]);
     assert_eq!(result["termination"], "no-output-timeout", "{result}");
 }

@@ -112,24 +112,26 @@ fn attach_shows_the_picture_and_not_the_history() {
 #[test]
 fn the_size_is_that_of_who_came_or_typed_last() {
     let home = Home::new();
-    let script =
-        "trap 'stty size' WINCH; stty -echo; echo ready; while :; do read line; stty size; done";
-    let run = home.start_ready(&["--pty"], &["bash", "-c", script]);
+    let run = home.start_ready(&["--pty"], &[helper!("sizes")]);
     let mut first = Terminal::start(home.command(&["attach", &run]), 101, 41);
-    first.until_shown("41 101");
+    first.until_shown("size 101x41");
     let second = Terminal::start(home.command(&["attach", &run]), 82, 25);
-    second.until_shown("25 82");
+    second.until_shown("size 82x25");
     // The first is not the owner now: its window does not count until it types.
     first.resize(103, 43);
     second.resize(84, 27);
-    second.until_shown("27 84");
+    second.until_shown("size 84x27");
     first.keys(b"\r");
-    first.until_shown("43 103");
+    first.until_shown("size 103x43");
     first.resize(105, 45);
-    first.until_shown("45 105");
+    first.until_shown("size 105x45");
     first.keys(b"\x1d");
     first.finish();
-    second.until_shown("27 84");
+    // It left: the size is the other's again.
+    ostler_e2e::eventually("the other's size", || {
+        let log = home.ostler(&["logs", &run]).ok().text();
+        log.trim_end().ends_with("size 84x27").then_some(())
+    });
     home.cancel(&run);
 }
 
@@ -214,5 +216,4 @@ fn a_full_screen_program_in_tmux_can_be_attached() {
     home.until_logged(&run, "<from tmux>");
     tmux(&["kill-server"]);
     assert_eq!(home.record(&run)["state"], "running");
-    let _ = helper!("chatty");
 }

@@ -1,6 +1,6 @@
 //! The supervisor is gone without a word; the next one makes the records true.
 
-use crate::setup::{Backend, Setup, on_every_backend};
+use crate::setup::{Setup, on_every_backend};
 use ostler_e2e::{Bystander, Home, Process, Registry, eventually, helper};
 
 /// Survives the loss of its terminal, which ends with the supervisor that held it.
@@ -223,7 +223,6 @@ fn a_terminal_that_died_with_its_supervisor_is_reconciled() {
     let record = home.record(&run);
     assert_eq!(record["state"], "exited", "{record}");
     assert_eq!(record["backendId"], "pty");
-    let _ = Backend::Pty;
 }
 
 /// R15, R1: several crashes in a row; each supervisor goes on where the last one was.
