@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Fills the last column of docs/contract.md: which tests prove which promise.
+r"""Fills the last column of docs/contract.md: which tests prove which promise.
 
 A test names its promises in the doc comment above it (`/// R8, R9: ...`) or in its own name
-(`r8_...`). A doc comment above a macro call that makes tests (`on_each_backend!(name, ...)`) counts
-too. The doc comment at the head of a file (`//! R12: ...`) counts for every test of that file.
+(`r8_...`). Inside a macro call that makes tests (`on_every_backend! { /// R1 \n name: ... }`) the doc
+comment belongs to the name below it. The doc comment at the head of a file (`//! R12: ...`) counts for
+every test of that file.
 
   docs/contract-table.py           rewrite the page
   docs/contract-table.py --check   fail if the page is out of date or a promise has no test
@@ -20,7 +21,8 @@ PROMISES = [f"R{n}" for n in range(1, 20)] + [f"X{n}" for n in range(1, 4)]
 ID = re.compile(r"\b([RX])(\d{1,2})(?:\s*[–-]\s*\1?(\d{1,2}))?\b")
 ID_IN_NAME = re.compile(r"(?:^|_)([rx]\d{1,2})(?=_|$)")
 FUNCTION = re.compile(r"^(?:pub(?:\([^)]*\))? )?(?:async )?fn (\w+)")
-MACRO = re.compile(r"^(?!macro_rules)\w+! ?[({\[]\s*(?:fn )?([a-z]\w*)?")
+MACRO = re.compile(r"^(?!macro_rules)\w+! \{$")
+LISTED = re.compile(r"^([a-z]\w*): [a-z]")
 
 
 def ids_in(text):
@@ -36,8 +38,8 @@ def tests_in(path):
     lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
     for_all = ids_in(" ".join(line for line in lines if line.startswith("//!")))
     in_tests = "tests" in path.relative_to(ROOT).parts
-    above, is_test = [], False
-    for number, line in enumerate(lines):
+    above, is_test, in_macro = [], False, False
+    for line in lines:
         if line.startswith("///"):
             above.append(line)
             continue
@@ -47,10 +49,12 @@ def tests_in(path):
         name = None
         if is_test and (function := FUNCTION.match(line)):
             name = function.group(1)
-        elif in_tests and above and (macro := MACRO.match(line)):
-            following = lines[number + 1] if number + 1 < len(lines) else ""
-            nested = re.match(r"(?:fn )?([a-z]\w*)", following)
-            name = macro.group(1) or (nested.group(1) if nested else None)
+        elif in_macro and (listed := LISTED.match(line)):
+            name = listed.group(1)
+        if in_tests and MACRO.match(line):
+            in_macro = True
+        elif line == "}":
+            in_macro = False
         if name:
             named = {found.upper() for found in ID_IN_NAME.findall(name)}
             yield name, for_all | named | ids_in(" ".join(above))
