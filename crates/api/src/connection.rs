@@ -6,8 +6,8 @@ use crate::server::Shared;
 use crate::{typing, view};
 use ostler_engine::{Cancelled, SpawnRefused};
 use ostler_model::wire::{
-    Answer, Call, CancelAnswer, EntryFilter, ErrorCode, FrameKind, MAX_LINE, Outcome, Pong, Request,
-    Response, RunFilter, ShutdownAnswer, WireError,
+    Answer, Call, CancelAnswer, EntryFilter, ErrorCode, FrameKind, MAX_LINE, Outcome, Pong,
+    Request, Response, RunFilter, ShutdownAnswer, WireError,
 };
 use ostler_model::{Actor, Limits, RunId, RunRecord, RunResult, RunSpec, RunState, Sample};
 use ostler_registry::RunQuery;
@@ -69,7 +69,8 @@ pub(crate) async fn serve(stream: UnixStream, shared: Rc<Shared>) {
                 view::serve(request.id, call, &shared, &mut reading, &writing).await;
             }
             Call::Write(target) => {
-                let outcome = take_input(request.id, &target.run, &shared, &mut reading, &writing).await;
+                let outcome =
+                    take_input(request.id, &target.run, &shared, &mut reading, &writing).await;
                 if answer(&writing, request.id, outcome).await.is_err() {
                     break;
                 }
@@ -103,7 +104,9 @@ async fn read_line(reading: &mut Reading, line: &mut Vec<u8>) -> Result<bool, Wi
         Ok(_) if line.last() == Some(&b'\n') => Ok(true),
         Ok(length) if length as u64 >= limit => Err(error(
             ErrorCode::InvalidRequest,
-            format!("a request of more than {MAX_LINE} bytes; arguments and environment are too long"),
+            format!(
+                "a request of more than {MAX_LINE} bytes; arguments and environment are too long"
+            ),
         )),
         Ok(_) => Ok(false),
     }
@@ -126,7 +129,9 @@ async fn carry_out(call: Call, by: Actor, shared: &Shared) -> Result<Answer, Wir
         })),
         Call::Spawn(spec) => spawn(spec, by, shared).await,
         Call::Runs(filter) => runs(filter, shared).await.map(Answer::Runs),
-        Call::Show(target) => current(shared, &target.run).await.map(|run| Answer::Run(Box::new(run))),
+        Call::Show(target) => {
+            current(shared, &target.run).await.map(|run| Answer::Run(Box::new(run)))
+        }
         Call::Wait(target) => wait(shared, &target.run).await.map(Answer::Ended),
         Call::Cancel(target) => cancel(shared, &target.run, by).await.map(Answer::Cancelled),
         Call::Entries(filter) => entries(&filter, shared).map(Answer::Entries),
@@ -329,7 +334,9 @@ async fn take_input(
                 return Outcome::Ok(Answer::Written(written));
             }
             Ok(FrameKind::Detach) => return Outcome::Ok(Answer::Written(written)),
-            Ok(other) => Err(error(ErrorCode::InvalidRequest, format!("a frame {other:?} is not input"))),
+            Ok(other) => {
+                Err(error(ErrorCode::InvalidRequest, format!("a frame {other:?} is not input")))
+            }
             Err(refusal) => Err(refusal),
         };
         match step {

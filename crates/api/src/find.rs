@@ -16,7 +16,9 @@ pub(crate) fn registry_error(error: RegistryError) -> WireError {
 /// By its id, or by enough of its beginning or end.
 pub(crate) fn find(shared: &Shared, text: &str) -> Result<RunRecord, WireError> {
     let found = match text.parse::<RunId>() {
-        Ok(id) => shared.read(|reader| reader.run(id)).map_err(registry_error)?.into_iter().collect(),
+        Ok(id) => {
+            shared.read(|reader| reader.run(id)).map_err(registry_error)?.into_iter().collect()
+        }
         Err(_) => shared.read(|reader| reader.matching(text)).map_err(registry_error)?,
     };
     let mut found: Vec<RunRecord> = found;

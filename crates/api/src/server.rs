@@ -52,8 +52,10 @@ const LAST_ANSWERS: Duration = Duration::from_secs(1);
 
 impl Server {
     pub fn open(engine: Handle, home: Home, version: &'static str) -> Result<Self, ServeError> {
-        let door = Door::open(home.socket())
-            .map_err(|source| ServeError::Door { path: home.socket().display().to_string(), source })?;
+        let door = Door::open(home.socket()).map_err(|source| ServeError::Door {
+            path: home.socket().display().to_string(),
+            source,
+        })?;
         let reader = Mutex::new(Reader::open(home.registry())?);
         let (close, closed) = oneshot::channel();
         let runtime = tokio::runtime::Builder::new_current_thread()

@@ -49,7 +49,9 @@ pub(crate) async fn end(run: RunId, input: &Input) -> Result<(), WireError> {
 fn not_open(run: RunId) -> WireError {
     error(
         ErrorCode::Conflict,
-        format!("nothing can be written to run {run}: it was started without --stdin, or it has ended"),
+        format!(
+            "nothing can be written to run {run}: it was started without --stdin, or it has ended"
+        ),
     )
 }
 

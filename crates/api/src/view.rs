@@ -36,7 +36,10 @@ pub(crate) async fn serve(
     let (picture, offset) = match begun {
         Ok(begun) => begun,
         Err(failure) => {
-            let refusal = error(ErrorCode::Internal, format!("the log of run {run} cannot be read: {failure}"));
+            let refusal = error(
+                ErrorCode::Internal,
+                format!("the log of run {run} cannot be read: {failure}"),
+            );
             let _ = answer(writing, id, Outcome::Error(refusal)).await;
             return;
         }
@@ -51,11 +54,12 @@ pub(crate) async fn serve(
     if answer(writing, id, Outcome::Ok(Answer::Viewing(viewing))).await.is_err() {
         return;
     }
-    let viewer = call.size.filter(|_| call.interactive && attached.input.is_terminal()).map(|size| {
-        let viewer = shared.viewers.join(run, size);
-        shared.engine.resize(run, size);
-        viewer
-    });
+    let viewer =
+        call.size.filter(|_| call.interactive && attached.input.is_terminal()).map(|size| {
+            let viewer = shared.viewers.join(run, size);
+            shared.engine.resize(run, size);
+            viewer
+        });
     let show = show(&call, run, shared, &mut reader, &attached.output, picture, offset, writing);
     if call.interactive {
         tokio::select! {
@@ -161,7 +165,8 @@ async fn show(
                 Ok(())
             }
             Err(failure) => {
-                let refusal = error(ErrorCode::Internal, format!("the log cannot be read: {failure}"));
+                let refusal =
+                    error(ErrorCode::Internal, format!("the log cannot be read: {failure}"));
                 let _ = send_json(writing, FrameKind::Error, &refusal).await;
                 return;
             }
@@ -236,6 +241,10 @@ async fn send(writing: &Writing, kind: FrameKind, payload: &[u8]) -> std::io::Re
     writing.lock().await.write_all(&frame).await
 }
 
-async fn send_json(writing: &Writing, kind: FrameKind, value: &impl serde::Serialize) -> std::io::Result<()> {
+async fn send_json(
+    writing: &Writing,
+    kind: FrameKind,
+    value: &impl serde::Serialize,
+) -> std::io::Result<()> {
     send(writing, kind, &serde_json::to_vec(value).unwrap_or_default()).await
 }

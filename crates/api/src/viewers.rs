@@ -43,7 +43,12 @@ impl Viewers {
     }
 
     /// The viewer's window changed: the size to use now, if it owns it.
-    pub(crate) fn resized(&self, run: RunId, viewer: ViewerId, size: TerminalSize) -> Option<TerminalSize> {
+    pub(crate) fn resized(
+        &self,
+        run: RunId,
+        viewer: ViewerId,
+        size: TerminalSize,
+    ) -> Option<TerminalSize> {
         let mut inner = self.inner.borrow_mut();
         let viewers = inner.by_run.get_mut(&run)?;
         let entry = viewers.iter_mut().find(|(id, _)| *id == viewer)?;

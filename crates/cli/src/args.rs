@@ -83,8 +83,10 @@ pub struct TargetArguments {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "The program's output goes to your terminal (stdout to stdout, stderr to stderr) and into the run's log.\n\
-Ctrl-C ends the run. On a terminal with --pty, keys go to the program and Ctrl-] leaves it running.")]
+#[command(
+    after_help = "The program's output goes to your terminal (stdout to stdout, stderr to stderr) and into the run's log.\n\
+Ctrl-C ends the run. On a terminal with --pty, keys go to the program and Ctrl-] leaves it running."
+)]
 pub struct RunArguments {
     /// Run in the background and print the run id
     #[arg(short, long)]
@@ -246,7 +248,8 @@ pub struct EventsArguments {
 
 /// Milliseconds. A bare number is not a duration: of what?
 pub fn parse_duration(text: &str) -> Result<u64, String> {
-    let wrong = || format!("{text:?} is not a duration; write it as 500ms, 30s, 10m or 1h30m (0 is off)");
+    let wrong =
+        || format!("{text:?} is not a duration; write it as 500ms, 30s, 10m or 1h30m (0 is off)");
     if text.trim() == "0" {
         return Ok(0);
     }
@@ -257,7 +260,10 @@ pub fn parse_duration(text: &str) -> Result<u64, String> {
 fn parse_grace(text: &str) -> Result<u64, String> {
     let grace = parse_duration(text)?;
     if grace > Limits::MAX_GRACE_MS {
-        return Err(format!("a grace of {text} is too long; at most {}s", Limits::MAX_GRACE_MS / 1_000));
+        return Err(format!(
+            "a grace of {text} is too long; at most {}s",
+            Limits::MAX_GRACE_MS / 1_000
+        ));
     }
     Ok(grace)
 }

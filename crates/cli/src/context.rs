@@ -12,7 +12,8 @@ pub struct Context {
 
 impl Context {
     pub fn new(no_start: bool) -> Result<Self, Failure> {
-        let home = Home::from_environment(|name| std::env::var_os(name)).map_err(Failure::failed)?;
+        let home =
+            Home::from_environment(|name| std::env::var_os(name)).map_err(Failure::failed)?;
         Ok(Self { home, start: if no_start { Start::Never } else { Start::IfNeeded } })
     }
 

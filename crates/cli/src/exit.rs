@@ -34,7 +34,11 @@ impl Exit {
                 Some(_) | None => Exit::OURS,
             },
             // The program may have said 0; the run did not go well.
-            Some(Termination::OwnershipEscape | Termination::ReconciledStale | Termination::LeaseLost)
+            Some(
+                Termination::OwnershipEscape
+                | Termination::ReconciledStale
+                | Termination::LeaseLost,
+            )
             | None => Exit::OURS,
         }
     }

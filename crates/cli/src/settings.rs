@@ -9,7 +9,8 @@ pub fn from_environment(get: impl Fn(&str) -> Option<String>) -> Result<Settings
     let mut settings = Settings::default();
     let read = |name: &str| get(name).filter(|value| !value.is_empty());
     if let Some(text) = read("OSTLER_LEASE") {
-        settings.lease_ms = parse_duration(&text).map_err(|error| format!("OSTLER_LEASE: {error}"))?;
+        settings.lease_ms =
+            parse_duration(&text).map_err(|error| format!("OSTLER_LEASE: {error}"))?;
         if settings.lease_ms < 100 {
             return Err(format!("OSTLER_LEASE: {text} is too short; at least 100ms"));
         }
@@ -22,16 +23,18 @@ pub fn from_environment(get: impl Fn(&str) -> Option<String>) -> Result<Settings
         };
     }
     if let Some(text) = read("OSTLER_HISTORY_COUNT") {
-        settings.history_count =
-            text.parse().map_err(|_| format!("OSTLER_HISTORY_COUNT: {text:?} is not a number of runs"))?;
+        settings.history_count = text
+            .parse()
+            .map_err(|_| format!("OSTLER_HISTORY_COUNT: {text:?} is not a number of runs"))?;
     }
     if let Some(text) = read("OSTLER_HISTORY_AGE") {
         settings.history_age_ms =
             parse_duration(&text).map_err(|error| format!("OSTLER_HISTORY_AGE: {error}"))?;
     }
     if let Some(text) = read("OSTLER_LOG_BYTES") {
-        settings.log_bytes =
-            text.parse().map_err(|_| format!("OSTLER_LOG_BYTES: {text:?} is not a number of bytes"))?;
+        settings.log_bytes = text
+            .parse()
+            .map_err(|_| format!("OSTLER_LOG_BYTES: {text:?} is not a number of bytes"))?;
     }
     Ok(settings)
 }

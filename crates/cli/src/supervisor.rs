@@ -56,7 +56,8 @@ impl Refused {
 }
 
 fn open() -> Result<(Supervisor, Server), Refused> {
-    let settings = settings::from_environment(|name| std::env::var(name).ok()).map_err(Refused::Failed)?;
+    let settings =
+        settings::from_environment(|name| std::env::var(name).ok()).map_err(Refused::Failed)?;
     let home = Home::from_environment(|name| std::env::var_os(name))
         .map_err(|error| Refused::because(&error))?;
     let supervisor = match Supervisor::start(home.clone(), settings) {

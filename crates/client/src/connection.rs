@@ -43,7 +43,8 @@ impl Client {
         if length == 0 {
             return Err(ClientError::Lost(io::ErrorKind::UnexpectedEof.into()));
         }
-        let response: Response = serde_json::from_slice(&line).map_err(|_| ClientError::Unexpected)?;
+        let response: Response =
+            serde_json::from_slice(&line).map_err(|_| ClientError::Unexpected)?;
         match response.outcome {
             Outcome::Ok(answer) => Ok(answer),
             Outcome::Error(refusal) => Err(ClientError::Refused(refusal)),
@@ -64,7 +65,12 @@ impl Client {
     }
 
     /// Gives everything `source` has to a run's standard input; returns how much it was.
-    pub fn give(&mut self, run: &str, mut source: impl Read, eof: bool) -> Result<u64, ClientError> {
+    pub fn give(
+        &mut self,
+        run: &str,
+        mut source: impl Read,
+        eof: bool,
+    ) -> Result<u64, ClientError> {
         match self.call(Call::Write(Target { run: run.to_owned() }))? {
             Answer::Writing => {}
             _ => return Err(ClientError::Unexpected),

@@ -55,7 +55,9 @@ fn launch(home: &Path, log: &Path, program: &Path) -> Result<String, ClientError
     let failed = |what: &Path| {
         let what = what.display().to_string();
         move |error: io::Error| ClientError::StartFailed {
-            report: format!("{what}: {error}; set OSTLER_HOME to a folder of yours that can be written"),
+            report: format!(
+                "{what}: {error}; set OSTLER_HOME to a folder of yours that can be written"
+            ),
         }
     };
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(home).map_err(failed(home))?;

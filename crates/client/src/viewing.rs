@@ -1,9 +1,9 @@
 //! The two directions of an attached viewer.
 
 use crate::error::ClientError;
+use ostler_model::RunResult;
 use ostler_model::TerminalSize;
 use ostler_model::wire::{FrameKind, Gap, TimeMark, Viewing, WireError};
-use ostler_model::RunResult;
 use std::io::{self, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 
@@ -29,7 +29,11 @@ pub struct View {
 }
 
 impl View {
-    pub(crate) fn new(viewing: Viewing, reading: BufReader<UnixStream>, writing: UnixStream) -> Self {
+    pub(crate) fn new(
+        viewing: Viewing,
+        reading: BufReader<UnixStream>,
+        writing: UnixStream,
+    ) -> Self {
         Self { viewing, reading, writing, payload: Vec::new() }
     }
 

@@ -10,7 +10,11 @@ pub enum Action {
     Spawn(RunId),
     /// Take up a live run that an earlier supervisor started.
     Adopt(Box<RunRecord>),
-    Signal { run: RunId, signal: Signal, reach: Reach },
+    Signal {
+        run: RunId,
+        signal: Signal,
+        reach: Reach,
+    },
     /// From now on, tell who is alive in the scope whenever that changes (`Surveyed`).
     Watch(RunId),
     /// Let what lives outside the boundary go on as a run of its own.
@@ -21,9 +25,15 @@ pub enum Action {
     Abandon(RunId),
     /// The caller may be told: it runs, and the record says so durably.
     Started(RunId),
-    Refuse { run: RunId, refusal: Refusal },
+    Refuse {
+        run: RunId,
+        refusal: Refusal,
+    },
     RenewLease,
-    Steal { record: Box<RunRecord>, seen: crate::Observation },
+    Steal {
+        record: Box<RunRecord>,
+        seen: crate::Observation,
+    },
     /// Nothing is left to look after, and we were asked to stop.
     Stop,
 }

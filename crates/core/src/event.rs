@@ -6,26 +6,69 @@ pub enum Event {
     /// A caller wants a run.
     SpawnAsked(Box<NewRun>),
     /// The intent could not be made durable; nothing was executed.
-    IntentLost { run: RunId },
-    Spawned { run: RunId, identity: Identity },
-    SpawnFailed { run: RunId, kind: SpawnErrorKind, error: String },
-    CancelAsked { run: RunId, by: Actor, why: &'static str },
+    IntentLost {
+        run: RunId,
+    },
+    Spawned {
+        run: RunId,
+        identity: Identity,
+    },
+    SpawnFailed {
+        run: RunId,
+        kind: SpawnErrorKind,
+        error: String,
+    },
+    CancelAsked {
+        run: RunId,
+        by: Actor,
+        why: &'static str,
+    },
     /// One of the run's deadlines has come. `tree` is looked at anew where the run is ending.
-    Due { run: RunId, last_output_mono_ms: Option<u64>, tree: Option<Survey> },
-    RootExited { run: RunId, status: ExitStatus, tree: Survey },
-    OutputEnded { run: RunId },
-    Surveyed { run: RunId, tree: Survey },
+    Due {
+        run: RunId,
+        last_output_mono_ms: Option<u64>,
+        tree: Option<Survey>,
+    },
+    RootExited {
+        run: RunId,
+        status: ExitStatus,
+        tree: Survey,
+    },
+    OutputEnded {
+        run: RunId,
+    },
+    Surveyed {
+        run: RunId,
+        tree: Survey,
+    },
     /// KILL was delivered, and how.
-    Killed { run: RunId, mode: &'static str, processes: usize },
+    Killed {
+        run: RunId,
+        mode: &'static str,
+        processes: usize,
+    },
     /// A detached descendant was given its own handle.
-    DetachDone { run: RunId, child: Box<RunRecord> },
-    ShutdownAsked { by: Actor },
+    DetachDone {
+        run: RunId,
+        child: Box<RunRecord>,
+    },
+    ShutdownAsked {
+        by: Actor,
+    },
     LeaseDue,
     /// The lease was renewed (or at least read back); these runs are no longer ours.
-    LeaseRenewed { lost: Vec<RunId> },
+    LeaseRenewed {
+        lost: Vec<RunId>,
+    },
     /// Reconcile looked at a record that is not exited.
-    Observed { record: Box<RunRecord>, seen: Observation },
-    StealWon { record: Box<RunRecord>, seen: Observation },
+    Observed {
+        record: Box<RunRecord>,
+        seen: Observation,
+    },
+    StealWon {
+        record: Box<RunRecord>,
+        seen: Observation,
+    },
 }
 
 /// A run that is asked for.

@@ -229,7 +229,8 @@ impl World {
             }),
             now,
         ));
-        let older = run.record.scope_key.as_deref().map(|key| self.of_scope(key)).unwrap_or_default();
+        let older =
+            run.record.scope_key.as_deref().map(|key| self.of_scope(key)).unwrap_or_default();
         for older in older {
             if let Some(older_run) = self.runs.get(&older) {
                 out.push(older_run.note(
@@ -245,7 +246,8 @@ impl World {
             self.tell(older, RunEvent::Cancel { reason, by: new.by.clone(), why }, now, out);
         }
         // Two copies of one scope never run at the same time: the newer waits.
-        let is_held = run.record.scope_key.as_deref().is_some_and(|key| !self.of_scope(key).is_empty());
+        let is_held =
+            run.record.scope_key.as_deref().is_some_and(|key| !self.of_scope(key).is_empty());
         if is_held {
             run.phase = Phase::Queued;
         } else {
@@ -300,7 +302,12 @@ impl World {
                 if self.runs.get(&id).is_some_and(|run| matches!(run.phase, Phase::Queued)) {
                     let why = "another supervisor took over the run whose place it was to take";
                     let reason = Termination::LeaseLost;
-                    self.tell(id, RunEvent::Cancel { reason, by: Actor::Supervisor, why }, now, out);
+                    self.tell(
+                        id,
+                        RunEvent::Cancel { reason, by: Actor::Supervisor, why },
+                        now,
+                        out,
+                    );
                 }
             }
         }

@@ -11,11 +11,12 @@ use crate::live::{LiveRun, survey};
 use crate::output::{Drain, DrainEvent, OutputState};
 use ostler_core::{Action, Event, ExitStatus, NewRun, Now, World};
 use ostler_model::{
-    Actor, Counter, Detach, Entry, Extinct, InstanceId, RunId, RunRecord, RunResult, RunSpec, RunState,
-    Settings, What,
+    Actor, Counter, Detach, Entry, Extinct, InstanceId, RunId, RunRecord, RunResult, RunSpec,
+    RunState, Settings, What,
 };
 use ostler_os::{
-    Allocated, Ending, HomeLock, Interest, Launcher, Notice, Poller, Ready, Reaper, ScopeRoom, Waker,
+    Allocated, Ending, HomeLock, Interest, Launcher, Notice, Poller, Ready, Reaper, ScopeRoom,
+    Waker,
 };
 use ostler_registry::{Batch, Registry, RegistryError};
 use serde_json::json;
@@ -85,7 +86,9 @@ impl Supervisor {
 
         let poller = Poller::new().map_err(EngineError::os("make a poller"))?;
         let waker = Waker::new(&poller, WAKER).map_err(EngineError::os("make a waker"))?;
-        poller.add(&reaper, SIGNALS, Interest::Readable).map_err(EngineError::os("watch for signals"))?;
+        poller
+            .add(&reaper, SIGNALS, Interest::Readable)
+            .map_err(EngineError::os("watch for signals"))?;
         let (ask_sender, asks) = mpsc::channel();
         let (drain_sender, drained) = mpsc::channel();
         let drain_waker = waker.clone();
@@ -195,9 +198,11 @@ impl Supervisor {
             self.events.push_back(Event::LeaseDue);
         }
         for run in self.world.due_runs(now) {
-            let is_ending = self.world.record(run).is_some_and(|record| record.state == RunState::Exiting);
+            let is_ending =
+                self.world.record(run).is_some_and(|record| record.state == RunState::Exiting);
             let tree = is_ending.then(|| self.survey(run));
-            let last_output_mono_ms = self.live.get(&run).and_then(|live| live.output.last_mono_ms());
+            let last_output_mono_ms =
+                self.live.get(&run).and_then(|live| live.output.last_mono_ms());
             self.events.push_back(Event::Due { run, last_output_mono_ms, tree });
         }
         if self.retry_at.is_some_and(|at| now.mono_ms >= at) {
@@ -247,7 +252,8 @@ impl Supervisor {
     }
 
     pub(crate) fn members(&self, live: &LiveRun) -> ostler_os::Members {
-        let alone = live.is_bounded() || self.live.values().filter(|other| !other.is_bounded()).count() == 1;
+        let alone = live.is_bounded()
+            || self.live.values().filter(|other| !other.is_bounded()).count() == 1;
         live.members(&self.leaders, alone)
     }
 
@@ -305,7 +311,11 @@ impl Supervisor {
             Ask::Spawn { spec, by, reply } => self.take_spawn(spec, by, reply),
             Ask::Cancel { run, by, reply } => {
                 if self.add_waiter(run, reply) {
-                    self.events.push_back(Event::CancelAsked { run, by, why: "somebody asked for it" });
+                    self.events.push_back(Event::CancelAsked {
+                        run,
+                        by,
+                        why: "somebody asked for it",
+                    });
                 }
             }
             Ask::Wait { run, reply } => {
@@ -437,8 +447,8 @@ impl Supervisor {
         if let Some(live) = self.live.get(&record.run_id) {
             shown.last_output_at_ms = live.output.last_wall_ms().or(shown.last_output_at_ms);
         }
-        shown.lease_expires_at_ms =
-            Some(ostler_os::wall_ms() + self.settings.lease_ms).filter(|_| record.state != RunState::Exited);
+        shown.lease_expires_at_ms = Some(ostler_os::wall_ms() + self.settings.lease_ms)
+            .filter(|_| record.state != RunState::Exited);
         shown
     }
 
@@ -533,11 +543,23 @@ impl Supervisor {
         self.push_entry(None, what, why, evidence);
     }
 
-    pub(crate) fn run_entry(&mut self, run: RunId, what: What, why: &str, evidence: serde_json::Value) {
+    pub(crate) fn run_entry(
+        &mut self,
+        run: RunId,
+        what: What,
+        why: &str,
+        evidence: serde_json::Value,
+    ) {
         self.push_entry(Some(run), what, why, evidence);
     }
 
-    fn push_entry(&mut self, run_id: Option<RunId>, what: What, why: &str, evidence: serde_json::Value) {
+    fn push_entry(
+        &mut self,
+        run_id: Option<RunId>,
+        what: What,
+        why: &str,
+        evidence: serde_json::Value,
+    ) {
         let evidence = match evidence {
             serde_json::Value::Object(map) => map,
             _ => serde_json::Map::new(),

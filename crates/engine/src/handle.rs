@@ -12,7 +12,9 @@ use tokio::sync::{oneshot, watch};
 pub enum SpawnRefused {
     ShuttingDown,
     /// The intent could not be made durable.
-    Registry { message: String },
+    Registry {
+        message: String,
+    },
 }
 
 #[derive(Debug)]
@@ -54,9 +56,12 @@ pub struct Handle {
     last_seq: watch::Receiver<i64>,
 }
 
-
 impl Handle {
-    pub(crate) fn new(asks: mpsc::Sender<Ask>, waker: Waker, last_seq: watch::Receiver<i64>) -> Self {
+    pub(crate) fn new(
+        asks: mpsc::Sender<Ask>,
+        waker: Waker,
+        last_seq: watch::Receiver<i64>,
+    ) -> Self {
         Self { asks, waker, last_seq }
     }
 
@@ -108,9 +113,7 @@ impl Handle {
 
     /// Ends every run, then the supervisor. Answers when the runs are gone.
     pub async fn shutdown(&self, by: Actor) -> Stopped {
-        self.ask(|reply| Ask::Shutdown { by, reply })
-            .await
-            .unwrap_or(Stopped { ended: Vec::new() })
+        self.ask(|reply| Ask::Shutdown { by, reply }).await.unwrap_or(Stopped { ended: Vec::new() })
     }
 
     /// Changes with every commit to the journal; its value is the last entry's number.

@@ -11,11 +11,15 @@ use thiserror::Error;
 pub enum HomeError {
     #[error("the home {path} cannot be used: {source}; set OSTLER_HOME to a folder of yours")]
     Folder { path: PathBuf, source: io::Error },
-    #[error("the home {path} belongs to uid {owner}, you are uid {user}; set OSTLER_HOME to a folder of yours")]
+    #[error(
+        "the home {path} belongs to uid {owner}, you are uid {user}; set OSTLER_HOME to a folder of yours"
+    )]
     Foreign { path: PathBuf, owner: u32, user: u32 },
     #[error("{path} holds {text:?}, which is no instance id; remove the file and a new id is made")]
     BadInstance { path: PathBuf, text: String },
-    #[error("neither OSTLER_HOME nor XDG_STATE_HOME nor HOME is set: there is no place to keep anything")]
+    #[error(
+        "neither OSTLER_HOME nor XDG_STATE_HOME nor HOME is set: there is no place to keep anything"
+    )]
     Nowhere,
 }
 
@@ -28,7 +32,9 @@ pub struct Home {
 
 impl Home {
     /// Where the environment says: `OSTLER_HOME`, else the state folder of this user.
-    pub fn from_environment(get: impl Fn(&str) -> Option<std::ffi::OsString>) -> Result<Self, HomeError> {
+    pub fn from_environment(
+        get: impl Fn(&str) -> Option<std::ffi::OsString>,
+    ) -> Result<Self, HomeError> {
         let set = |name: &str| get(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let named = set("OSTLER_HOME");
         let path = match &named {
@@ -38,7 +44,8 @@ impl Home {
                 .map(|state| state.join("ostler"))
                 .ok_or(HomeError::Nowhere)?,
         };
-        let path = std::path::absolute(&path).map_err(|source| HomeError::Folder { path, source })?;
+        let path =
+            std::path::absolute(&path).map_err(|source| HomeError::Folder { path, source })?;
         let socket = match (named, set("XDG_RUNTIME_DIR")) {
             (None, Some(runtime)) => runtime.join("ostler").join("ostler.sock"),
             (Some(_), _) | (None, None) => path.join("ostler.sock"),
@@ -101,7 +108,10 @@ impl Home {
         match fs::read_to_string(&path) {
             Ok(text) if !text.trim().is_empty() => {
                 let text = text.trim();
-                text.parse().map_err(|_| HomeError::BadInstance { path: path.clone(), text: text.to_owned() })
+                text.parse().map_err(|_| HomeError::BadInstance {
+                    path: path.clone(),
+                    text: text.to_owned(),
+                })
             }
             // An empty file is what a full disk leaves behind.
             Ok(_) => self.new_instance(&path),

@@ -83,9 +83,11 @@ impl Supervisor {
     }
 
     fn try_spawn(&mut self, run: RunId) -> Result<Identity, SpawnError> {
-        let spec = self.live.get_mut(&run).and_then(|live| live.spec.take()).ok_or_else(|| {
-            SpawnError::new(SpawnStage::Prepare, 0, "run", "", false)
-        })?;
+        let spec = self
+            .live
+            .get_mut(&run)
+            .and_then(|live| live.spec.take())
+            .ok_or_else(|| SpawnError::new(SpawnStage::Prepare, 0, "run", "", false))?;
         let prepared = |error: io::Error| prepare_error(&spec, error);
         let tag = RunSpec::run_id_variable(run);
         let environment = environment_of(&spec, &tag).map_err(prepared)?;
@@ -106,7 +108,11 @@ impl Supervisor {
                 arguments,
                 environment,
                 directory,
-                stdio: [connection.stdin.as_fd(), connection.stdout.as_fd(), connection.stderr.as_fd()],
+                stdio: [
+                    connection.stdin.as_fd(),
+                    connection.stdout.as_fd(),
+                    connection.stderr.as_fd(),
+                ],
                 terminal: connection.screen.is_some(),
                 umask: spec.umask,
                 descriptors: self.descriptors,
@@ -128,11 +134,8 @@ impl Supervisor {
             sources: connection.sources,
             most_bytes: self.settings.log_bytes,
         });
-        let identity = Identity {
-            process_group_id: fingerprint.pid,
-            cgroup: scope.boundary(),
-            fingerprint,
-        };
+        let identity =
+            Identity { process_group_id: fingerprint.pid, cgroup: scope.boundary(), fingerprint };
         self.leaders.insert(identity.fingerprint.pid, run);
         if let Some(live) = self.live.get_mut(&run) {
             live.leader = identity.fingerprint.pid;
@@ -178,7 +181,9 @@ impl Supervisor {
                 scope.term(process, &self.members(live));
                 return;
             }
-            (Signal::Term | Signal::Kill, Reach::Outside) => scope.kill_outside(&self.members(live)),
+            (Signal::Term | Signal::Kill, Reach::Outside) => {
+                scope.kill_outside(&self.members(live))
+            }
             (Signal::Kill, Reach::Tree) => scope.kill_all(process, || self.members(live)),
         };
         if report.processes > 0 {
@@ -280,7 +285,8 @@ impl Supervisor {
             },
         );
         self.events.push_back(Event::DetachDone { run, child: Box::new(child) });
-        self.events.push_back(Event::Surveyed { run, tree: survey(&ostler_os::Members::default()) });
+        self.events
+            .push_back(Event::Surveyed { run, tree: survey(&ostler_os::Members::default()) });
     }
 
     fn finish_run(&mut self, record: RunRecord) {
@@ -324,7 +330,8 @@ impl Supervisor {
 
     fn abandon(&mut self, run: RunId) {
         // What the new owner knows of is its own. A process that is in nobody's record is ours to end.
-        let recorded = self.registry.run(run).ok().flatten().and_then(|record| record.fingerprint());
+        let recorded =
+            self.registry.run(run).ok().flatten().and_then(|record| record.fingerprint());
         if let Some(live) = self.live.get(&run)
             && let (Some(process), Some(scope)) = (&live.process, &live.scope)
             && recorded.as_ref() != Some(process.fingerprint())
@@ -381,7 +388,8 @@ impl Supervisor {
 }
 
 fn c_string(bytes: &[u8]) -> io::Result<CString> {
-    CString::new(bytes).map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "a zero byte in it"))
+    CString::new(bytes)
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "a zero byte in it"))
 }
 
 /// What the spec names, and the run's own id.

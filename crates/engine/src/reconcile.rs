@@ -151,7 +151,8 @@ fn observe(record: &RunRecord, ownership: Ownership, census: &Census) -> Observa
     if record.boot_id != ostler_os::boot_id() {
         return nothing("the machine was started anew since");
     }
-    let scope = ScopeRoom::reopen(record.cgroup.as_deref(), &RunSpec::run_id_variable(record.run_id));
+    let scope =
+        ScopeRoom::reopen(record.cgroup.as_deref(), &RunSpec::run_id_variable(record.run_id));
     let fingerprint = match record.fingerprint() {
         Some(fingerprint) => Some(fingerprint),
         // Only the intent was recorded: was it carried out?

@@ -21,7 +21,11 @@ pub struct BadId {
 
 impl fmt::Display for BadId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} is not an id (an id looks like 019a1c2e-7b1d-7c3a-9f00-5a2b6c7d8e9f)", self.text)
+        write!(
+            f,
+            "{:?} is not an id (an id looks like 019a1c2e-7b1d-7c3a-9f00-5a2b6c7d8e9f)",
+            self.text
+        )
     }
 }
 

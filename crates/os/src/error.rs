@@ -29,16 +29,26 @@ pub struct SpawnError {
 }
 
 impl SpawnError {
-    pub fn new(stage: SpawnStage, errno: i32, program: &str, directory: &str, exists: bool) -> Self {
+    pub fn new(
+        stage: SpawnStage,
+        errno: i32,
+        program: &str,
+        directory: &str,
+        exists: bool,
+    ) -> Self {
         let source = io::Error::from_raw_os_error(errno);
         let (kind, message) = match (stage, errno) {
             (SpawnStage::Directory, _) => (
                 SpawnErrorKind::BadDirectory,
-                format!("cannot start in {directory:?}: {source}; give an existing folder with --cwd"),
+                format!(
+                    "cannot start in {directory:?}: {source}; give an existing folder with --cwd"
+                ),
             ),
             (SpawnStage::Execute, libc::ENOENT | libc::ENOTDIR) if exists => (
                 SpawnErrorKind::NotExecutable,
-                format!("cannot execute {program:?}: the interpreter or loader it names does not exist"),
+                format!(
+                    "cannot execute {program:?}: the interpreter or loader it names does not exist"
+                ),
             ),
             (SpawnStage::Execute, libc::ENOENT | libc::ENOTDIR) if program.contains('/') => {
                 (SpawnErrorKind::NotFound, format!("{program:?} not found: no such file"))
@@ -49,19 +59,27 @@ impl SpawnError {
             ),
             (SpawnStage::Execute, libc::EACCES | libc::ENOEXEC | libc::EISDIR) => (
                 SpawnErrorKind::NotExecutable,
-                format!("cannot execute {program:?}: {source}; it must be a program with the x bit set"),
+                format!(
+                    "cannot execute {program:?}: {source}; it must be a program with the x bit set"
+                ),
             ),
             (_, libc::E2BIG) => (
                 SpawnErrorKind::TooBig,
-                format!("cannot execute {program:?}: its arguments and environment are larger than the kernel takes"),
+                format!(
+                    "cannot execute {program:?}: its arguments and environment are larger than the kernel takes"
+                ),
             ),
             (_, libc::EMFILE | libc::ENFILE) => (
                 SpawnErrorKind::OutOfDescriptors,
-                format!("cannot start {program:?}: out of file descriptors; end some runs or raise the limit (ulimit -n)"),
+                format!(
+                    "cannot start {program:?}: out of file descriptors; end some runs or raise the limit (ulimit -n)"
+                ),
             ),
             (_, libc::EAGAIN) => (
                 SpawnErrorKind::OutOfProcesses,
-                format!("cannot start {program:?}: out of processes; end some, or raise the limit (ulimit -u, pids.max)"),
+                format!(
+                    "cannot start {program:?}: out of processes; end some, or raise the limit (ulimit -u, pids.max)"
+                ),
             ),
             (_, libc::ENOMEM) => {
                 (SpawnErrorKind::OutOfMemory, format!("cannot start {program:?}: out of memory"))

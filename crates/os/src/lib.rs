@@ -15,8 +15,8 @@ pub use platform::clock::{mono_ms, wall_ms};
 pub use platform::door::{Door, Peer, connect, peer_of};
 pub use platform::facts::{Facts, facts};
 pub use platform::files::{
-    Allocated, HomeLock, be_private, close_inherited, free_bytes, lift_descriptor_limit, owner_of, random, take_lock, umask,
-    user_id,
+    Allocated, HomeLock, be_private, close_inherited, free_bytes, lift_descriptor_limit, owner_of,
+    random, take_lock, umask, user_id,
 };
 pub use platform::identity::{boot_id, fingerprint_of, is_same_process};
 pub use platform::pipe::{Pipe, nap, read_some, set_capacity, spin_down_timer_slack, write_all};
@@ -24,7 +24,7 @@ pub use platform::poll::{Interest, Poller, Ready, Waker};
 pub use platform::process::{Ending, Process, Signal, die};
 pub use platform::pty::{Pty, resize, terminal_size};
 pub use platform::reaper::{Notice, Reaped, Reaper, become_reaper};
-pub use platform::scope::{Census, Kin, KillReport, Member, Members, Scope, ScopeRoom, Watch};
+pub use platform::scope::{Census, KillReport, Kin, Member, Members, Scope, ScopeRoom, Watch};
 pub use platform::spawn::{Launch, Launched, Launcher, Program};
 pub use platform::terminal::{
     Foreground, ForegroundEvents, RawMode, close_report, is_terminal, own_terminal_size,

@@ -14,7 +14,9 @@ pub enum RegistryError {
         "the registry {path} has schema {found}, this Ostler knows up to {known}: it was written by a newer Ostler; use that one"
     )]
     Newer { path: PathBuf, found: i64, known: i64 },
-    #[error("the registry {path} belongs to another program (application id {found:#x}); choose another home")]
+    #[error(
+        "the registry {path} belongs to another program (application id {found:#x}); choose another home"
+    )]
     Foreign { path: PathBuf, found: i64 },
     #[error("the registry's disk is full; free some space, it is tried again by itself")]
     Full { source: rusqlite::Error },

@@ -42,12 +42,7 @@ fn why(run: &RunRecord, now_ms: u64) -> String {
             Some(reason) => format!("{reason}, ending its tree"),
             None => "exited, ending what it left behind".to_owned(),
         },
-        RunState::Exited => ended(
-            run.termination,
-            run.exit_code,
-            run.exit_signal,
-            run.extinct,
-        ),
+        RunState::Exited => ended(run.termination, run.exit_code, run.exit_signal, run.extinct),
     }
 }
 
@@ -91,5 +86,9 @@ pub fn state_line(run: &RunRecord, now_ms: u64) -> String {
     let why = why(run, now_ms);
     let since = run.ended_at_ms.or(run.started_at_ms).unwrap_or(run.created_at_ms);
     let ago = duration(now_ms.saturating_sub(since));
-    if why.is_empty() { format!("{} for {ago}", run.state) } else { format!("{}: {why} ({ago} ago)", run.state) }
+    if why.is_empty() {
+        format!("{} for {ago}", run.state)
+    } else {
+        format!("{}: {why} ({ago} ago)", run.state)
+    }
 }

@@ -9,7 +9,8 @@ use std::io::Write;
 /// The program draws on a screen of its own, so that ours is as it was when we come back.
 const BORROW: &str = "\x1b[?1049h\x1b[H";
 /// Leaves our own terminal as a person expects it, whatever mode the program had put it into.
-const RESET: &str = "\x1b[?1049l\x1b[?25h\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?2004l\x1b[0m";
+const RESET: &str =
+    "\x1b[?1049l\x1b[?25h\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?2004l\x1b[0m";
 
 pub fn attach(context: &Context, arguments: &AttachArguments) -> Result<Exit, Failure> {
     let on_terminal = ostler_os::is_terminal(std::io::stdin());
@@ -34,7 +35,8 @@ pub fn attach(context: &Context, arguments: &AttachArguments) -> Result<Exit, Fa
         std::io::stdout().flush()?;
     }
     // On a terminal Ctrl-C is a key like any other and goes to the program.
-    let outcome = Follow::new(run, false).until_ended(context, view, keys, events, OnInterrupt::Leave);
+    let outcome =
+        Follow::new(run, false).until_ended(context, view, keys, events, OnInterrupt::Leave);
     if borrowed {
         print!("{RESET}");
         std::io::stdout().flush()?;

@@ -59,22 +59,40 @@ fn machine() -> Vec<Finding> {
     let facts = ostler_os::facts();
     let mut findings = vec![finding("system", Verdict::Good, facts.system)];
     findings.push(if facts.process_handles {
-        finding("handles", Verdict::Good, "processes are held by descriptor: a recycled pid is never signalled")
+        finding(
+            "handles",
+            Verdict::Good,
+            "processes are held by descriptor: a recycled pid is never signalled",
+        )
     } else {
-        finding("handles", Verdict::Bad, "the kernel has no process descriptors; Linux 5.4 or newer is needed")
+        finding(
+            "handles",
+            Verdict::Bad,
+            "the kernel has no process descriptors; Linux 5.4 or newer is needed",
+        )
     });
     findings.push(match facts.boundary {
-        Ok(path) => finding("boundary", Verdict::Good, format!("each run gets a cgroup of its own below {path}")),
+        Ok(path) => finding(
+            "boundary",
+            Verdict::Good,
+            format!("each run gets a cgroup of its own below {path}"),
+        ),
         Err(why) => finding(
             "boundary",
             Verdict::Weak,
-            format!("no cgroup for each run ({why}); session, group and orphans are tracked instead"),
+            format!(
+                "no cgroup for each run ({why}); session, group and orphans are tracked instead"
+            ),
         ),
     });
     findings.push(if facts.foreign_exit_status {
         finding("exit status", Verdict::Good, "also known of runs that outlived a supervisor")
     } else {
-        finding("exit status", Verdict::Weak, "not known of runs that outlive a supervisor; Linux 6.15 tells")
+        finding(
+            "exit status",
+            Verdict::Weak,
+            "not known of runs that outlive a supervisor; Linux 6.15 tells",
+        )
     });
     let most = facts.descriptors_hard.map_or("without limit".to_owned(), |limit| limit.to_string());
     let enough = facts.descriptors_hard.is_none_or(|limit| limit >= 4096);
@@ -103,7 +121,9 @@ fn home(context: &Context) -> Vec<Finding> {
     }
     if context.home.registry().exists() {
         findings.push(match check_registry(context.home.registry()) {
-            Ok(()) => finding("registry", Verdict::Good, context.home.registry().display().to_string()),
+            Ok(()) => {
+                finding("registry", Verdict::Good, context.home.registry().display().to_string())
+            }
             Err(told) => finding("registry", Verdict::Bad, told),
         });
     }
@@ -115,7 +135,11 @@ fn home(context: &Context) -> Vec<Finding> {
 
 fn supervisor(context: &Context) -> Finding {
     let Ok(mut client) = context.connect_running() else {
-        return finding("supervisor", Verdict::Good, "not running; it starts when a command needs it");
+        return finding(
+            "supervisor",
+            Verdict::Good,
+            "not running; it starts when a command needs it",
+        );
     };
     match client.call(Call::Ping) {
         Ok(Answer::Pong(pong)) if pong.version == env!("CARGO_PKG_VERSION") => finding(
@@ -126,7 +150,12 @@ fn supervisor(context: &Context) -> Finding {
         Ok(Answer::Pong(pong)) => finding(
             "supervisor",
             Verdict::Weak,
-            format!("pid {} is version {}, this is {}; stop it to use this one", pong.pid, pong.version, env!("CARGO_PKG_VERSION")),
+            format!(
+                "pid {} is version {}, this is {}; stop it to use this one",
+                pong.pid,
+                pong.version,
+                env!("CARGO_PKG_VERSION")
+            ),
         ),
         Ok(_) => finding("supervisor", Verdict::Bad, "it answers something else than was asked"),
         Err(error) => finding("supervisor", Verdict::Bad, format!("it does not answer: {error}")),

@@ -28,8 +28,11 @@ pub fn events(context: &Context, arguments: &EventsArguments) -> Result<Exit, Fa
             return Ok(Exit::DONE);
         }
         for entry in &entries {
-            let line =
-                if arguments.json { serde_json::to_string(entry)? } else { render::entry_line(entry) };
+            let line = if arguments.json {
+                serde_json::to_string(entry)?
+            } else {
+                render::entry_line(entry)
+            };
             if println_safe(&mut out, &line)? == Shown::NobodyReads {
                 return Ok(Exit::DONE);
             }

@@ -17,7 +17,9 @@ pub enum Keys {
     /// Our standard input, to its end.
     Stdin,
     /// Our terminal, key by key; this one leaves.
-    Terminal { detach: u8 },
+    Terminal {
+        detach: u8,
+    },
 }
 
 /// What a Ctrl-C, a TERM or a terminal that goes away means to us.
@@ -125,7 +127,9 @@ impl Follow {
         loop {
             let frame = match view.next_frame() {
                 Ok(frame) => frame,
-                Err(ClientError::Lost(_)) if left.load(Ordering::Acquire) => return Ok(Ending::Detached),
+                Err(ClientError::Lost(_)) if left.load(Ordering::Acquire) => {
+                    return Ok(Ending::Detached);
+                }
                 Err(error) => return Err(error.into()),
             };
             // A reader of ours that went away does not end the run; we just stop showing.
@@ -138,7 +142,8 @@ impl Follow {
                             kept.extend_from_slice(bytes);
                         }
                         None => {
-                            let _ = stdout.lock().write_all(bytes).and_then(|()| stdout.lock().flush());
+                            let _ =
+                                stdout.lock().write_all(bytes).and_then(|()| stdout.lock().flush());
                         }
                     }
                 }
@@ -168,7 +173,10 @@ impl Follow {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "the second Ctrl-C: at once, from whichever thread hears it")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the second Ctrl-C: at once, from whichever thread hears it"
+)]
 fn leave_now() -> ! {
     std::process::exit(i32::from(Exit(130).0))
 }

@@ -86,8 +86,10 @@ impl<'a> Printer<'a> {
     }
 
     fn add(&mut self, stream: Stream, bytes: &[u8]) -> Result<Shown, Failure> {
-        let shown = if self.by_line { self.add_lines(stream, bytes) } else { self.out.write_all(bytes) };
-        let shown = shown.and_then(|()| if self.arguments.follow { self.out.flush() } else { Ok(()) });
+        let shown =
+            if self.by_line { self.add_lines(stream, bytes) } else { self.out.write_all(bytes) };
+        let shown =
+            shown.and_then(|()| if self.arguments.follow { self.out.flush() } else { Ok(()) });
         match shown {
             Ok(()) => Ok(Shown::GoOn),
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Shown::NobodyReads),

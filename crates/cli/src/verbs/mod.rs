@@ -20,7 +20,12 @@ use clap::CommandFactory;
 pub fn carry_out(arguments: Arguments) -> Result<Exit, Failure> {
     match arguments.verb {
         Verb::Completions { shell } => {
-            clap_complete::generate(shell, &mut Arguments::command(), "ostler", &mut std::io::stdout());
+            clap_complete::generate(
+                shell,
+                &mut Arguments::command(),
+                "ostler",
+                &mut std::io::stdout(),
+            );
             return Ok(Exit::DONE);
         }
         Verb::Supervisor => return crate::supervisor::supervise(),

@@ -19,7 +19,8 @@ use std::os::unix::ffi::OsStrExt;
 const DETACH_KEY: u8 = 0x1d;
 
 pub fn run(context: &Context, arguments: RunArguments) -> Result<Exit, Failure> {
-    let on_terminal = arguments.pty && !arguments.detach && ostler_os::is_terminal(std::io::stdin());
+    let on_terminal =
+        arguments.pty && !arguments.detach && ostler_os::is_terminal(std::io::stdin());
     let spec = spec_of(&arguments, on_terminal)?;
     let size = spec.size;
     // Before any thread is made, so that none of them is hit by Ctrl-C.
@@ -72,8 +73,9 @@ pub fn run(context: &Context, arguments: RunArguments) -> Result<Exit, Failure> 
 fn spec_of(arguments: &RunArguments, on_terminal: bool) -> Result<RunSpec, Failure> {
     let cwd = match &arguments.cwd {
         Some(folder) => std::path::absolute(folder)?,
-        None => std::env::current_dir()
-            .map_err(|error| Failure::usage(format!("the current folder is gone ({error}); give one with --cwd")))?,
+        None => std::env::current_dir().map_err(|error| {
+            Failure::usage(format!("the current folder is gone ({error}); give one with --cwd"))
+        })?,
     };
     let own_size = on_terminal.then(ostler_os::own_terminal_size).flatten();
     let off = |limit: Option<u64>| limit.filter(|limit| *limit > 0);
@@ -106,7 +108,8 @@ fn environment(arguments: &RunArguments) -> Vec<OsText> {
     let mut variables: Vec<(Vec<u8>, Vec<u8>)> = std::env::vars_os()
         .map(|(name, value)| (name.as_bytes().to_vec(), value.as_bytes().to_vec()))
         .collect();
-    if arguments.pty && !variables.iter().any(|(name, value)| name == b"TERM" && !value.is_empty()) {
+    if arguments.pty && !variables.iter().any(|(name, value)| name == b"TERM" && !value.is_empty())
+    {
         variables.push((b"TERM".to_vec(), b"xterm-256color".to_vec()));
     }
     for given in &arguments.env {

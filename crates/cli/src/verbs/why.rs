@@ -8,7 +8,8 @@ use serde_json::json;
 
 pub fn why(context: &Context, arguments: &TargetArguments) -> Result<Exit, Failure> {
     let mut client = context.connect()?;
-    let Answer::Run(record) = client.call(Call::Show(Target { run: arguments.run.clone() }))? else {
+    let Answer::Run(record) = client.call(Call::Show(Target { run: arguments.run.clone() }))?
+    else {
         return Err(ClientError::Unexpected.into());
     };
     let filter = EntryFilter { run: Some(record.run_id.to_string()), ..EntryFilter::default() };

@@ -38,8 +38,8 @@ use crate::action::{Action, Reach, Signal};
 use crate::event::{ExitStatus, Identity, Survey};
 use crate::time::Now;
 use ostler_model::{
-    Actor, Counter, Detach, Entry, Extinct, Limits, RunId, RunRecord, RunState,
-    SpawnErrorKind, Termination, What,
+    Actor, Counter, Detach, Entry, Extinct, Limits, RunId, RunRecord, RunState, SpawnErrorKind,
+    Termination, What,
 };
 use serde_json::{Map, Value, json};
 
@@ -97,13 +97,29 @@ pub(crate) enum RunEvent {
     /// The older run of the scope is over.
     Unblocked,
     Spawned(Identity),
-    SpawnFailed { kind: SpawnErrorKind, error: String },
-    Cancel { reason: Termination, by: Actor, why: &'static str },
-    Due { last_output_mono_ms: Option<u64>, tree: Option<Survey> },
-    RootExited { status: ExitStatus, tree: Survey },
+    SpawnFailed {
+        kind: SpawnErrorKind,
+        error: String,
+    },
+    Cancel {
+        reason: Termination,
+        by: Actor,
+        why: &'static str,
+    },
+    Due {
+        last_output_mono_ms: Option<u64>,
+        tree: Option<Survey>,
+    },
+    RootExited {
+        status: ExitStatus,
+        tree: Survey,
+    },
     OutputEnded,
     Surveyed(Survey),
-    Killed { mode: &'static str, processes: usize },
+    Killed {
+        mode: &'static str,
+        processes: usize,
+    },
 }
 
 impl Run {
@@ -124,12 +140,21 @@ impl Run {
         self.record.run_id
     }
 
-    pub(crate) fn note(&self, who: Actor, what: What, why: impl Into<String>, evidence: Value, now: Now) -> Action {
+    pub(crate) fn note(
+        &self,
+        who: Actor,
+        what: What,
+        why: impl Into<String>,
+        evidence: Value,
+        now: Now,
+    ) -> Action {
         let evidence = match evidence {
             Value::Object(map) => map,
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
-                Map::new()
-            }
+            Value::Null
+            | Value::Bool(_)
+            | Value::Number(_)
+            | Value::String(_)
+            | Value::Array(_) => Map::new(),
         };
         Action::Note(Entry {
             seq: 0,
@@ -176,9 +201,14 @@ impl Run {
                 self.spawned(identity, now, out);
                 match cancel {
                     None => self.running(now),
-                    Some(reason) => {
-                        self.begin_ending(Some(reason), Root::Alive, Survey::default(), Output::Open, now, out)
-                    }
+                    Some(reason) => self.begin_ending(
+                        Some(reason),
+                        Root::Alive,
+                        Survey::default(),
+                        Output::Open,
+                        now,
+                        out,
+                    ),
                 }
             }
             (Phase::Starting { .. }, RunEvent::SpawnFailed { kind, error }) => {
@@ -194,7 +224,13 @@ impl Run {
                 finish::never_started(self, Termination::SpawnError, now, out)
             }
             (Phase::Starting { cancel: None }, RunEvent::Cancel { reason, by, why }) => {
-                out.push(self.note(by, What::CancelAsked, why, json!({ "during": "starting" }), now));
+                out.push(self.note(
+                    by,
+                    What::CancelAsked,
+                    why,
+                    json!({ "during": "starting" }),
+                    now,
+                ));
                 Phase::Starting { cancel: Some(reason) }
             }
             (phase @ Phase::Starting { cancel: Some(_) }, RunEvent::Cancel { .. }) => phase,
@@ -211,11 +247,19 @@ impl Run {
             // Running.
             (Phase::Running { .. }, RunEvent::Cancel { reason, by, why }) => {
                 out.push(self.note(by, What::CancelAsked, why, json!({ "reason": reason }), now));
-                self.begin_ending(Some(reason), Root::Alive, Survey::default(), Output::Open, now, out)
+                self.begin_ending(
+                    Some(reason),
+                    Root::Alive,
+                    Survey::default(),
+                    Output::Open,
+                    now,
+                    out,
+                )
             }
-            (Phase::Running { overall_due, silence_due }, RunEvent::Due { last_output_mono_ms, .. }) => {
-                self.running_due(overall_due, silence_due, last_output_mono_ms, now, out)
-            }
+            (
+                Phase::Running { overall_due, silence_due },
+                RunEvent::Due { last_output_mono_ms, .. },
+            ) => self.running_due(overall_due, silence_due, last_output_mono_ms, now, out),
             (Phase::Running { .. }, RunEvent::RootExited { status, tree }) => {
                 self.root_exited(status, tree, Output::Open, now, out)
             }
@@ -256,7 +300,8 @@ impl Run {
             ) => {
                 let tree = tree.unwrap_or(before);
                 let quiet_since = last_output_mono_ms.unwrap_or(since).max(since);
-                let due = (quiet_since + DRAIN_IDLE_MS).min(since + self.limits.grace_ms.max(DRAIN_IDLE_MS));
+                let due = (quiet_since + DRAIN_IDLE_MS)
+                    .min(since + self.limits.grace_ms.max(DRAIN_IDLE_MS));
                 if now.mono_ms < due {
                     Phase::Settling { status, since, due, tree, output }
                 } else {
@@ -277,17 +322,23 @@ impl Run {
             ) => phase,
 
             // Ending: TERM was sent, KILL follows.
-            (Phase::Ending { reason, tree: _, output, stage, root: Root::Alive }, RunEvent::RootExited { status, tree }) => {
-                self.end_on(reason, Root::Exited(status), tree, output, stage, now, out)
+            (
+                Phase::Ending { reason, tree: _, output, stage, root: Root::Alive },
+                RunEvent::RootExited { status, tree },
+            ) => self.end_on(reason, Root::Exited(status), tree, output, stage, now, out),
+            (phase @ Phase::Ending { root: Root::Exited(_), .. }, RunEvent::RootExited { .. }) => {
+                phase
             }
-            (phase @ Phase::Ending { root: Root::Exited(_), .. }, RunEvent::RootExited { .. }) => phase,
             (Phase::Ending { reason, root, tree: _, output, stage }, RunEvent::Surveyed(tree)) => {
                 self.end_on(reason, root, tree, output, stage, now, out)
             }
             (Phase::Ending { reason, root, tree, stage, .. }, RunEvent::OutputEnded) => {
                 Phase::Ending { reason, root, tree, output: Output::Ended, stage }
             }
-            (Phase::Ending { reason, root, tree: before, output, stage }, RunEvent::Due { tree, .. }) => {
+            (
+                Phase::Ending { reason, root, tree: before, output, stage },
+                RunEvent::Due { tree, .. },
+            ) => {
                 let tree = tree.unwrap_or(before);
                 self.ending_due(reason, root, tree, output, stage, now, out)
             }
@@ -307,7 +358,10 @@ impl Run {
             (Phase::Draining { reason, status, extinct, .. }, RunEvent::OutputEnded) => {
                 finish::ended(self, reason, status, extinct, now, out)
             }
-            (Phase::Draining { reason, status, due, extinct }, RunEvent::Due { last_output_mono_ms, .. }) => {
+            (
+                Phase::Draining { reason, status, due, extinct },
+                RunEvent::Due { last_output_mono_ms, .. },
+            ) => {
                 let quiet_until = last_output_mono_ms.map_or(due, |last| last + DRAIN_IDLE_MS);
                 if now.mono_ms < quiet_until {
                     Phase::Draining { reason, status, due: quiet_until, extinct }
@@ -399,7 +453,8 @@ impl Run {
         out: &mut Vec<Action>,
     ) -> Phase {
         // Output since the deadline was set moves it: any output, on either stream.
-        let silence_due = match (silence_due, last_output_mono_ms, self.limits.no_output_timeout_ms) {
+        let silence_due = match (silence_due, last_output_mono_ms, self.limits.no_output_timeout_ms)
+        {
             (Some(due), Some(last), Some(limit)) => Some(due.max(last.saturating_add(limit))),
             (due, _, _) => due,
         };
@@ -540,7 +595,11 @@ impl Run {
         };
         self.tell_escape(&tree, now, out);
         if reason.is_some() {
-            out.push(Action::Signal { run: self.id(), signal: Signal::Kill, reach: Reach::Outside });
+            out.push(Action::Signal {
+                run: self.id(),
+                signal: Signal::Kill,
+                reach: Reach::Outside,
+            });
         }
         self.begin_ending(reason, Root::Exited(status), tree, output, now, out)
     }
@@ -610,7 +669,11 @@ impl Run {
                 self.end_on(reason, root, tree, output, stage, now, out)
             }
             Stage::Grace { .. } => {
-                out.push(Action::Signal { run: self.id(), signal: Signal::Kill, reach: Reach::Tree });
+                out.push(Action::Signal {
+                    run: self.id(),
+                    signal: Signal::Kill,
+                    reach: Reach::Tree,
+                });
                 out.push(Action::Watch(self.id()));
                 let stage = Stage::Killed { give_up_due: now.mono_ms + GIVE_UP_MS };
                 Phase::Ending { reason, root, tree, output, stage }

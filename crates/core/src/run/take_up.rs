@@ -73,7 +73,13 @@ impl Run {
         }
     }
 
-    pub(crate) fn resume(&mut self, decision: Decision, seen: &Observation, now: Now, out: &mut Vec<Action>) {
+    pub(crate) fn resume(
+        &mut self,
+        decision: Decision,
+        seen: &Observation,
+        now: Now,
+        out: &mut Vec<Action>,
+    ) {
         let told = match decision {
             Decision::EndRest => "its first process is gone; the rest of it is ended",
             Decision::Terminate => "it lives, and the policy is to terminate",

@@ -3,8 +3,8 @@
 use crate::kernel::{BOOT, Tree};
 use crate::random::Random;
 use ostler_core::{
-    Action, Claim, Event, ExitStatus, NewRun, Now, Observation, Ownership, Reach, Signal, Survey, World,
-    may_steal,
+    Action, Claim, Event, ExitStatus, NewRun, Now, Observation, Ownership, Reach, Signal, Survey,
+    World, may_steal,
 };
 use ostler_model::{
     Actor, AdoptPolicy, Backend, Detach, Extinct, InstanceId, Limits, RunId, RunRecord, RunState,
@@ -87,7 +87,11 @@ impl Simulation {
             .unwrap_or_default();
         let event = match random.below(100) {
             0..25 => Some(self.new_run(index, random)),
-            25..38 => random.pick(&runs).map(|run| Event::CancelAsked { run, by: Actor::Supervisor, why: "sim" }),
+            25..38 => random.pick(&runs).map(|run| Event::CancelAsked {
+                run,
+                by: Actor::Supervisor,
+                why: "sim",
+            }),
             38..40 => Some(Event::ShutdownAsked { by: Actor::Supervisor }),
             40..70 => {
                 self.kernel_moves(random)?;
@@ -100,7 +104,8 @@ impl Simulation {
             }
             90..93 => {
                 // Somebody sets the clock.
-                self.now.wall_ms = self.now.wall_ms.wrapping_add(random.below(7_200_000)).wrapping_sub(3_600_000);
+                self.now.wall_ms =
+                    self.now.wall_ms.wrapping_add(random.below(7_200_000)).wrapping_sub(3_600_000);
                 None
             }
             93..97 => {
@@ -171,7 +176,12 @@ impl Simulation {
             detach_allowed: false,
             started_mono_ms: None,
         };
-        Event::SpawnAsked(Box::new(NewRun { by: Actor::Supervisor, record, limits, detach: Detach::Forbid }))
+        Event::SpawnAsked(Box::new(NewRun {
+            by: Actor::Supervisor,
+            record,
+            limits,
+            detach: Detach::Forbid,
+        }))
     }
 
     /// Processes do what they like.
@@ -217,7 +227,8 @@ impl Simulation {
             supervisor.events.push_back(Event::Observed { record: Box::new(record.clone()), seen });
         }
         self.supervisors[index] = Some(supervisor);
-        let crash = if random.chance(10) { Crash::AfterEffects(random.below(3)) } else { Crash::Never };
+        let crash =
+            if random.chance(10) { Crash::AfterEffects(random.below(3)) } else { Crash::Never };
         self.turn(index, None, crash, random)
     }
 
@@ -272,7 +283,9 @@ impl Simulation {
                 self.tell(|| format!("[{index}] {event:?}"));
                 for action in supervisor.world.step(event, self.now) {
                     match action {
-                        Action::Save(_) | Action::Note(_) | Action::Count(..) => durable.push(action),
+                        Action::Save(_) | Action::Note(_) | Action::Count(..) => {
+                            durable.push(action)
+                        }
                         effect => effects.push_back(effect),
                     }
                 }
@@ -313,7 +326,8 @@ impl Simulation {
                 && !tree.status_told
             {
                 tree.status_told = true;
-                let status = if supervisor.adopted.contains(&run) { ExitStatus::Unknown } else { status };
+                let status =
+                    if supervisor.adopted.contains(&run) { ExitStatus::Unknown } else { status };
                 supervisor.events.push_back(Event::RootExited { run, status, tree: tree.survey() });
             }
             if !tree.output_open && !tree.output_told && !supervisor.adopted.contains(&run) {
@@ -358,7 +372,10 @@ impl Simulation {
             if record.state == RunState::Exited {
                 *self.exits.entry(record.run_id).or_default() += 1;
                 if record.termination.is_none() || record.lease_expires_at_ms.is_some() {
-                    return Err(format!("run {} exited without a reason, or with a lease", record.run_id));
+                    return Err(format!(
+                        "run {} exited without a reason, or with a lease",
+                        record.run_id
+                    ));
                 }
                 if record.extinct == Extinct::Yes
                     && self.trees.get(&record.run_id).is_some_and(|tree| !tree.is_extinct())
@@ -395,20 +412,30 @@ impl Simulation {
             }
             Action::Finish(record) => {
                 supervisor.held.remove(&record.run_id);
-                if self.records.get(&record.run_id).is_none_or(|known| known.state != RunState::Exited) {
-                    return Err(format!("run {} is finished before its record says so", record.run_id));
+                if self
+                    .records
+                    .get(&record.run_id)
+                    .is_none_or(|known| known.state != RunState::Exited)
+                {
+                    return Err(format!(
+                        "run {} is finished before its record says so",
+                        record.run_id
+                    ));
                 }
             }
             Action::Abandon(run) => {
                 supervisor.held.remove(&run);
                 if self.records.get(&run).is_some_and(|known| {
-                    known.owner_instance_id == supervisor.instance && known.state != RunState::Exited
+                    known.owner_instance_id == supervisor.instance
+                        && known.state != RunState::Exited
                 }) {
                     return Err(format!("run {run} is abandoned by its owner"));
                 }
                 // As the engine does: a process that the new owner does not know of is nobody's but ours.
                 let known_pid = self.records.get(&run).and_then(|known| known.pid);
-                if let Some(tree) = self.trees.get_mut(&run).filter(|tree| known_pid != Some(tree.pid)) {
+                if let Some(tree) =
+                    self.trees.get_mut(&run).filter(|tree| known_pid != Some(tree.pid))
+                {
                     tree.kill(9);
                 }
             }
@@ -426,12 +453,15 @@ impl Simulation {
                     .map(|record| record.run_id)
                     .filter(|run| {
                         self.records.get(run).is_none_or(|known| {
-                            known.owner_instance_id != supervisor.instance || known.state == RunState::Exited
+                            known.owner_instance_id != supervisor.instance
+                                || known.state == RunState::Exited
                         })
                     })
                     .collect();
                 supervisor.events.push_back(Event::LeaseRenewed { lost });
-                for record in self.records.values().filter(|record| record.state != RunState::Exited) {
+                for record in
+                    self.records.values().filter(|record| record.state != RunState::Exited)
+                {
                     let ownership = self.ownership(record, index);
                     if ownership == Ownership::Expired {
                         let seen = self.observe(record, ownership);
@@ -450,14 +480,21 @@ impl Simulation {
                 {
                     known.owner_instance_id = supervisor.instance;
                     seen.ownership = Ownership::Ours;
-                    supervisor.events.push_back(Event::StealWon { record: Box::new(known.clone()), seen });
+                    supervisor
+                        .events
+                        .push_back(Event::StealWon { record: Box::new(known.clone()), seen });
                 }
             }
         }
         Ok(())
     }
 
-    fn spawn(&mut self, supervisor: &mut Supervisor, run: RunId, random: &mut Random) -> Result<(), String> {
+    fn spawn(
+        &mut self,
+        supervisor: &mut Supervisor,
+        run: RunId,
+        random: &mut Random,
+    ) -> Result<(), String> {
         let Some(record) = self.records.get(&run) else {
             return Err(format!("run {run} is executed before its intent is recorded"));
         };
@@ -480,7 +517,11 @@ impl Simulation {
         }
         if random.chance(10) {
             let error = "no".to_owned();
-            supervisor.events.push_back(Event::SpawnFailed { run, kind: SpawnErrorKind::Other, error });
+            supervisor.events.push_back(Event::SpawnFailed {
+                run,
+                kind: SpawnErrorKind::Other,
+                error,
+            });
             return Ok(());
         }
         self.next += 1;
@@ -513,7 +554,9 @@ impl Simulation {
             return Err(format!("{signal:?} to {run}, which was never executed"));
         };
         // Without an identity on record there may be no signal, unless only the rest of a tree is left.
-        if record.pid.is_some_and(|pid| pid != tree.pid) || (record.pid.is_none() && tree.status.is_none()) {
+        if record.pid.is_some_and(|pid| pid != tree.pid)
+            || (record.pid.is_none() && tree.status.is_none())
+        {
             return Err(format!("{signal:?} to {run} with an unverified identity"));
         }
         let processes = tree.survey().inside + tree.survey().outside;
@@ -550,7 +593,8 @@ impl Simulation {
             let tree = self.trees.get(&record.run_id);
             match record.state {
                 RunState::Exited => {
-                    if tree.is_some_and(|tree| !tree.is_extinct()) && record.extinct == Extinct::Yes {
+                    if tree.is_some_and(|tree| !tree.is_extinct()) && record.extinct == Extinct::Yes
+                    {
                         return Err(format!("run {} is said to be gone and is not", record.run_id));
                     }
                 }
@@ -560,7 +604,10 @@ impl Simulation {
                     }
                 }
                 RunState::Starting | RunState::Exiting => {
-                    return Err(format!("run {} is still {} after reconcile", record.run_id, record.state));
+                    return Err(format!(
+                        "run {} is still {} after reconcile",
+                        record.run_id, record.state
+                    ));
                 }
             }
         }

@@ -20,10 +20,20 @@ use std::time::Duration;
 /// What the drain has to say.
 #[derive(Debug)]
 pub(crate) enum DrainEvent {
-    Ended { run: RunId },
+    Ended {
+        run: RunId,
+    },
     /// Output from this offset on could not be kept.
-    GapBegan { run: RunId, from: u64, error: String },
-    GapEnded { run: RunId, from: u64, to: u64 },
+    GapBegan {
+        run: RunId,
+        from: u64,
+        error: String,
+    },
+    GapEnded {
+        run: RunId,
+        from: u64,
+        to: u64,
+    },
 }
 
 /// A run whose output is to be read.
@@ -65,8 +75,10 @@ impl Drain {
         let waker = Waker::new(&poller, WAKER)?;
         let (orders, inbox) = mpsc::channel();
         let own_waker = waker.clone();
-        let thread = std::thread::Builder::new().name("drain".to_owned()).stack_size(256 << 10).spawn(
-            move || {
+        let thread = std::thread::Builder::new()
+            .name("drain".to_owned())
+            .stack_size(256 << 10)
+            .spawn(move || {
                 Worker {
                     poller,
                     waker: own_waker,
@@ -81,8 +93,7 @@ impl Drain {
                     large_pipes: 0,
                 }
                 .work();
-            },
-        )?;
+            })?;
         Ok(Self { orders, waker, thread: Some(thread) })
     }
 
@@ -260,7 +271,9 @@ impl Worker {
             let (kind, source) = match source {
                 Source::Stdout(descriptor) => (StreamKind::Stdout, StreamSource::Own(descriptor)),
                 Source::Stderr(descriptor) => (StreamKind::Stderr, StreamSource::Own(descriptor)),
-                Source::Terminal(descriptor) => (StreamKind::Stdout, StreamSource::Shared(descriptor)),
+                Source::Terminal(descriptor) => {
+                    (StreamKind::Stdout, StreamSource::Shared(descriptor))
+                }
             };
             if self.poller.add(source.descriptor(), token, Interest::Readable).is_ok() {
                 self.streams.insert(token, Stream { run: new.run, kind, source, is_large: false });

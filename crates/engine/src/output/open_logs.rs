@@ -37,9 +37,15 @@ struct Files {
 pub(super) enum Written {
     Kept,
     /// Nothing could be kept from this offset on; told once.
-    GapBegan { from: u64, error: io::Error },
+    GapBegan {
+        from: u64,
+        error: io::Error,
+    },
     /// It is written again; the bytes between are lost.
-    GapEnded { from: u64, to: u64 },
+    GapEnded {
+        from: u64,
+        to: u64,
+    },
     /// Still in the gap.
     Lost,
 }
@@ -90,9 +96,9 @@ impl LogWriter {
             self.files = Some(self.open(start.unwrap_or(0))?);
         }
         let mark = Mark { offset: self.offset, at_ms, kind };
-        let needed = self
-            .last_mark
-            .is_none_or(|last| last.kind != kind || at_ms.saturating_sub(last.at_ms) >= MARK_EVERY_MS);
+        let needed = self.last_mark.is_none_or(|last| {
+            last.kind != kind || at_ms.saturating_sub(last.at_ms) >= MARK_EVERY_MS
+        });
         let Some(files) = self.files.as_mut() else { return Err(io::ErrorKind::NotFound.into()) };
         if needed {
             files.index.write_all(&mark.encode())?;
@@ -123,15 +129,20 @@ impl LogWriter {
         if self.starts.last() != Some(&start) {
             self.starts.push(start);
         }
-        while self.starts.len() > 1 && start - self.starts[0] + self.segment_bytes > self.most_bytes {
+        while self.starts.len() > 1 && start - self.starts[0] + self.segment_bytes > self.most_bytes
+        {
             remove(&self.folder, self.starts.remove(0));
         }
         Ok(())
     }
 
     fn open(&self, start: u64) -> io::Result<Files> {
-        let open = |path: PathBuf| OpenOptions::new().create(true).append(true).mode(0o600).open(path);
-        Ok(Files { log: open(log_path(&self.folder, start))?, index: open(index_path(&self.folder, start))? })
+        let open =
+            |path: PathBuf| OpenOptions::new().create(true).append(true).mode(0o600).open(path);
+        Ok(Files {
+            log: open(log_path(&self.folder, start))?,
+            index: open(index_path(&self.folder, start))?,
+        })
     }
 
     fn close(&mut self) {

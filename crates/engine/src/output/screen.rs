@@ -16,7 +16,10 @@ impl std::fmt::Debug for Screen {
 
 impl Screen {
     pub(crate) fn new(size: TerminalSize) -> Self {
-        Self { parser: vt100::Parser::new(at_least_one(size.rows), at_least_one(size.columns), 0), offset: 0 }
+        Self {
+            parser: vt100::Parser::new(at_least_one(size.rows), at_least_one(size.columns), 0),
+            offset: 0,
+        }
     }
 
     pub(super) fn process(&mut self, bytes: &[u8], end: u64) {

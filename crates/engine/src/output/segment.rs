@@ -61,7 +61,10 @@ pub(super) fn segments(folder: &Path) -> io::Result<Vec<(u64, u64)>> {
     let mut segments = Vec::new();
     for entry in entries.flatten() {
         let name = entry.file_name();
-        let Some(start) = name.to_str().and_then(|name| name.strip_suffix(".log")).and_then(|name| name.parse().ok())
+        let Some(start) = name
+            .to_str()
+            .and_then(|name| name.strip_suffix(".log"))
+            .and_then(|name| name.parse().ok())
         else {
             continue;
         };

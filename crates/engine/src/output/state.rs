@@ -83,7 +83,8 @@ impl OutputState {
                 tail.marks.push_back((start, kind));
             }
             let kept = &bytes[bytes.len().saturating_sub(TAIL_MOST)..];
-            let excess = (tail.bytes.len() + kept.len()).saturating_sub(TAIL_MOST).min(tail.bytes.len());
+            let excess =
+                (tail.bytes.len() + kept.len()).saturating_sub(TAIL_MOST).min(tail.bytes.len());
             tail.bytes.drain(..excess);
             tail.bytes.extend(kept);
             let end = start + bytes.len() as u64;
@@ -92,7 +93,10 @@ impl OutputState {
                 tail.marks.pop_front();
             }
             if let Some(screen) = &self.screen {
-                screen.lock().unwrap_or_else(std::sync::PoisonError::into_inner).process(bytes, end);
+                screen
+                    .lock()
+                    .unwrap_or_else(std::sync::PoisonError::into_inner)
+                    .process(bytes, end);
             }
             end
         };
@@ -137,7 +141,8 @@ impl OutputState {
             return None;
         }
         let kind = tail.marks.iter().rev().find(|(from, _)| *from <= offset)?.1;
-        let until = tail.marks.iter().map(|(from, _)| *from).find(|from| *from > offset).unwrap_or(end);
+        let until =
+            tail.marks.iter().map(|(from, _)| *from).find(|from| *from > offset).unwrap_or(end);
         let range = (offset - begin) as usize..(until.min(end) - begin) as usize;
         Some((kind, tail.bytes.range(range).copied().collect()))
     }

@@ -12,8 +12,15 @@ pub struct Background {
 }
 
 /// Starts it in a session of its own, with its standard output as the line on which it reports.
-#[expect(clippy::disallowed_methods, reason = "the supervisor itself is not a run: nobody owns it yet")]
-pub fn start_background(program: &Path, arguments: &[&str], log: std::fs::File) -> io::Result<Background> {
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the supervisor itself is not a run: nobody owns it yet"
+)]
+pub fn start_background(
+    program: &Path,
+    arguments: &[&str],
+    log: std::fs::File,
+) -> io::Result<Background> {
     let mut command = Command::new(program);
     command
         .args(arguments)
@@ -24,9 +31,7 @@ pub fn start_background(program: &Path, arguments: &[&str], log: std::fs::File) 
     #[expect(unsafe_code, reason = "std has no setsid yet")]
     // SAFETY: setsid is async-signal-safe and touches no memory.
     unsafe {
-        command.pre_exec(|| {
-            rustix::process::setsid().map(|_| ()).map_err(io::Error::from)
-        });
+        command.pre_exec(|| rustix::process::setsid().map(|_| ()).map_err(io::Error::from));
     }
     Ok(Background { child: command.spawn()? })
 }

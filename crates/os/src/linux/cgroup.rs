@@ -113,7 +113,9 @@ impl Leaf {
 
     pub(super) fn holds(&self, pid: i32) -> bool {
         let Ok(groups) = fs::read_to_string(format!("/proc/{pid}/cgroup")) else { return false };
-        let Some(own) = groups.lines().find_map(|line| line.strip_prefix("0::")) else { return false };
+        let Some(own) = groups.lines().find_map(|line| line.strip_prefix("0::")) else {
+            return false;
+        };
         // The name holds the run's id, so it is the only one; the run may have made groups below it.
         let name = self.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         own.split('/').any(|part| part == name)
@@ -146,7 +148,9 @@ impl Leaf {
 
 fn collect_members(path: &Path, members: &mut Vec<i32>) {
     if let Ok(text) = fs::read_to_string(path.join("cgroup.procs")) {
-        members.extend(text.lines().filter_map(|line| line.parse::<i32>().ok()).filter(|pid| *pid > 0));
+        members.extend(
+            text.lines().filter_map(|line| line.parse::<i32>().ok()).filter(|pid| *pid > 0),
+        );
     }
     for child in sub_groups(path) {
         collect_members(&child, members);

@@ -2,8 +2,8 @@
 
 use super::cgroup;
 use super::files::lift_descriptor_limit;
-use super::process::Process;
 use super::identity::fingerprint_of;
+use super::process::Process;
 
 #[derive(Clone, Debug)]
 pub struct Facts {
@@ -34,7 +34,8 @@ pub fn facts() -> Facts {
 }
 
 fn at_least(release: &str, major: u32, minor: u32) -> bool {
-    let mut parts = release.split(|c: char| !c.is_ascii_digit()).filter_map(|part| part.parse().ok());
+    let mut parts =
+        release.split(|c: char| !c.is_ascii_digit()).filter_map(|part| part.parse().ok());
     let found: (u32, u32) = (parts.next().unwrap_or(0), parts.next().unwrap_or(0));
     found >= (major, minor)
 }

@@ -15,7 +15,8 @@ pub struct HomeLock {
 
 /// `None` if another process holds it.
 pub fn take_lock(path: &Path) -> io::Result<Option<HomeLock>> {
-    let file = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(path)?;
+    let file =
+        OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(path)?;
     match file.try_lock() {
         Ok(()) => Ok(Some(HomeLock { _file: file })),
         Err(TryLockError::WouldBlock) => Ok(None),
@@ -41,7 +42,8 @@ pub fn random<const N: usize>() -> io::Result<[u8; N]> {
     let mut bytes = [0u8; N];
     let mut filled = 0;
     while filled < N {
-        filled += rustix::rand::getrandom(&mut bytes[filled..], rustix::rand::GetRandomFlags::empty())?;
+        filled +=
+            rustix::rand::getrandom(&mut bytes[filled..], rustix::rand::GetRandomFlags::empty())?;
     }
     Ok(bytes)
 }

@@ -64,8 +64,7 @@ pub fn fingerprint_of(pid: i32) -> Option<Fingerprint> {
 /// Whether the recorded process is alive: the same one, and not a corpse.
 pub fn is_same_process(recorded: &Fingerprint) -> bool {
     recorded.boot_id == boot_id()
-        && stat(recorded.pid)
-            .is_some_and(|now| now.start_time == recorded.start_time && !now.dead)
+        && stat(recorded.pid).is_some_and(|now| now.start_time == recorded.start_time && !now.dead)
 }
 
 #[cfg(test)]

@@ -51,7 +51,9 @@ impl Poller {
         });
         let mut buffer = [const { MaybeUninit::<epoll::Event>::uninit() }; 256];
         match epoll::wait(&self.descriptor, &mut buffer, timeout.as_ref()) {
-            Ok((events, _)) => ready.extend(events.iter().map(|event| Ready { token: event.data.u64() })),
+            Ok((events, _)) => {
+                ready.extend(events.iter().map(|event| Ready { token: event.data.u64() }))
+            }
             Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }

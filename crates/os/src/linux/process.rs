@@ -84,13 +84,17 @@ impl Process {
 
     /// For kernels that cannot signal a group by descriptor. The number is safe only while the leader
     /// itself still has it, alive or unreaped.
-    #[expect(clippy::disallowed_methods, reason = "the leader has just been verified to hold the number")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the leader has just been verified to hold the number"
+    )]
     fn signal_group_by_number(&self, signal: Signal) -> bool {
         let pinned = stat(self.fingerprint.pid)
             .is_some_and(|now| now.start_time == self.fingerprint.start_time);
         pinned
-            && Pid::from_raw(self.fingerprint.pid)
-                .is_some_and(|pid| rustix::process::kill_process_group(pid, signal.number()).is_ok())
+            && Pid::from_raw(self.fingerprint.pid).is_some_and(|pid| {
+                rustix::process::kill_process_group(pid, signal.number()).is_ok()
+            })
     }
 
     /// How it ended, for a process that was not our child. Its corpse tells while its parent has not

@@ -40,7 +40,8 @@ impl Reaper {
         let descriptor = unsafe {
             let mut set = std::mem::zeroed::<libc::sigset_t>();
             libc::sigemptyset(&raw mut set);
-            for signal in [libc::SIGCHLD, libc::SIGTERM, libc::SIGINT, libc::SIGQUIT, libc::SIGHUP] {
+            for signal in [libc::SIGCHLD, libc::SIGTERM, libc::SIGINT, libc::SIGQUIT, libc::SIGHUP]
+            {
                 libc::sigaddset(&raw mut set, signal);
             }
             if libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut()) != 0 {
@@ -77,7 +78,10 @@ impl Reaper {
     }
 
     /// The next child that has ended, if there is one.
-    #[expect(unsafe_code, reason = "rustix waits for one child or a group, not for any with its pid")]
+    #[expect(
+        unsafe_code,
+        reason = "rustix waits for one child or a group, not for any with its pid"
+    )]
     #[expect(clippy::disallowed_methods, reason = "this is the one reaper")]
     pub fn next(&self) -> Option<Reaped> {
         loop {
@@ -86,7 +90,9 @@ impl Reaper {
             let pid = unsafe { libc::waitpid(-1, &raw mut status, libc::WNOHANG) };
             match pid {
                 0 => return None,
-                pid if pid > 0 => return Some(Reaped { pid, ending: Ending::from_wait_status(status) }),
+                pid if pid > 0 => {
+                    return Some(Reaped { pid, ending: Ending::from_wait_status(status) });
+                }
                 _ if last_errno() == Errno::INTR => {}
                 _ => return None,
             }

@@ -6,8 +6,8 @@
 
 use super::cgroup::{self, Leaf};
 use super::identity::{Stat, stat};
-use super::process::{Process, Signal, open_pid, signal_checked};
 use super::poll::Interest;
+use super::process::{Process, Signal, open_pid, signal_checked};
 use rustix::process::{Pid, getpgid, getsid};
 use std::collections::HashMap;
 use std::fs;
@@ -255,8 +255,11 @@ impl Scope {
 
     /// KILL to what has left the group.
     pub fn kill_outside(&self, members: &Members) -> KillReport {
-        let processes =
-            members.outside.iter().filter(|member| self.signal_member(member.pid, Signal::Kill)).count();
+        let processes = members
+            .outside
+            .iter()
+            .filter(|member| self.signal_member(member.pid, Signal::Kill))
+            .count();
         KillReport { mode: "pid", processes }
     }
 
@@ -299,7 +302,9 @@ impl Scope {
         signal_checked(pid, signal, || match &self.leaf {
             Some(leaf) => leaf.holds(pid),
             None => known.is_some_and(|known| {
-                stat(pid).is_some_and(|now| now.start_time == known.start_time && now.session == known.session)
+                stat(pid).is_some_and(|now| {
+                    now.start_time == known.start_time && now.session == known.session
+                })
             }),
         })
     }
@@ -310,7 +315,11 @@ impl Scope {
         {
             return Watch { sources: vec![(source, Interest::Change)] };
         }
-        let pids = members.outside.iter().map(|member| member.pid).chain(members.inside_pids.iter().copied());
+        let pids = members
+            .outside
+            .iter()
+            .map(|member| member.pid)
+            .chain(members.inside_pids.iter().copied());
         let sources = pids
             .take(WATCH_MOST)
             .filter_map(|pid| Some((open_pid(pid)?, Interest::Readable)))
@@ -352,7 +361,9 @@ impl Census {
             census.by_session.entry(stat.session).or_default().push(pid);
             census.by_group.entry(stat.group).or_default().push(pid);
             if let Ok(environment) = fs::read(format!("/proc/{pid}/environ")) {
-                let tags = environment.split(|byte| *byte == 0).filter(|entry| entry.starts_with(tag_prefix.as_bytes()));
+                let tags = environment
+                    .split(|byte| *byte == 0)
+                    .filter(|entry| entry.starts_with(tag_prefix.as_bytes()));
                 for tag in tags {
                     let tag = String::from_utf8_lossy(tag).into_owned();
                     census.by_tag.entry(tag).or_default().push(pid);
@@ -371,7 +382,9 @@ fn belongs(leader: i32, stat: &Stat) -> bool {
 fn sort_members(leader: i32, pids: Vec<i32>) -> Members {
     let mut members = Members::default();
     for pid in pids {
-        let Some(group) = Pid::from_raw(pid).and_then(|pid| getpgid(Some(pid)).ok()) else { continue };
+        let Some(group) = Pid::from_raw(pid).and_then(|pid| getpgid(Some(pid)).ok()) else {
+            continue;
+        };
         let group = group.as_raw_pid();
         if group == leader {
             members.inside += 1;
@@ -402,7 +415,8 @@ fn children_of(pid: i32) -> Option<Vec<i32>> {
     for task in tasks.flatten() {
         if let Ok(list) = fs::read_to_string(task.path().join("children")) {
             told = true;
-            children.extend(list.split_ascii_whitespace().filter_map(|pid| pid.parse::<i32>().ok()));
+            children
+                .extend(list.split_ascii_whitespace().filter_map(|pid| pid.parse::<i32>().ok()));
         }
     }
     told.then_some(children)
@@ -421,6 +435,7 @@ fn with_descendants(pid: i32, found: &mut Vec<i32>) {
 
 /// Whether the process was started with the run's id in its environment.
 fn carries(pid: i32, tag: &str) -> bool {
-    fs::read(Path::new("/proc").join(pid.to_string()).join("environ"))
-        .is_ok_and(|environment| environment.split(|byte| *byte == 0).any(|entry| entry == tag.as_bytes()))
+    fs::read(Path::new("/proc").join(pid.to_string()).join("environ")).is_ok_and(|environment| {
+        environment.split(|byte| *byte == 0).any(|entry| entry == tag.as_bytes())
+    })
 }

@@ -112,6 +112,9 @@ pub struct Launcher {
 }
 
 const STACK_WORDS: usize = 64 * 1024 / 16;
+/// The kernel's own structure (the C library hides two signals): the handler first, all zero is default.
+const DEFAULT_ACTION: [usize; 4] = [0; 4];
+const SIGNAL_SET_BYTES: usize = 8;
 const SHELL: &CStr = c"/bin/sh";
 
 impl Default for Launcher {
@@ -126,7 +129,11 @@ impl Launcher {
     }
 
     /// Starts the program inside the scope. On an error nothing is left of it.
-    pub fn launch(&mut self, launch: &Launch<'_>, scope: &mut Scope) -> Result<Launched, SpawnError> {
+    pub fn launch(
+        &mut self,
+        launch: &Launch<'_>,
+        scope: &mut Scope,
+    ) -> Result<Launched, SpawnError> {
         let group = match scope.leaf().map(super::cgroup::Leaf::open) {
             Some(Ok(group)) => Some(group),
             Some(Err(error)) if is_out_of_descriptors(&error) => {
@@ -145,7 +152,13 @@ impl Launcher {
                     && matches!(error.stage, SpawnStage::Clone | SpawnStage::Scope)
                     && matches!(
                         error.source.raw_os_error(),
-                        Some(libc::EACCES | libc::EPERM | libc::EBUSY | libc::EOPNOTSUPP | libc::ENODEV)
+                        Some(
+                            libc::EACCES
+                                | libc::EPERM
+                                | libc::EBUSY
+                                | libc::EOPNOTSUPP
+                                | libc::ENODEV
+                        )
                     ) =>
             {
                 scope.drop_leaf();
@@ -156,7 +169,10 @@ impl Launcher {
     }
 
     #[expect(unsafe_code, reason = "a child that shares our memory until it executes")]
-    #[expect(clippy::disallowed_methods, reason = "a child that failed before it was a run is reaped here")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a child that failed before it was a run is reaped here"
+    )]
     fn give_birth(
         &mut self,
         launch: &Launch<'_>,
@@ -181,7 +197,8 @@ impl Launcher {
             }
         }
         if self.birth == Birth::Clone {
-            let members = scope.leaf().filter(|_| group.is_some()).map(super::cgroup::Leaf::open_members);
+            let members =
+                scope.leaf().filter(|_| group.is_some()).map(super::cgroup::Leaf::open_members);
             let members = match members {
                 Some(Ok(members)) => Some(members),
                 Some(Err(_)) | None => None,
@@ -216,7 +233,8 @@ impl Launcher {
     fn clone3(&mut self, plan: &mut Plan, pidfd: &mut RawFd, group: Option<&OwnedFd>) -> isize {
         const CLONE_CLEAR_SIGHAND: u64 = 0x1_0000_0000;
         const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
-        let mut flags = (libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PIDFD) as u64 | CLONE_CLEAR_SIGHAND;
+        let mut flags =
+            (libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PIDFD) as u64 | CLONE_CLEAR_SIGHAND;
         if group.is_some() {
             flags |= CLONE_INTO_CGROUP;
         }
@@ -251,12 +269,12 @@ impl Launcher {
 fn ignored_signals() -> Vec<libc::c_int> {
     (1..=64)
         .filter(|signal| {
-            // SAFETY: only asks; the out parameter is ours.
-            unsafe {
-                let mut action = std::mem::zeroed::<libc::sigaction>();
-                libc::sigaction(*signal, ptr::null(), &raw mut action) == 0
-                    && action.sa_sigaction == libc::SIG_IGN
-            }
+            let mut action = DEFAULT_ACTION;
+            // SAFETY: only asks; the out parameter is ours and as large as the kernel's structure.
+            let asked = unsafe {
+                libc::syscall(libc::SYS_rt_sigaction, *signal, 0, &raw mut action, SIGNAL_SET_BYTES)
+            };
+            asked == 0 && action[0] == libc::SIG_IGN
         })
         .collect()
 }
@@ -358,7 +376,10 @@ fn raw_clone(number: libc::c_long, arguments: [usize; 3], plan: &mut Plan) -> is
 /// The child's whole life before it executes. It runs on our memory: system calls only, no allocation,
 /// no lock, no panic.
 #[expect(unsafe_code, reason = "plain system calls between birth and exec")]
-#[expect(clippy::disallowed_methods, reason = "a child that could not execute has nothing to clean up")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a child that could not execute has nothing to clean up"
+)]
 unsafe extern "C" fn child(plan: *mut Plan) -> ! {
     // SAFETY: the plan outlives this; every pointer in it was made from an owned string of the caller.
     unsafe {
@@ -398,16 +419,21 @@ unsafe fn attempt(plan: &mut Plan) -> (SpawnStage, i32) {
             return (SpawnStage::Limits, errno());
         }
         // When memory runs out, a run goes before its supervisor. Not being allowed to say so is no error.
-        let score = libc::open(c"/proc/self/oom_score_adj".as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC);
+        let score =
+            libc::open(c"/proc/self/oom_score_adj".as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC);
         if score >= 0 {
             libc::write(score, c"200".as_ptr().cast(), 3);
             libc::close(score);
         }
         // What the supervisor ignores or blocks is nothing to the program. What it handles, exec resets.
-        let mut action = std::mem::zeroed::<libc::sigaction>();
-        action.sa_sigaction = libc::SIG_DFL;
         for signal in &plan.ignored {
-            libc::sigaction(*signal, &raw const action, ptr::null_mut());
+            libc::syscall(
+                libc::SYS_rt_sigaction,
+                *signal,
+                &raw const DEFAULT_ACTION,
+                0,
+                SIGNAL_SET_BYTES,
+            );
         }
         let mut none = std::mem::zeroed::<libc::sigset_t>();
         libc::sigemptyset(&raw mut none);
@@ -446,4 +472,140 @@ unsafe fn execute(plan: &mut Plan) -> i32 {
 fn errno() -> i32 {
     // SAFETY: always a valid pointer.
     unsafe { *libc::__errno_location() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Pipe, ScopeRoom};
+    use ostler_model::SpawnErrorKind;
+    use std::os::fd::AsFd;
+
+    fn launch_in(
+        birth: Birth,
+        room: &ScopeRoom,
+        command: &[&str],
+        directory: &str,
+    ) -> (Result<(Launched, Scope), SpawnError>, String) {
+        let environment =
+            vec![CString::from(c"PATH=/usr/bin:/bin"), CString::from(c"OSTLER_RUN_ID=x")];
+        let pipe = Pipe::from_run().expect("a pipe");
+        let nothing = std::fs::File::open("/dev/null").expect("/dev/null");
+        let mut launcher = Launcher { birth, ..Launcher::new() };
+        let name =
+            format!("{:?}-{}-{}", birth, rustix::process::getpid().as_raw_pid(), fastest_unique());
+        let mut scope = room.make(&name, "OSTLER_RUN_ID=x");
+        let launched = launcher.launch(
+            &Launch {
+                program: Program::find(command[0].as_bytes(), &environment).expect("a name"),
+                arguments: command
+                    .iter()
+                    .map(|text| c_string(text.as_bytes()).expect("no zero"))
+                    .collect(),
+                environment,
+                directory: c_string(directory.as_bytes()).expect("no zero"),
+                stdio: [nothing.as_fd(), pipe.theirs.as_fd(), pipe.theirs.as_fd()],
+                terminal: false,
+                umask: 0o027,
+                descriptors: Allocated { soft: Some(256), hard: Some(256) },
+            },
+            &mut scope,
+        );
+        drop(pipe.theirs);
+        let mut written = Vec::new();
+        let mut buffer = [0u8; 4096];
+        loop {
+            match crate::read_some(&pipe.ours, &mut buffer) {
+                Ok(Some(0)) | Err(_) => break,
+                Ok(Some(length)) => written.extend_from_slice(&buffer[..length]),
+                Ok(None) => crate::nap(std::time::Duration::from_millis(1)),
+            }
+        }
+        (launched.map(|launched| (launched, scope)), String::from_utf8_lossy(&written).into_owned())
+    }
+
+    fn fastest_unique() -> u32 {
+        static NEXT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+        NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed)
+    }
+
+    #[expect(unsafe_code, reason = "only this child: other tests have theirs")]
+    #[expect(clippy::disallowed_methods, reason = "a test is its own reaper")]
+    fn reap(launched: &Launched) -> i32 {
+        let mut status = 0;
+        // SAFETY: a plain out parameter.
+        unsafe { libc::waitpid(launched.process.fingerprint().pid, &raw mut status, 0) };
+        status
+    }
+
+    /// R3: own session and group, whichever way it was born; limits, mask and signals as they should be.
+    #[test]
+    fn both_ways_of_birth_give_the_same_child() {
+        let probe = "ps -o pid=,pgid=,sid= -p $$ 2>/dev/null || awk '{print $1,$5,$6}' /proc/$$/stat; \
+                     umask; ulimit -n; grep -E 'SigIgn|SigBlk' /proc/$$/status; pwd; ls /proc/$$/fd | wc -l";
+        for birth in [Birth::Clone3, Birth::Clone] {
+            for room in [
+                ScopeRoom::open(&format!("test-{}", rustix::process::getpid().as_raw_pid())),
+                ScopeRoom::without_boundary("test"),
+            ] {
+                let (launched, told) = launch_in(birth, &room, &["sh", "-c", probe], "/tmp");
+                let (launched, scope) = launched.expect("launched");
+                let pid = launched.process.fingerprint().pid;
+                assert_eq!(reap(&launched), 0, "{told}");
+                let lines: Vec<&str> = told.lines().collect();
+                let ids: Vec<i32> =
+                    lines[0].split_whitespace().map(|id| id.parse().expect("a pid")).collect();
+                assert_eq!(
+                    ids,
+                    [pid, pid, pid],
+                    "pid, group and session are the child's own: {told}"
+                );
+                assert!(lines[1].ends_with("027") && lines[2] == "256", "{told}");
+                assert!(
+                    lines[3].ends_with("0000000000000000")
+                        && lines[4].ends_with("0000000000000000"),
+                    "{told}"
+                );
+                assert_eq!(lines[5], "/tmp");
+                scope.remove();
+                room.close();
+            }
+        }
+    }
+
+    #[test]
+    fn a_spawn_error_names_the_step_and_leaves_nothing() {
+        let room = ScopeRoom::without_boundary("test");
+        for birth in [Birth::Clone3, Birth::Clone] {
+            let kind = |command: &[&str], directory: &str| {
+                launch_in(birth, &room, command, directory)
+                    .0
+                    .map(|_| ())
+                    .expect_err("cannot work")
+                    .kind
+            };
+            assert_eq!(kind(&["no-such-program"], "/"), SpawnErrorKind::NotFound);
+            assert_eq!(kind(&["/etc/passwd"], "/"), SpawnErrorKind::NotExecutable);
+            assert_eq!(kind(&["/"], "/"), SpawnErrorKind::NotExecutable);
+            assert_eq!(kind(&[""], "/"), SpawnErrorKind::NotFound);
+            assert_eq!(kind(&["true"], "/no/such/folder"), SpawnErrorKind::BadDirectory);
+            let long = "x".repeat(200_000);
+            assert_eq!(kind(&["true", &long], "/"), SpawnErrorKind::TooBig);
+        }
+    }
+
+    #[test]
+    fn a_script_without_an_interpreter_line_is_run_by_the_shell() {
+        let folder = std::env::temp_dir().join(format!("ostler-script-{}", std::process::id()));
+        std::fs::write(&folder, "echo script $1\n").expect("written");
+        let mut permissions = std::fs::metadata(&folder).expect("there").permissions();
+        std::os::unix::fs::PermissionsExt::set_mode(&mut permissions, 0o755);
+        std::fs::set_permissions(&folder, permissions).expect("set");
+        let room = ScopeRoom::without_boundary("test");
+        let path = folder.to_string_lossy().into_owned();
+        let (launched, told) = launch_in(Birth::Clone3, &room, &[&path, "one"], "/");
+        assert_eq!(reap(&launched.expect("launched").0), 0);
+        assert_eq!(told, "script one\n");
+        std::fs::remove_file(folder).expect("removed");
+    }
 }

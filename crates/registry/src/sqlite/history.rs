@@ -9,7 +9,12 @@ use rusqlite::TransactionBehavior;
 impl Registry {
     /// Forgets the ended runs beyond the newest `keep`, and those that ended before `oldest_ms`.
     /// At most `most` at a time, so that the writer is never held up for long.
-    pub fn prune(&mut self, keep: u64, oldest_ms: u64, most: u64) -> Result<Vec<RunId>, RegistryError> {
+    pub fn prune(
+        &mut self,
+        keep: u64,
+        oldest_ms: u64,
+        most: u64,
+    ) -> Result<Vec<RunId>, RegistryError> {
         let transaction = self
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)
@@ -44,7 +49,10 @@ impl Registry {
             }
             // Entries about the supervisor itself go by age alone.
             transaction
-                .execute("DELETE FROM entries WHERE run_id IS NULL AND at_ms < ?", [oldest_ms as i64])
+                .execute(
+                    "DELETE FROM entries WHERE run_id IS NULL AND at_ms < ?",
+                    [oldest_ms as i64],
+                )
                 .map_err(RegistryError::write)?;
         }
         transaction.commit().map_err(RegistryError::write)?;
@@ -53,7 +61,9 @@ impl Registry {
 
     pub fn ended_count(&self) -> Result<u64, RegistryError> {
         self.connection
-            .query_row("SELECT count(*) FROM runs WHERE state = 'exited'", [], |row| row.get::<_, i64>(0))
+            .query_row("SELECT count(*) FROM runs WHERE state = 'exited'", [], |row| {
+                row.get::<_, i64>(0)
+            })
             .map(|count| count as u64)
             .map_err(RegistryError::read)
     }

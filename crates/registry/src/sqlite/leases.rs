@@ -26,7 +26,11 @@ pub enum Theft {
 
 impl Registry {
     /// Renews our lease and says which live runs are ours.
-    pub fn renew(&mut self, instance: InstanceId, claims: &Claims) -> Result<Vec<RunId>, RegistryError> {
+    pub fn renew(
+        &mut self,
+        instance: InstanceId,
+        claims: &Claims,
+    ) -> Result<Vec<RunId>, RegistryError> {
         self.at(Moment::BeforeCommit);
         let transaction = self
             .connection
@@ -68,7 +72,9 @@ impl Registry {
         let mut rows = statement.query([]).map_err(RegistryError::read)?;
         let mut claims = HashMap::new();
         while let Some(row) = rows.next().map_err(RegistryError::read)? {
-            let number = |index: usize| row.get::<_, i64>(index).map(|value| value as u64).map_err(RegistryError::read);
+            let number = |index: usize| {
+                row.get::<_, i64>(index).map(|value| value as u64).map_err(RegistryError::read)
+            };
             let instance = super::rows::instance_id(row.get(0).map_err(RegistryError::read)?)?;
             claims.insert(
                 instance,
@@ -137,7 +143,10 @@ impl Registry {
     }
 }
 
-fn owned(connection: &rusqlite::Connection, instance: InstanceId) -> Result<Vec<RunId>, RegistryError> {
+fn owned(
+    connection: &rusqlite::Connection,
+    instance: InstanceId,
+) -> Result<Vec<RunId>, RegistryError> {
     let mut statement = connection
         .prepare_cached("SELECT run_id FROM runs WHERE owner_instance_id = ? AND state <> 'exited'")
         .map_err(RegistryError::read)?;

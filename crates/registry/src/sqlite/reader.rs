@@ -106,7 +106,8 @@ impl Reader {
             .into_iter()
             .map(|counter| {
                 let label = counter.label();
-                let key = (counter.name().to_owned(), label.map_or("", |(_, label)| label).to_owned());
+                let key =
+                    (counter.name().to_owned(), label.map_or("", |(_, label)| label).to_owned());
                 Sample {
                     name: counter.name().to_owned(),
                     labels: label

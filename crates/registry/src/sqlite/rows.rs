@@ -13,8 +13,7 @@ pub(super) const RUN_COLUMNS: &str = "runs.run_id, session_id, backend_id, unit,
     spawn_error_kind, started_at_ms, ended_at_ms, timeout_ms, no_output_timeout_ms, grace_ms, \
     detach_allowed, started_mono_ms";
 
-pub(super) const FROM_RUNS: &str =
-    "FROM runs LEFT JOIN leases ON leases.instance_id = runs.owner_instance_id AND runs.state <> 'exited'";
+pub(super) const FROM_RUNS: &str = "FROM runs LEFT JOIN leases ON leases.instance_id = runs.owner_instance_id AND runs.state <> 'exited'";
 
 /// A record that another instance owns is never overwritten.
 pub(super) const SAVE_RUN: &str = "INSERT INTO runs (run_id, session_id, backend_id, unit, pid, start_time, \
@@ -36,7 +35,10 @@ pub(super) const SAVE_RUN: &str = "INSERT INTO runs (run_id, session_id, backend
     started_mono_ms = excluded.started_mono_ms \
   WHERE runs.owner_instance_id = excluded.owner_instance_id AND runs.state <> 'exited'";
 
-pub(super) fn save_run(statement: &mut rusqlite::CachedStatement<'_>, run: &RunRecord) -> rusqlite::Result<usize> {
+pub(super) fn save_run(
+    statement: &mut rusqlite::CachedStatement<'_>,
+    run: &RunRecord,
+) -> rusqlite::Result<usize> {
     statement.execute(named_params! {
         ":run_id": run.run_id.to_string(),
         ":session_id": run.session_id,
@@ -73,10 +75,15 @@ pub(super) fn save_run(statement: &mut rusqlite::CachedStatement<'_>, run: &RunR
 /// A row whose words are not ours is an error that names the word, not a guess.
 pub(super) fn read_run(row: &Row<'_>) -> Result<RunRecord, RegistryError> {
     let text = |index: usize| row.get::<_, String>(index).map_err(RegistryError::read);
-    let optional_text = |index: usize| row.get::<_, Option<String>>(index).map_err(RegistryError::read);
-    let number = |index: usize| row.get::<_, i64>(index).map(|value| value as u64).map_err(RegistryError::read);
+    let optional_text =
+        |index: usize| row.get::<_, Option<String>>(index).map_err(RegistryError::read);
+    let number = |index: usize| {
+        row.get::<_, i64>(index).map(|value| value as u64).map_err(RegistryError::read)
+    };
     let optional = |index: usize| {
-        row.get::<_, Option<i64>>(index).map(|value| value.map(|value| value as u64)).map_err(RegistryError::read)
+        row.get::<_, Option<i64>>(index)
+            .map(|value| value.map(|value| value as u64))
+            .map_err(RegistryError::read)
     };
     let small = |index: usize| row.get::<_, Option<i32>>(index).map_err(RegistryError::read);
     let state = word(text(9)?, "a run's state", RunState::parse)?;
@@ -139,7 +146,11 @@ pub(super) fn read_entry(row: &Row<'_>) -> Result<Entry, RegistryError> {
     })
 }
 
-fn word<T>(text: String, what: &'static str, parse: fn(&str) -> Option<T>) -> Result<T, RegistryError> {
+fn word<T>(
+    text: String,
+    what: &'static str,
+    parse: fn(&str) -> Option<T>,
+) -> Result<T, RegistryError> {
     parse(&text).ok_or(RegistryError::Value { what, value: text })
 }
 

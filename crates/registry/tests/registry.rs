@@ -1,0 +1,288 @@
+//! The registry on real files, with several writers at once.
+
+use ostler_model::{
+    Actor, Backend, Counter, Entry, Extinct, InstanceId, RunId, RunRecord, RunState, Termination,
+    What,
+};
+use ostler_registry::{Batch, Claims, Reader, Registry, RegistryError, RunQuery, Theft};
+use std::path::Path;
+
+fn instance(number: u8) -> InstanceId {
+    InstanceId::new(1, [number; 10])
+}
+
+fn record(number: u64, owner: InstanceId) -> RunRecord {
+    let mut bits = [0u8; 10];
+    bits[2..].copy_from_slice(&number.to_le_bytes());
+    RunRecord {
+        run_id: RunId::new(1_700_000_000_000 + number, bits),
+        session_id: "s".to_owned(),
+        backend_id: Backend::Pipe,
+        unit: None,
+        pid: Some(4_000_000),
+        start_time: Some(u64::MAX >> 1),
+        boot_id: "b".to_owned(),
+        process_group_id: None,
+        cgroup: Some("/x".to_owned()),
+        state: RunState::Running,
+        created_at_ms: number,
+        updated_at_ms: number,
+        last_output_at_ms: None,
+        owner_instance_id: owner,
+        lease_expires_at_ms: None,
+        termination: None,
+        exit_code: None,
+        exit_signal: None,
+        extinct: Extinct::No,
+        scope_key: None,
+        command: "sleep".to_owned(),
+        error: None,
+        spawn_error_kind: None,
+        started_at_ms: Some(number),
+        ended_at_ms: None,
+        timeout_ms: None,
+        no_output_timeout_ms: None,
+        grace_ms: 3_000,
+        detach_allowed: false,
+        started_mono_ms: Some(number),
+    }
+}
+
+fn claims(at: u64) -> Claims {
+    Claims {
+        boot_id: "b".to_owned(),
+        renewed_at_ms: at,
+        expires_at_ms: at + 10,
+        expires_mono_ms: at + 10,
+    }
+}
+
+fn save(registry: &mut Registry, runs: Vec<RunRecord>) {
+    registry.commit(&mut Batch { runs, ..Batch::default() }).expect("committed");
+}
+
+fn entry(run: Option<RunId>, what: What) -> Entry {
+    Entry {
+        seq: 0,
+        at_ms: 5,
+        who: Actor::Caller { uid: 1, pid: 2 },
+        what,
+        run_id: run,
+        why: "because".to_owned(),
+        evidence: serde_json::Map::from_iter([("pid".to_owned(), 7.into())]),
+    }
+}
+
+/// R2: what is saved is what is read, every field.
+#[test]
+fn records_entries_and_counters_read_back() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("registry.db");
+    let mut registry = Registry::open(&path).expect("opened");
+    let run = record(1, instance(1));
+    let mut batch = Batch {
+        runs: vec![run.clone()],
+        entries: vec![entry(Some(run.run_id), What::Intent), entry(None, What::SupervisorStarted)],
+        counts: vec![
+            (Counter::Spawn, 1),
+            (Counter::Spawn, 2),
+            (Counter::Exit(Termination::Exit), 4),
+        ],
+    };
+    registry.commit(&mut batch).expect("committed");
+    assert!(batch.entries[0].seq > 0 && batch.entries[1].seq > batch.entries[0].seq);
+    drop(registry);
+
+    let registry = Registry::open(&path).expect("opened again");
+    assert_eq!(registry.live().expect("read"), [run.clone()]);
+    let reader = Reader::open(&path).expect("a reader");
+    assert_eq!(
+        reader.entries(Some(run.run_id), 0, None).expect("read"),
+        [batch.entries[0].clone()]
+    );
+    assert_eq!(
+        reader.entries(None, batch.entries[0].seq, None).expect("read"),
+        [batch.entries[1].clone()]
+    );
+    let counters = reader.counters().expect("read");
+    let value = |name: &str, label: Option<&str>| {
+        counters
+            .iter()
+            .find(|sample| {
+                sample.name == name && sample.labels.values().next().map(String::as_str) == label
+            })
+            .map(|sample| sample.value)
+    };
+    assert_eq!(value("run_spawn_total", None), Some(3));
+    assert_eq!(value("run_exit_total", Some("exit")), Some(4));
+    assert_eq!(value("run_exit_total", Some("signal")), Some(0));
+    let id = run.run_id.to_string();
+    assert_eq!(reader.matching(&id[28..]).expect("read").len(), 1);
+    assert_eq!(reader.matching("%").expect("read").len(), 0);
+}
+
+/// R1: a terminal record is terminal, also against a late writer.
+#[test]
+fn an_exited_record_is_never_overwritten() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("registry.db");
+    let mut registry = Registry::open(&path).expect("opened");
+    let mut run = record(1, instance(1));
+    run.state = RunState::Exited;
+    run.termination = Some(Termination::Exit);
+    run.ended_at_ms = Some(9);
+    save(&mut registry, vec![run.clone()]);
+    let mut late = run.clone();
+    late.state = RunState::Running;
+    late.termination = None;
+    save(&mut registry, vec![late]);
+    let reader = Reader::open(&path).expect("a reader");
+    assert_eq!(reader.run(run.run_id).expect("read"), Some(run));
+}
+
+/// R14: 1,000 contended leases, eight thieves on connections of their own: each is stolen once.
+#[test]
+fn a_lease_is_stolen_once_whoever_competes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("registry.db");
+    let mut registry = Registry::open(&path).expect("opened");
+    let owner = instance(200);
+    registry.renew(owner, &claims(1)).expect("renewed");
+    let runs: Vec<RunRecord> = (0..1_000).map(|number| record(number, owner)).collect();
+    save(&mut registry, runs.clone());
+    let seen = claims(1);
+    let won: Vec<Vec<RunId>> = std::thread::scope(|scope| {
+        let thieves: Vec<_> = (1..=8u8)
+            .map(|thief| {
+                let (path, runs, seen) = (&path, &runs, &seen);
+                scope.spawn(move || {
+                    let mut registry = Registry::open(path).expect("opened");
+                    let mut won = Vec::new();
+                    // Each begins elsewhere, so that all of them win some.
+                    for run in runs.iter().cycle().skip(usize::from(thief) * 125).take(runs.len()) {
+                        match registry
+                            .steal(run, Some(seen), instance(thief), 99)
+                            .expect("an answer")
+                        {
+                            Theft::Won(record) => {
+                                assert_eq!(record.owner_instance_id, instance(thief));
+                                won.push(record.run_id);
+                            }
+                            Theft::Lost => {}
+                        }
+                    }
+                    won
+                })
+            })
+            .collect();
+        thieves.into_iter().map(|thief| thief.join().expect("no panic")).collect()
+    });
+    let mut all: Vec<RunId> = won.concat();
+    assert_eq!(all.len(), 1_000);
+    all.sort_unstable();
+    all.dedup();
+    assert_eq!(all.len(), 1_000, "no run was stolen twice");
+}
+
+/// R14: an owner that renewed in the meantime keeps its runs; one that lost them may not write them.
+#[test]
+fn a_renewed_lease_is_not_stolen_and_a_lost_run_is_not_written() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("registry.db");
+    let mut registry = Registry::open(&path).expect("opened");
+    let (owner, thief) = (instance(1), instance(2));
+    let run = record(1, owner);
+    save(&mut registry, vec![run.clone()]);
+    registry.renew(owner, &claims(1)).expect("renewed");
+    let seen = claims(1);
+    registry.renew(owner, &claims(50)).expect("renewed again");
+    assert!(matches!(registry.steal(&run, Some(&seen), thief, 99), Ok(Theft::Lost)));
+    assert!(matches!(registry.steal(&run, Some(&claims(50)), thief, 99), Ok(Theft::Won(_))));
+    assert_eq!(registry.renew(owner, &claims(60)).expect("renewed"), []);
+    let mut late = run.clone();
+    late.state = RunState::Exited;
+    save(&mut registry, vec![late]);
+    let kept = registry.run(run.run_id).expect("read").expect("there");
+    assert_eq!((kept.state, kept.owner_instance_id), (RunState::Running, thief));
+}
+
+#[test]
+fn history_is_bounded_by_count_and_age_and_takes_its_entries_along() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("registry.db");
+    let mut registry = Registry::open(&path).expect("opened");
+    let runs: Vec<RunRecord> = (1..=20)
+        .map(|number| {
+            let mut run = record(number, instance(1));
+            if number > 2 {
+                run.state = RunState::Exited;
+                run.ended_at_ms = Some(number * 100);
+            }
+            run
+        })
+        .collect();
+    let entries = runs.iter().map(|run| entry(Some(run.run_id), What::Exited)).collect();
+    registry.commit(&mut Batch { runs, entries, counts: Vec::new() }).expect("committed");
+    assert_eq!(registry.prune(5, 0, 4).expect("pruned").len(), 4, "no more at once than asked");
+    assert_eq!(registry.prune(5, 0, 1_000).expect("pruned").len(), 9);
+    assert_eq!(registry.ended_count().expect("read"), 5);
+    assert_eq!(registry.prune(5, 1_850, 1_000).expect("pruned").len(), 3, "by age");
+    assert_eq!(registry.live().expect("read").len(), 2, "live runs stay");
+    let reader = Reader::open(&path).expect("a reader");
+    assert_eq!(reader.ended(RunQuery { newest: None }).expect("read").len(), 2);
+    assert_eq!(reader.entries(None, 0, None).expect("read").len(), 4);
+}
+
+fn refusal(path: &Path) -> String {
+    Registry::open(path).map(|_| ()).expect_err("refused").told()
+}
+
+/// X1: a file that is not ours, damaged or newer is refused with its name, and left as it was.
+#[test]
+fn a_wrong_file_is_refused_by_name_and_left_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("registry.db");
+    let garbage: Vec<u8> = (0..8192u32).map(|number| (number * 7) as u8).collect();
+    std::fs::write(&path, &garbage).expect("written");
+    let told = refusal(&path);
+    assert!(told.contains("registry.db") && told.contains("move it away"), "{told}");
+    assert_eq!(std::fs::read(&path).expect("read"), garbage);
+
+    let foreign = folder.path().join("other.db");
+    let connection = rusqlite::Connection::open(&foreign).expect("opened");
+    connection.execute_batch("CREATE TABLE songs (name TEXT)").expect("made");
+    let told = refusal(&foreign);
+    assert!(told.contains("another program"), "{told}");
+
+    let newer = folder.path().join("newer.db");
+    drop(Registry::open(&newer).expect("made"));
+    let connection = rusqlite::Connection::open(&newer).expect("opened");
+    connection.pragma_update(None, "user_version", 99).expect("set");
+    let told = refusal(&newer);
+    assert!(told.contains("schema 99") && told.contains("newer Ostler"), "{told}");
+
+    let truncated = folder.path().join("truncated.db");
+    drop(Registry::open(&truncated).expect("made"));
+    let bytes = std::fs::read(&truncated).expect("read");
+    std::fs::write(&truncated, &bytes[..bytes.len() / 2 + 100]).expect("cut");
+    match Registry::open(&truncated).and_then(|registry| registry.live().map(|_| ())) {
+        Ok(()) => {}
+        Err(error) => assert!(!error.told().is_empty()),
+    }
+
+    let nowhere = folder.path().join("no/such/folder/registry.db");
+    assert!(matches!(Registry::open(&nowhere), Err(RegistryError::Open { .. })));
+}
+
+/// A record with a word this version does not know is an error that names the word.
+#[test]
+fn an_unknown_word_in_a_record_is_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("registry.db");
+    let mut registry = Registry::open(&path).expect("opened");
+    save(&mut registry, vec![record(1, instance(1))]);
+    let connection = rusqlite::Connection::open(&path).expect("opened");
+    connection.execute("UPDATE runs SET state = 'floating'", []).expect("set");
+    let told = registry.live().expect_err("refused").told();
+    assert!(told.contains("floating") && told.contains("state"), "{told}");
+}
