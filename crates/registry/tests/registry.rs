@@ -94,7 +94,7 @@ fn records_entries_and_counters_read_back() {
     drop(registry);
 
     let registry = Registry::open(&path).expect("opened again");
-    assert_eq!(registry.live().expect("read"), [run.clone()]);
+    assert_eq!(registry.live().expect("read"), std::slice::from_ref(&run));
     let reader = Reader::open(&path).expect("a reader");
     assert_eq!(
         reader.entries(Some(run.run_id), 0, None).expect("read"),

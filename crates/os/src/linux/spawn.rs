@@ -113,7 +113,7 @@ pub struct Launcher {
 
 const STACK_WORDS: usize = 64 * 1024 / 16;
 /// The kernel's own structure (the C library hides two signals): the handler first, all zero is default.
-const DEFAULT_ACTION: [usize; 4] = [0; 4];
+static DEFAULT_ACTION: [usize; 4] = [0; 4];
 const SIGNAL_SET_BYTES: usize = 8;
 const SHELL: &CStr = c"/bin/sh";
 
