@@ -542,7 +542,7 @@ mod tests {
     #[test]
     fn both_ways_of_birth_give_the_same_child() {
         let probe = "ps -o pid=,pgid=,sid= -p $$ 2>/dev/null || awk '{print $1,$5,$6}' /proc/$$/stat; \
-                     umask; ulimit -n; grep -E 'SigIgn|SigBlk' /proc/$$/status; pwd; ls /proc/$$/fd | wc -l";
+                     umask; ulimit -n; grep -E 'SigIgn|SigBlk' /proc/self/status; pwd; ls /proc/$$/fd | wc -l";
         for birth in [Birth::Clone3, Birth::Clone] {
             for room in [
                 ScopeRoom::open(&format!("test-{}", rustix::process::getpid().as_raw_pid())),
