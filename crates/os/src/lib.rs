@@ -15,8 +15,8 @@ pub use platform::clock::{mono_ms, wall_ms};
 pub use platform::door::{Door, Peer, connect, peer_of};
 pub use platform::facts::{Facts, facts};
 pub use platform::files::{
-    Allocated, HomeLock, be_private, close_inherited, free_bytes, lift_descriptor_limit, owner_of,
-    random, take_lock, umask, user_id,
+    Allocated, HomeLock, be_private, close_inherited, free_bytes, is_last_reserve,
+    lift_descriptor_limit, out_of_descriptors, owner_of, random, take_lock, umask, user_id,
 };
 pub use platform::identity::{boot_id, fingerprint_of, is_same_process};
 pub use platform::pipe::{Pipe, nap, read_some, set_capacity, spin_down_timer_slack, write_all};

@@ -20,8 +20,15 @@ pub(crate) struct Connection {
 }
 
 pub(crate) fn connect(spec: &RunSpec) -> io::Result<Connection> {
-    match spec.backend {
+    let connection = match spec.backend {
         Backend::Pipe => pipe::connect(spec),
         Backend::Pty => pty::connect(spec),
+    }?;
+    if [&connection.stdin, &connection.stdout, &connection.stderr]
+        .into_iter()
+        .any(ostler_os::is_last_reserve)
+    {
+        return Err(ostler_os::out_of_descriptors());
     }
+    Ok(connection)
 }

@@ -3,6 +3,7 @@
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
@@ -36,6 +37,18 @@ pub fn lift_descriptor_limit() -> Allocated {
     let found = getrlimit(Resource::Nofile);
     let _ = setrlimit(Resource::Nofile, Rlimit { current: found.maximum, maximum: found.maximum });
     Allocated { soft: found.current, hard: found.maximum }
+}
+
+/// Whether so few descriptors are left that they are needed for what already runs: its log, the registry,
+/// and a caller who wants to end something. New ones get the lowest free number, so theirs tells.
+pub fn is_last_reserve(newest: impl AsFd) -> bool {
+    const RESERVE: u64 = 24;
+    let number = newest.as_fd().as_raw_fd().max(0) as u64;
+    getrlimit(Resource::Nofile).current.is_some_and(|limit| number + RESERVE >= limit)
+}
+
+pub fn out_of_descriptors() -> io::Error {
+    io::Error::from_raw_os_error(libc::EMFILE)
 }
 
 pub fn random<const N: usize>() -> io::Result<[u8; N]> {
