@@ -4,9 +4,15 @@ mod setup;
 
 // The eight cases of R19.
 mod direct_exit;
+mod lease_contention;
 mod manual_cancel;
 mod no_output_timeout;
 mod overall_timeout;
 mod pty_interactive;
 mod restart_reconcile;
 mod shell_wrapper_tree;
+
+// And beyond them.
+mod escape;
+mod output;
+mod spawn_errors;

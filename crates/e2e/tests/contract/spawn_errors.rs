@@ -1,0 +1,148 @@
+//! What cannot be started says why, with the code that a shell would give.
+
+use ostler_e2e::{Home, eventually};
+use rustix::process::{Resource, Rlimit, setrlimit};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+
+fn refused(home: &Home, arguments: &[&str], code: i32, kind: &str, named: &str) {
+    for backend in [&[][..], &["--pty"][..]] {
+        let all = [&["run", "--json"], backend, arguments].concat();
+        let output = home.ostler(&all);
+        assert_eq!(output.code, code, "{arguments:?}: {output:?}");
+        assert!(output.stderr.contains(named), "{named} is not named: {output:?}");
+        let result = output.json();
+        assert_eq!(result["termination"], "spawn-error", "{result}");
+        assert_eq!(result["extinct"], "yes");
+        assert_eq!(result["spawnErrorKind"], kind, "{result}");
+        let run = result["runId"].as_str().expect("an id");
+        assert_eq!(home.record(run)["state"], "exited");
+        assert_eq!(home.count(run, "spawn-failed"), 1);
+        assert_eq!(home.count(run, "exited"), 1);
+    }
+}
+
+/// R7, X1, X2
+#[test]
+fn what_cannot_be_started_says_why() {
+    let home = Home::new();
+    let file = |name: &str, text: &str, mode: u32| {
+        let path = home.folder().join(name);
+        std::fs::write(&path, text).expect("written");
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).expect("a mode");
+        path.to_str().expect("a path").to_owned()
+    };
+    refused(&home, &["--", "no-such-program"], 127, "not-found", "no-such-program");
+    refused(&home, &["--", "/no/such/program"], 127, "not-found", "/no/such/program");
+    let plain = file("plain", "text", 0o644);
+    refused(&home, &["--", &plain], 126, "not-executable", &plain);
+    refused(&home, &["--", "/tmp"], 126, "not-executable", "/tmp");
+    let garbage = file("garbage", "\u{7f}ELF or not", 0o755);
+    refused(&home, &["--", &garbage], 126, "not-executable", &garbage);
+    let lost = file("lost", "#!/no/such/interpreter\n", 0o755);
+    refused(&home, &["--", &lost], 127, "not-found", &lost);
+    refused(
+        &home,
+        &["--cwd", "/no/such/folder", "--", "true"],
+        125,
+        "bad-directory",
+        "/no/such/folder",
+    );
+    refused(&home, &["--cwd", &plain, "--", "true"], 125, "bad-directory", &plain);
+    assert_eq!(home.metric("run_exit_total", Some("spawn-error")), 16);
+    assert_eq!(home.metric("run_spawn_total", None), 0);
+}
+
+/// R7: `PATH` is the caller's, and a relative program is looked for in the run's folder.
+#[test]
+fn programs_are_found_as_a_shell_finds_them() {
+    let home = Home::new();
+    let folder = home.folder().join("bin");
+    std::fs::create_dir(&folder).expect("a folder");
+    let program = folder.join("mine");
+    std::fs::write(&program, "#!/bin/sh\necho mine\n").expect("written");
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).expect("a mode");
+    let folder = folder.to_str().expect("a path");
+    let mut command = home.command(&["run", "--", "mine"]);
+    command.env("PATH", format!("{folder}:/usr/bin:/bin"));
+    assert_eq!(home.spawn_program(command).finish().ok().text(), "mine\n");
+    assert_eq!(home.ostler(&["run", "--cwd", folder, "--", "./mine"]).ok().text(), "mine\n");
+}
+
+/// X1: the kernel's word on too many arguments is the one the caller hears.
+#[test]
+fn arguments_that_are_too_big_are_refused() {
+    let home = Home::new();
+    home.records();
+    let mut command = home.command(&["run", "--json", "--", "true"]);
+    let part = "x".repeat(100_000);
+    command.args(std::iter::repeat_n(&part, 40));
+    #[expect(unsafe_code, reason = "a limit has to be set between fork and exec")]
+    // SAFETY: setrlimit is async-signal-safe and touches no memory.
+    unsafe {
+        // With more room for the stack, the kernel takes more arguments from us than from the supervisor.
+        command.pre_exec(|| {
+            let limit = Rlimit { current: Some(1 << 30), maximum: None };
+            setrlimit(Resource::Stack, limit).map_err(std::io::Error::from)
+        });
+    }
+    let output = home.spawn_program(command).finish();
+    assert_eq!(output.code, 125, "{output:?}");
+    let result = output.json();
+    assert_eq!(result["spawnErrorKind"], "too-big", "{result}");
+    assert!(output.stderr.contains("rgument") || output.stderr.contains("too big"), "{output:?}");
+    assert_eq!(home.run(&[], &["true"])["exitCode"], 0);
+}
+
+/// X1: out of descriptors: refused with the reason, the supervisor lives, and there is room again later.
+#[test]
+fn out_of_descriptors_is_refused_and_survived() {
+    let home = Home::new();
+    let mut first = home.program("sh");
+    let script = format!("ulimit -n 64; exec {} runs", Home::binary().display());
+    first.args(["-c", &script]);
+    home.spawn_program(first).finish().ok();
+    let supervisor = home.supervisor_pid();
+    let mut runs = Vec::new();
+    let refusal = loop {
+        let output = home.ostler(&["run", "-d", "--", "sleep", "601"]);
+        if output.code != 0 {
+            break output;
+        }
+        runs.push(output.text().trim().to_owned());
+        assert!(runs.len() < 64, "64 descriptors are enough for everything?");
+    };
+    assert!(refusal.stderr.contains("descriptor"), "it says which: {refusal:?}");
+    assert!(runs.len() >= 3, "only {} runs with 64 descriptors: {refusal:?}", runs.len());
+    assert_eq!(home.supervisor_pid(), supervisor);
+    for run in &runs {
+        assert_eq!(home.record(run)["state"], "running");
+    }
+    let cancelled: Vec<&str> = runs.iter().map(String::as_str).collect();
+    home.ostler(&[&["cancel"], cancelled.as_slice()].concat()).ok();
+    eventually("there is room again", || {
+        (home.ostler(&["run", "--", "true"]).code == 0).then_some(())
+    });
+    assert_eq!(home.supervisor_pid(), supervisor);
+    assert!(home.processes_of_runs().is_empty());
+}
+
+/// X1: many viewers at once cannot take the supervisor's descriptors away from the runs it has.
+#[test]
+fn many_connections_are_survived() {
+    let home = Home::new();
+    let mut first = home.program("sh");
+    let script = format!("ulimit -n 64; exec {} runs", Home::binary().display());
+    first.args(["-c", &script]);
+    home.spawn_program(first).finish().ok();
+    let supervisor = home.supervisor_pid();
+    let run = home.start(&[], &["sleep", "602"]);
+    let held: Vec<_> = (0..100)
+        .filter_map(|_| std::os::unix::net::UnixStream::connect(home.file("ostler.sock")).ok())
+        .collect();
+    assert!(held.len() > 40, "{}", held.len());
+    drop(held);
+    eventually("it answers again", || (home.ostler(&["runs"]).code == 0).then_some(()));
+    assert_eq!(home.supervisor_pid(), supervisor);
+    assert_eq!(home.cancel(&run)["extinct"], "yes");
+}
