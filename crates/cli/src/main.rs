@@ -4,10 +4,12 @@ mod args;
 mod context;
 mod exit;
 mod render;
+mod say;
 mod settings;
 mod supervisor;
 mod verbs;
 
+use crate::say::tell;
 use clap::Parser;
 use exit::Exit;
 use std::process::ExitCode;
@@ -24,7 +26,7 @@ fn main() -> ExitCode {
     match verbs::carry_out(arguments) {
         Ok(exit) => ExitCode::from(exit.0),
         Err(failure) => {
-            eprintln!("ostler: {}", failure.told());
+            tell!("ostler: {}", failure.told());
             ExitCode::from(failure.exit.0)
         }
     }

@@ -1,6 +1,7 @@
 //! The supervisor's own process: the dispatcher on the main thread, the door and the drain beside it.
 
 use crate::exit::{Exit, Failure};
+use crate::say::say;
 use crate::settings;
 use ostler_api::Server;
 use ostler_engine::{EngineError, Home, Supervisor};
@@ -18,18 +19,18 @@ pub fn supervise() -> Result<Exit, Failure> {
     }));
     match open() {
         Ok((supervisor, server)) => {
-            println!("ready");
+            say!("ready");
             ostler_os::close_report()?;
             supervisor.run().map_err(Failure::failed)?;
             server.close();
             Ok(Exit::DONE)
         }
         Err(Refused::Owned) => {
-            println!("owned");
+            say!("owned");
             Ok(Exit::DONE)
         }
         Err(Refused::Failed(message)) => {
-            println!("{message}");
+            say!("{message}");
             Err(Failure { exit: Exit::FAILED, cause: anyhow::anyhow!(message) })
         }
     }
@@ -46,7 +47,7 @@ impl Refused {
         let mut cause = error.source();
         while let Some(error) = cause {
             let text = error.to_string();
-            if !told.contains(&text) {
+            if !told.contains(&text) && !told.split(": ").any(|part| text.contains(part)) {
                 told = format!("{told}: {text}");
             }
             cause = error.source();

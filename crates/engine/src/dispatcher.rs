@@ -21,6 +21,7 @@ use ostler_os::{
 use ostler_registry::{Batch, Registry, RegistryError};
 use serde_json::json;
 use std::collections::{HashMap, VecDeque};
+use std::io::Write;
 use std::sync::{Arc, mpsc};
 use tokio::sync::{oneshot, watch};
 
@@ -322,11 +323,13 @@ impl Supervisor {
                 self.add_waiter(run, reply);
             }
             Ask::Records { reply } => {
-                let records = self.world.records().map(|record| self.shown(record)).collect();
+                let known = self.world.records().chain(self.owed_ends());
+                let records = known.map(|record| self.shown(record)).collect();
                 let _ = reply.send(records);
             }
             Ask::Record { run, reply } => {
-                let _ = reply.send(self.world.record(run).map(|record| self.shown(record)));
+                let known = self.world.record(run).or_else(|| self.owed_end(run));
+                let _ = reply.send(known.map(|record| self.shown(record)));
             }
             Ask::Attach { run, reply } => {
                 let attached = self.live.get(&run).map(|live| Attached {
@@ -354,11 +357,23 @@ impl Supervisor {
     /// False, and answered, if the run is not live here.
     fn add_waiter(&mut self, run: RunId, reply: oneshot::Sender<Cancelled>) -> bool {
         if self.world.record(run).is_none() {
-            let _ = reply.send(Cancelled::NotLive);
+            let _ = reply.send(match self.owed_end(run) {
+                Some(record) => Cancelled::Ended(record.result()),
+                None => Cancelled::NotLive,
+            });
             return false;
         }
         self.waiters.entry(run).or_default().push(reply);
         true
+    }
+
+    /// Runs that have ended while the registry could not be written: it does not know yet, we do.
+    fn owed_ends(&self) -> impl Iterator<Item = &RunRecord> {
+        self.owed.runs.iter().filter(|record| record.state == RunState::Exited)
+    }
+
+    fn owed_end(&self, run: RunId) -> Option<&RunRecord> {
+        self.owed_ends().find(|record| record.run_id == run)
     }
 
     fn take_spawn(
@@ -514,7 +529,8 @@ impl Supervisor {
     fn registry_failed(&mut self, error: &RegistryError) {
         let message = error.told();
         if self.registry_error.is_none() {
-            eprintln!("ostler: {message}");
+            // Our own log may be on the same full disk.
+            let _ = writeln!(std::io::stderr(), "ostler: {message}");
             self.entry(What::RegistryFailed, &message, json!({}));
         }
         self.registry_error = Some(message);

@@ -18,7 +18,7 @@ pub enum RegistryError {
         "the registry {path} belongs to another program (application id {found:#x}); choose another home"
     )]
     Foreign { path: PathBuf, found: i64 },
-    #[error("the registry's disk is full; free some space, it is tried again by itself")]
+    #[error("the registry's disk is full; free some space")]
     Full { source: rusqlite::Error },
     #[error("the registry cannot be written")]
     Write { source: rusqlite::Error },
@@ -45,8 +45,12 @@ impl RegistryError {
         let mut told = self.to_string();
         let mut cause = std::error::Error::source(self);
         while let Some(error) = cause {
-            told.push_str(": ");
-            told.push_str(&error.to_string());
+            // One cause often repeats the other in more words.
+            let text = error.to_string();
+            if !told.contains(&text) && !told.split(": ").any(|part| text.contains(part)) {
+                told.push_str(": ");
+                told.push_str(&text);
+            }
             cause = error.source();
         }
         told

@@ -3,6 +3,7 @@ use crate::args::AttachArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::render;
+use crate::say::tell;
 use ostler_model::wire::{ViewCall, ViewFrom};
 use std::io::Write;
 
@@ -31,24 +32,27 @@ pub fn attach(context: &Context, arguments: &AttachArguments) -> Result<Exit, Fa
     };
     let borrowed = pty && on_terminal;
     if borrowed {
-        print!("{BORROW}");
-        std::io::stdout().flush()?;
+        draw(BORROW);
     }
     // On a terminal Ctrl-C is a key like any other and goes to the program.
     let outcome =
         Follow::new(run, false).until_ended(context, view, keys, events, OnInterrupt::Leave);
     if borrowed {
-        print!("{RESET}");
-        std::io::stdout().flush()?;
+        draw(RESET);
     }
     match outcome? {
         Ending::Detached => {
-            eprintln!("ostler: left run {run}, which goes on");
+            tell!("ostler: left run {run}, which goes on");
             Ok(Exit::DONE)
         }
         Ending::Ended(result) => {
-            eprintln!("ostler: {}", render::result_line(&result));
+            tell!("ostler: {}", render::result_line(&result));
             Ok(Exit::DONE)
         }
     }
+}
+
+fn draw(sequence: &str) {
+    let mut out = std::io::stdout().lock();
+    let _ = out.write_all(sequence.as_bytes()).and_then(|()| out.flush());
 }

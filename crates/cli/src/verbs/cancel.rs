@@ -2,6 +2,7 @@ use crate::args::CancelArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::render;
+use crate::say::{say, tell};
 use ostler_client::ClientError;
 use ostler_model::wire::{Answer, Call, Target};
 
@@ -20,7 +21,7 @@ pub fn cancel(context: &Context, arguments: &CancelArguments) -> Result<Exit, Fa
             Err(error) => {
                 let failure = Failure::from(error);
                 if arguments.runs.len() > 1 {
-                    eprintln!("ostler: {}", failure.told());
+                    tell!("ostler: {}", failure.told());
                 }
                 first_failure.get_or_insert(failure);
             }
@@ -37,11 +38,11 @@ pub fn cancel(context: &Context, arguments: &CancelArguments) -> Result<Exit, Fa
             return Err(ClientError::Unexpected.into());
         };
         if arguments.json {
-            println!("{}", serde_json::to_string(&answer.result)?);
+            say!("{}", serde_json::to_string(&answer.result)?);
         } else if answer.already_ended {
-            println!("{} (it had ended before)", render::result_line(&answer.result));
+            say!("{} (it had ended before)", render::result_line(&answer.result));
         } else {
-            println!("{}", render::result_line(&answer.result));
+            say!("{}", render::result_line(&answer.result));
         }
     }
     match first_failure {

@@ -3,6 +3,7 @@
 use crate::args::JsonArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
+use crate::say::say;
 use crate::settings;
 use ostler_engine::check_registry;
 use ostler_model::wire::{Answer, Call};
@@ -46,10 +47,10 @@ pub fn doctor(context: &Context, arguments: &JsonArguments) -> Result<Exit, Fail
             .iter()
             .map(|finding| json!({ "check": finding.name, "verdict": finding.verdict.word(), "told": finding.told }))
             .collect();
-        println!("{}", json!({ "ok": bad == 0, "checks": list }));
+        say!("{}", json!({ "ok": bad == 0, "checks": list }));
     } else {
         for finding in &findings {
-            println!("{:5} {:12} {}", finding.verdict.word(), finding.name, finding.told);
+            say!("{:5} {:12} {}", finding.verdict.word(), finding.name, finding.told);
         }
     }
     Ok(if bad == 0 { Exit::DONE } else { Exit::FAILED })

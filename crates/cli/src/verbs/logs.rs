@@ -2,6 +2,7 @@ use crate::args::LogsArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::render;
+use crate::say::tell;
 use ostler_client::{ClientError, Frame};
 use ostler_model::wire::{ViewCall, ViewFrom};
 use serde_json::json;
@@ -30,7 +31,7 @@ pub fn logs(context: &Context, arguments: &LogsArguments) -> Result<Exit, Failur
                 Shown::GoOn
             }
             Frame::Gap(gap) => {
-                eprintln!(
+                tell!(
                     "ostler: {} bytes (offset {} to {}) are not kept",
                     gap.to - gap.from,
                     gap.from,

@@ -1,6 +1,7 @@
 use crate::args::JsonArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
+use crate::say::say;
 use ostler_client::ClientError;
 use ostler_model::wire::{Answer, Call};
 
@@ -9,9 +10,9 @@ pub fn metrics(context: &Context, arguments: &JsonArguments) -> Result<Exit, Fai
         return Err(ClientError::Unexpected.into());
     };
     if arguments.json {
-        println!("{}", serde_json::to_string(&samples)?);
+        say!("{}", serde_json::to_string(&samples)?);
     } else {
-        print!("{}", ostler_api::exposition(&samples));
+        say!("{}", ostler_api::exposition(&samples).trim_end());
     }
     Ok(Exit::DONE)
 }

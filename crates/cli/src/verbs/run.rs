@@ -5,6 +5,7 @@ use crate::args::RunArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::render;
+use crate::say::{say, tell};
 use ostler_client::ClientError;
 use ostler_model::wire::{Answer, Call, ViewCall, ViewFrom};
 use ostler_model::{
@@ -35,9 +36,9 @@ pub fn run(context: &Context, arguments: RunArguments) -> Result<Exit, Failure> 
     }
     let Some(events) = events else {
         if arguments.json {
-            println!("{}", serde_json::to_string(&record.result())?);
+            say!("{}", serde_json::to_string(&record.result())?);
         } else {
-            println!("{}", record.run_id);
+            say!("{}", record.run_id);
         }
         return Ok(Exit::DONE);
     };
@@ -56,7 +57,7 @@ pub fn run(context: &Context, arguments: RunArguments) -> Result<Exit, Failure> 
     let mut follow = Follow::new(record.run_id, arguments.capture);
     match follow.until_ended(context, view, keys, events, OnInterrupt::Cancel)? {
         Ending::Detached => {
-            eprintln!("\r\nostler: left run {}; `ostler attach` comes back to it", record.run_id);
+            tell!("\r\nostler: left run {}; `ostler attach` comes back to it", record.run_id);
             Ok(Exit::DONE)
         }
         Ending::Ended(result) => {
@@ -126,7 +127,7 @@ fn environment(arguments: &RunArguments) -> Vec<OsText> {
 
 fn never_ran(record: &RunRecord, arguments: &RunArguments) -> Result<Exit, Failure> {
     let result = record.result();
-    eprintln!("ostler: {}", record.error.as_deref().unwrap_or("the run was ended before it began"));
+    tell!("ostler: {}", record.error.as_deref().unwrap_or("the run was ended before it began"));
     if arguments.json {
         print_result(&result, &Follow::new(record.run_id, arguments.capture))?;
     }
@@ -183,5 +184,5 @@ fn tell(result: &RunResult, arguments: &RunArguments) {
             result.error.clone().unwrap_or_else(|| "the supervisor lost it".to_owned())
         }
     };
-    eprintln!("ostler: {told} (run {}, `ostler why` tells more)", result.run_id);
+    tell!("ostler: {told} (run {}, `ostler why` tells more)", result.run_id);
 }

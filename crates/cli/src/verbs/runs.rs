@@ -2,6 +2,7 @@ use crate::args::RunsArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::render;
+use crate::say::say;
 use ostler_client::ClientError;
 use ostler_model::RunState;
 use ostler_model::wire::{Answer, Call, RunFilter};
@@ -23,7 +24,7 @@ pub fn runs(context: &Context, arguments: &RunsArguments) -> Result<Exit, Failur
         runs.retain(|run| &run.session_id == session);
     }
     if arguments.json {
-        println!("{}", serde_json::to_string(&runs)?);
+        say!("{}", serde_json::to_string(&runs)?);
         return Ok(Exit::DONE);
     }
     let ended = runs.iter().filter(|run| run.state == RunState::Exited).count() as u64;
@@ -32,12 +33,12 @@ pub fn runs(context: &Context, arguments: &RunsArguments) -> Result<Exit, Failur
         runs.remove(0);
     }
     if runs.is_empty() {
-        println!("no runs yet; `ostler run -- CMD` starts one");
+        say!("no runs yet; `ostler run -- CMD` starts one");
         return Ok(Exit::DONE);
     }
-    println!("{}", render::runs_table(&runs, ostler_os::wall_ms()));
+    say!("{}", render::runs_table(&runs, ostler_os::wall_ms()));
     if cut {
-        println!("older ended runs are not shown; `ostler runs --all` shows them");
+        say!("older ended runs are not shown; `ostler runs --all` shows them");
     }
     Ok(Exit::DONE)
 }

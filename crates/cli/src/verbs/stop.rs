@@ -2,6 +2,7 @@ use crate::args::JsonArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::render;
+use crate::say::say;
 use ostler_client::ClientError;
 use ostler_model::wire::{Answer, Call};
 
@@ -16,12 +17,12 @@ pub fn stop(context: &Context, arguments: &JsonArguments) -> Result<Exit, Failur
         ostler_os::nap(std::time::Duration::from_millis(2));
     }
     if arguments.json {
-        println!("{}", serde_json::to_string(&answer)?);
+        say!("{}", serde_json::to_string(&answer)?);
     } else {
         for result in &answer.ended {
-            println!("{}", render::result_line(result));
+            say!("{}", render::result_line(result));
         }
-        println!("supervisor {} stopped, {} runs ended", answer.pid, answer.ended.len());
+        say!("supervisor {} stopped, {} runs ended", answer.pid, answer.ended.len());
     }
     Ok(Exit::DONE)
 }

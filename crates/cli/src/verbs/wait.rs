@@ -2,6 +2,7 @@ use crate::args::WaitArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::render;
+use crate::say::say;
 use ostler_client::ClientError;
 use ostler_model::wire::{Answer, Call, Target};
 use std::sync::mpsc;
@@ -34,9 +35,9 @@ pub fn wait(context: &Context, arguments: &WaitArguments) -> Result<Exit, Failur
     };
     let Answer::Ended(result) = answer else { return Err(ClientError::Unexpected.into()) };
     if arguments.json {
-        println!("{}", serde_json::to_string(&result)?);
+        say!("{}", serde_json::to_string(&result)?);
     } else {
-        println!("{}", render::result_line(&result));
+        say!("{}", render::result_line(&result));
     }
     Ok(if arguments.exit_code { Exit::of_run(&result) } else { Exit::DONE })
 }

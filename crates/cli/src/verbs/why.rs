@@ -2,6 +2,7 @@ use crate::args::TargetArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::render;
+use crate::say::say;
 use ostler_client::ClientError;
 use ostler_model::wire::{Answer, Call, EntryFilter, Target};
 use serde_json::json;
@@ -17,17 +18,17 @@ pub fn why(context: &Context, arguments: &TargetArguments) -> Result<Exit, Failu
         return Err(ClientError::Unexpected.into());
     };
     if arguments.json {
-        println!("{}", json!({ "run": *record, "events": entries }));
+        say!("{}", json!({ "run": *record, "events": entries }));
         return Ok(Exit::DONE);
     }
-    println!("run {}", record.run_id);
-    println!("  {}", record.command);
-    println!("  {}\n", render::state_line(&record, ostler_os::wall_ms()));
+    say!("run {}", record.run_id);
+    say!("  {}", record.command);
+    say!("  {}\n", render::state_line(&record, ostler_os::wall_ms()));
     for entry in &entries {
-        println!("{}", render::story_line(entry, record.created_at_ms));
+        say!("{}", render::story_line(entry, record.created_at_ms));
     }
     if let Some(error) = &record.error {
-        println!("\n  {error}");
+        say!("\n  {error}");
     }
     Ok(Exit::DONE)
 }

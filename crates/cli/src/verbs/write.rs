@@ -1,6 +1,7 @@
 use crate::args::WriteArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
+use crate::say::say;
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 
@@ -20,7 +21,7 @@ pub fn write(context: &Context, arguments: &WriteArguments) -> Result<Exit, Fail
     };
     let written = client.give(&arguments.run, source, arguments.eof)?;
     if arguments.json {
-        println!("{}", serde_json::json!({ "written": written, "eof": arguments.eof }));
+        say!("{}", serde_json::json!({ "written": written, "eof": arguments.eof }));
     }
     Ok(Exit::DONE)
 }

@@ -67,6 +67,7 @@ impl Simulation {
         }
     }
 
+    #[expect(clippy::print_stdout, reason = "a replayed history is read by a person")]
     fn tell(&self, what: impl FnOnce() -> String) {
         if self.told {
             println!("{:>8} {}", self.now.mono_ms, what());
