@@ -18,6 +18,7 @@ pub struct Home {
     home: PathBuf,
     marker: String,
     variables: Vec<(String, String)>,
+    disk: Option<PathBuf>,
 }
 
 impl Default for Home {
@@ -45,7 +46,20 @@ impl Home {
                 .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
                 .collect(),
             folder,
+            disk: None,
         }
+    }
+
+    /// Mounts a disk of this size at a place in the test's folder; `None` where we may not.
+    pub fn small_disk(&mut self, place: &str, bytes: u64) -> Option<PathBuf> {
+        let path = self.folder.path().join(place);
+        std::fs::create_dir_all(&path).expect("a folder");
+        let mounted = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", &format!("size={bytes},mode=700"), "ostler-e2e"])
+            .arg(&path)
+            .output()
+            .is_ok_and(|output| output.status.success());
+        mounted.then(|| self.disk.insert(path).clone())
     }
 
     /// The same with the home itself at another place inside of the test's folder.
@@ -305,6 +319,9 @@ impl Home {
 impl Drop for Home {
     fn drop(&mut self) {
         let left = self.clear();
+        if let Some(disk) = &self.disk {
+            let _ = Command::new("umount").arg("-l").arg(disk).output();
+        }
         if std::thread::panicking() {
             let log = std::fs::read_to_string(self.file("ostler.log")).unwrap_or_default();
             eprintln!("supervisor's log of {}: {log}", self.home.display());

@@ -13,6 +13,13 @@ mod restart_reconcile;
 mod shell_wrapper_tree;
 
 // And beyond them.
+mod bad_input;
+mod crash_at_every_commit;
 mod escape;
+mod first_commands;
+mod full_disk;
 mod output;
+mod scope_key;
+mod shutdown;
 mod spawn_errors;
+mod verbs;

@@ -1,0 +1,307 @@
+//! What is wrong is said, with the place and what would be right; nothing is lost, nobody panics.
+
+use ostler_e2e::{Home, Output, Registry};
+use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+fn no_panic(output: &Output) {
+    assert!(!output.stderr.contains("panicked"), "{output:?}");
+}
+
+/// X1
+#[test]
+fn wrong_arguments_are_2_and_say_what_would_be_right() {
+    let home = Home::new();
+    for (arguments, named) in [
+        (&["run", "--timeout", "banana", "--", "true"][..], "banana"),
+        (&["run", "--timeout", "10", "--", "true"], "10"),
+        (&["run", "--timeout", "-5s", "--", "true"], "-5s"),
+        (&["run", "--no-output-timeout", "soon", "--", "true"], "soon"),
+        (&["run", "--grace", "2m", "--", "true"], "60s"),
+        (&["run", "--grance", "2s", "--", "true"], "--grace"),
+        (&["run", "--size", "wide", "--pty", "--", "true"], "120x30"),
+        (&["run", "--size", "80x24", "--", "true"], "--pty"),
+        (&["run", "--env", "=x", "--", "true"], "NAME=VALUE"),
+        (&["run"], "CMD"),
+        (&["run", "--capture", "--", "true"], "--json"),
+        (&["wait"], "RUN"),
+        (&["cancel"], "RUN"),
+        (&["nonsense"], "nonsense"),
+        (&["logs", "x", "-n", "many"], "many"),
+        (&["attach", "x", "--detach-key", "F1"], "ctrl-"),
+        (&["completions", "tcsh"], "bash"),
+        (&[], "Usage"),
+    ] {
+        let output = home.ostler(arguments);
+        assert_eq!(output.code, 2, "{arguments:?}: {output:?}");
+        assert!(output.stderr.contains(named), "{named}: {output:?}");
+        no_panic(&output);
+    }
+    assert!(home.supervisor().is_none(), "and no supervisor was started for that");
+}
+
+/// X1: help is there, and is no error.
+#[test]
+fn help_and_version_are_no_errors() {
+    let home = Home::new();
+    assert!(home.ostler(&["--help"]).ok().text().contains("Exit codes"));
+    assert!(home.ostler(&["--version"]).ok().text().starts_with("ostler "));
+    for verb in [
+        "run", "runs", "wait", "cancel", "write", "attach", "logs", "events", "why", "metrics",
+        "doctor", "stop",
+    ] {
+        assert!(home.ostler(&[verb, "--help"]).ok().text().contains("Usage"), "{verb}");
+    }
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(home.ostler(&["completions", shell]).ok().text().contains("ostler"));
+    }
+}
+
+/// X1: a wrong setting names its variable.
+#[test]
+fn a_wrong_setting_names_its_variable() {
+    for (name, value) in [
+        ("OSTLER_LEASE", "banana"),
+        ("OSTLER_LEASE", "1ms"),
+        ("OSTLER_ADOPT", "maybe"),
+        ("OSTLER_HISTORY_COUNT", "few"),
+        ("OSTLER_HISTORY_AGE", "old"),
+        ("OSTLER_LOG_BYTES", "1GB"),
+    ] {
+        let home = Home::with(&[(name, value)]);
+        let output = home.ostler(&["runs"]);
+        assert_ne!(output.code, 0, "{name}={value}");
+        assert!(output.stderr.contains(name) && output.stderr.contains(value), "{output:?}");
+        no_panic(&output);
+    }
+}
+
+/// X1: a registry that is not one, or is damaged, or foreign, or newer: told, and left as it is.
+#[test]
+fn a_registry_that_cannot_be_used_is_told_and_left_alone() {
+    let damage: [(&str, &dyn Fn(&Home), &str); 4] = [
+        (
+            "garbage",
+            &|home| std::fs::write(home.registry_file(), "garbage ".repeat(1000)).expect("written"),
+            "move it away",
+        ),
+        (
+            "newer",
+            &|home| {
+                Registry::open(home)
+                    .connection
+                    .pragma_update(None, "user_version", 99)
+                    .expect("set");
+            },
+            "newer",
+        ),
+        (
+            "foreign",
+            &|home| {
+                Registry::open(home)
+                    .connection
+                    .pragma_update(None, "application_id", 7)
+                    .expect("set");
+            },
+            "another program",
+        ),
+        (
+            "overwritten in the middle",
+            &|home| {
+                let mut bytes = std::fs::read(home.registry_file()).expect("read");
+                let length = bytes.len();
+                bytes[4096..length].fill(0xa5);
+                std::fs::write(home.registry_file(), bytes).expect("written");
+                for suffix in ["-wal", "-shm"] {
+                    let _ =
+                        std::fs::remove_file(format!("{}{suffix}", home.registry_file().display()));
+                }
+            },
+            "damaged",
+        ),
+    ];
+    for (kind, spoil, told) in damage {
+        let home = Home::new();
+        home.run(&[], &["true"]);
+        home.ostler(&["stop"]).ok();
+        Registry::open(&home)
+            .connection
+            .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
+            .expect("one file");
+        spoil(&home);
+        let before = std::fs::read(home.registry_file()).expect("read");
+        let output = home.ostler(&["runs"]);
+        assert_ne!(output.code, 0, "{kind}: {output:?}");
+        let path = home.registry_file().display().to_string();
+        assert!(output.stderr.contains(&path), "{kind}: it names the file: {output:?}");
+        assert!(output.stderr.contains(told), "{kind}: {output:?}");
+        no_panic(&output);
+        let run = home.ostler(&["run", "--", "true"]);
+        assert_eq!(run.code, 125, "{kind}: {run:?}");
+        let doctor = home.ostler(&["doctor"]);
+        assert_eq!(doctor.code, 1, "{kind}: {doctor:?}");
+        assert!(doctor.text().contains(&path), "{kind}: {doctor:?}");
+        assert!(
+            std::fs::read(home.registry_file()).expect("read") == before,
+            "{kind}: it is left as it was"
+        );
+        assert!(home.processes().is_empty(), "{kind}");
+        std::fs::remove_file(home.registry_file()).expect("moved away");
+        for suffix in ["-wal", "-shm"] {
+            let _ = std::fs::remove_file(format!("{path}{suffix}"));
+        }
+        assert_eq!(home.run(&[], &["true"])["exitCode"], 0, "{kind}: what was said to be right is");
+    }
+}
+
+/// X1: a value in the registry that no Ostler wrote.
+#[test]
+fn a_registry_with_a_strange_value_is_no_panic() {
+    let home = Home::new();
+    home.run(&[], &["true"]);
+    home.ostler(&["stop"]).ok();
+    Registry::open(&home).execute("UPDATE runs SET termination = 'banana'", []);
+    let output = home.ostler(&["runs"]);
+    assert_ne!(output.code, 0, "{output:?}");
+    assert!(output.stderr.contains("banana"), "{output:?}");
+    no_panic(&output);
+}
+
+/// X1: homes that cannot be.
+#[test]
+fn a_home_that_cannot_be_is_told() {
+    let mut home = Home::new();
+    std::fs::write(home.path(), "a file").expect("written");
+    let output = home.ostler(&["runs"]);
+    assert_ne!(output.code, 0);
+    assert!(output.stderr.contains(&home.path().display().to_string()), "{output:?}");
+    std::fs::remove_file(home.path()).expect("removed");
+    home.set("OSTLER_REGISTRY", "/no/such/folder/registry.db");
+    let output = home.ostler(&["runs"]);
+    assert_ne!(output.code, 0);
+    assert!(output.stderr.contains("/no/such/folder/registry.db"), "{output:?}");
+    no_panic(&output);
+    home.unset("OSTLER_REGISTRY");
+    home.records();
+    home.ostler(&["stop"]).ok();
+    std::fs::write(home.file("instance"), "nobody\n").expect("written");
+    let output = home.ostler(&["runs"]);
+    assert_ne!(output.code, 0);
+    assert!(output.stderr.contains("instance") && output.stderr.contains("nobody"), "{output:?}");
+    std::fs::remove_file(home.file("instance")).expect("removed");
+    home.records();
+}
+
+/// X1: a home whose socket path is longer than the kernel takes for one.
+#[test]
+fn a_home_with_a_very_long_path_works() {
+    let place = format!("{}/{}/h", "long".repeat(30), "path".repeat(30));
+    let home = Home::new().at(&place);
+    assert!(home.file("ostler.sock").as_os_str().len() > 200);
+    assert_eq!(home.run(&[], &["echo", "far"])["stdout"], "far\n");
+    let run = home.start(&[], &["sleep", "850"]);
+    home.kill_supervisor();
+    assert_eq!(home.record(&run)["state"], "running");
+    home.ostler(&["stop"]).ok();
+}
+
+/// X1: names that are not plain: spaces, other alphabets, bytes that are no text.
+#[test]
+fn a_home_with_a_strange_name_works() {
+    let home = Home::new().at("a home 'with' \"quotes\" — 馬");
+    assert_eq!(home.run(&[], &["echo", "far"])["stdout"], "far\n");
+    let result = home
+        .run(&["--session", "s p a c e", "--scope", "鍵"], &["echo", "$(no shell)", "\u{1b}[31m"]);
+    assert_eq!(result["exitCode"], 0);
+    let table = home.ostler(&["runs"]).ok().text();
+    assert!(
+        !table.contains('\u{1b}'),
+        "no escape sequence of a stranger reaches the terminal: {table:?}"
+    );
+}
+
+/// X1: only its owner may come in.
+#[test]
+fn the_home_and_its_socket_are_private() {
+    let home = Home::new();
+    home.records();
+    let mode = |name: &str| {
+        std::fs::metadata(home.path().join(name)).expect("there").permissions().mode() & 0o777
+    };
+    assert_eq!(mode("."), 0o700);
+    assert_eq!(mode("ostler.sock") & 0o077, 0);
+    assert_eq!(mode("registry.db") & 0o077, 0);
+}
+
+/// X1: garbage at the door is answered or dropped; nobody else is disturbed.
+#[test]
+fn garbage_at_the_door_disturbs_nobody() {
+    let home = Home::new();
+    let run = home.start(&[], &["sleep", "851"]);
+    let supervisor = home.supervisor_pid();
+    let say = |bytes: &[u8]| {
+        let mut stream = UnixStream::connect(home.file("ostler.sock")).expect("the door");
+        stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a timeout");
+        stream.set_write_timeout(Some(Duration::from_secs(20))).expect("a timeout");
+        let _ = stream.write_all(bytes);
+        let _ = stream.shutdown(std::net::Shutdown::Write);
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer);
+        String::from_utf8_lossy(&answer).into_owned()
+    };
+    for garbage in [
+        &b"GET / HTTP/1.1\r\n\r\n"[..],
+        b"{}\n",
+        b"[]\n",
+        b"null\n",
+        b"{\"id\":1,\"method\":\"fly\"}\n",
+        b"{\"id\":1,\"method\":\"spawn\",\"params\":{}}\n",
+        b"{\"id\":-1,\"method\":\"ping\"}\n",
+        b"\0\0\0\0\n",
+        b"\xff\xfe\xfd\n",
+        b"{\"id\":1,\"method\":\"ping\"",
+    ] {
+        let answer = say(garbage);
+        assert!(
+            answer.contains("INVALID_REQUEST") || answer.is_empty(),
+            "{:?}: {answer}",
+            String::from_utf8_lossy(garbage)
+        );
+        assert!(answer.contains("INVALID_REQUEST") || !garbage.ends_with(b"\n"), "{garbage:?}");
+    }
+    // The connection lives after a bad line.
+    let answer = say(b"nonsense\n{\"id\":7,\"method\":\"ping\"}\n");
+    assert!(answer.contains("INVALID_REQUEST") && answer.contains("pong"), "{answer}");
+    // A line without end, and a spawn without a program.
+    say(&vec![b'a'; 20 << 20]);
+    let empty = r#"{"id":1,"method":"spawn","params":{"argv":[],"cwd":"/","env":[],"umask":18,"backend":"pipe","size":{"columns":1,"rows":1},"stdin":false,"sessionId":"s","unit":null,"scopeKey":null,"limits":{"timeoutMs":null,"noOutputTimeoutMs":null,"graceMs":1},"detach":"forbid"}}"#;
+    let answer = say(format!("{empty}\n").as_bytes());
+    assert!(answer.contains("INVALID_REQUEST"), "{answer}");
+    let strange = empty.replace("\"argv\":[]", "\"argv\":[\"true\\u0000x\"]");
+    let answer = say(format!("{strange}\n").as_bytes());
+    assert!(answer.contains("error") || answer.contains("spawn-error"), "{answer}");
+    let patient = empty
+        .replace("\"argv\":[]", "\"argv\":[\"/bin/true\"]")
+        .replace("\"graceMs\":1", "\"graceMs\":99999999");
+    let answer = say(format!("{patient}\n").as_bytes());
+    assert!(
+        answer.contains("INVALID_REQUEST"),
+        "a grace over 60 s is refused at the door too: {answer}"
+    );
+    assert_eq!(home.supervisor_pid(), supervisor);
+    assert_eq!(home.record(&run)["state"], "running");
+}
+
+/// X1: a socket file that nobody listens at, a pid file of a stranger: neither is believed.
+#[test]
+fn leftovers_of_a_dead_supervisor_are_not_believed() {
+    let home = Home::new();
+    home.records();
+    home.kill_supervisor();
+    assert!(home.file("ostler.sock").exists(), "it could not clean up");
+    std::fs::write(home.file("ostler.pid"), "1\n").expect("written");
+    assert_eq!(home.run(&[], &["echo", "on"])["stdout"], "on\n");
+    assert_ne!(home.supervisor_pid(), 1);
+}

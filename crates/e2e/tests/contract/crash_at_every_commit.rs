@@ -1,0 +1,117 @@
+//! SIGKILL of the supervisor at every commit in turn: afterwards no process is unowned and no record lies.
+
+use crate::setup::Setup;
+use ostler_e2e::{Home, Process, eventually, helper};
+use serde_json::Value;
+
+/// One long, one that exits, one that is cancelled, one that is replaced; each call may find nobody.
+fn scenario(home: &Home) {
+    let run = |options: &[&str], command: &[&str]| {
+        let arguments = [&["--no-start", "run", "-d"], options, &["--"], command].concat();
+        home.ostler(&arguments).text().trim().to_owned()
+    };
+    let first = ["run", "-d", "--grace", "300ms", "--", helper!("ignore_term"), "1"];
+    let long = home.ostler(&first).text().trim().to_owned();
+    let short = run(&[], &["sh", "-c", "echo done; exit 4"]);
+    home.ostler(&["--no-start", "wait", &short]);
+    run(&["--scope", "k"], &["sh", "-c", "sleep 950 & wait"]);
+    run(&["--scope", "k"], &["sleep", "951"]);
+    run(&[], &["/no/such/program"]);
+    home.ostler(&["--no-start", "cancel", &long]);
+    run(&[], &["sh", "-c", "sleep 952 & wait"]);
+}
+
+/// What has to hold once a supervisor is there again and has had its time.
+fn assert_true(home: &Home, told: &str) {
+    eventually(&format!("{told}: what was ending has ended"), || {
+        home.records()
+            .iter()
+            .all(|record| record["state"] == "running" || record["state"] == "exited")
+            .then_some(())
+    });
+    let records = home.records();
+    let owner = |process: &Process| {
+        records.iter().find(|record| {
+            let run = record["runId"].as_str().unwrap_or_default();
+            process.has_variable(&format!("OSTLER_RUN_ID={run}"))
+        })
+    };
+    for process in home.processes_of_runs() {
+        let record = owner(&process);
+        assert!(
+            record.is_some_and(|record| record["state"] == "running"),
+            "{told}: {process:?} is unowned: {record:?}"
+        );
+    }
+    for record in &records {
+        let pid = record["pid"].as_i64().map(|pid| pid as i32);
+        match record["state"].as_str() {
+            Some("running") => {
+                let process = pid.and_then(Process::find);
+                let process = process.unwrap_or_else(|| panic!("{told}: no process of {record}"));
+                assert_eq!(record["startTime"], process.start_time, "{told}: {record}");
+                assert!(record["leaseExpiresAtMs"].is_u64());
+            }
+            Some("exited") => {
+                assert!(record["termination"].is_string(), "{told}: {record}");
+                assert_eq!(record["leaseExpiresAtMs"], Value::Null);
+            }
+            _ => panic!("{told}: {record}"),
+        }
+        let run = record["runId"].as_str().expect("an id");
+        let ends = usize::from(record["state"] == "exited");
+        assert_eq!(home.count(run, "exited"), ends, "{told}: {record}");
+    }
+}
+
+fn crash_at(setup: Setup, side: &str) {
+    let mut survived = false;
+    for number in 1..200 {
+        let told = format!("{setup:?} {side}:{number}");
+        let mut home = setup.home_with(&[("OSTLER_FAILPOINT", &format!("{side}:{number}"))]);
+        scenario(&home);
+        survived = home.supervisor().is_some();
+        home.unset("OSTLER_FAILPOINT");
+        if !survived && number % 3 == 0 {
+            // The one that cleans up may die of it too.
+            home.set("OSTLER_FAILPOINT", &format!("{side}:{}", number / 3 % 4 + 1));
+            home.ostler(&["runs"]);
+            home.unset("OSTLER_FAILPOINT");
+            if home.supervisor().is_some() {
+                home.kill_supervisor();
+            }
+        }
+        assert_true(&home, &told);
+        home.ostler(&["stop"]).ok();
+        assert!(home.processes().is_empty(), "{told}: {:?}", home.processes());
+        if survived {
+            println!("{told}: survived");
+            break;
+        }
+    }
+    assert!(survived, "the scenario has an end");
+}
+
+/// R2, R15
+#[test]
+fn killed_before_every_commit() {
+    crash_at(Setup::PIPE, "before");
+}
+
+/// R2, R15
+#[test]
+fn killed_after_every_commit() {
+    crash_at(Setup::PIPE, "after");
+}
+
+/// R2, R15
+#[test]
+fn killed_before_every_commit_without_cgroup() {
+    crash_at(Setup::PIPE_WITHOUT_CGROUP, "before");
+}
+
+/// R2, R15
+#[test]
+fn killed_after_every_commit_without_cgroup() {
+    crash_at(Setup::PIPE_WITHOUT_CGROUP, "after");
+}

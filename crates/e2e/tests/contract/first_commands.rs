@@ -1,0 +1,106 @@
+//! The supervisor starts by itself, once.
+
+use ostler_e2e::{Home, eventually};
+
+/// R14, X3: six at once: one supervisor.
+#[test]
+fn six_first_commands_make_one_supervisor() {
+    for _ in 0..4 {
+        let home = Home::new();
+        let calls: Vec<_> =
+            (0..6).map(|index| home.spawn(&["run", "--", "echo", &index.to_string()])).collect();
+        for (index, call) in calls.into_iter().enumerate() {
+            assert_eq!(call.finish().ok().text(), format!("{index}\n"));
+        }
+        let started = home.ostler(&["events", "--json"]).ok().json();
+        let started = started.as_array().expect("a list");
+        let count = started.iter().filter(|event| event["what"] == "supervisor-started").count();
+        assert_eq!(count, 1, "{started:#?}");
+        eventually("only one is left", || (home.processes().len() == 1).then_some(()));
+        assert_eq!(home.records().len(), 6);
+    }
+}
+
+/// X2: commands while it stops: each is done by the old one or a new one, or refused with a reason.
+#[test]
+fn commands_during_a_stop_are_done_or_refused() {
+    let home = Home::new();
+    for _ in 0..5 {
+        home.records();
+        let stop = home.spawn(&["stop"]);
+        let calls: Vec<_> = (0..4).map(|_| home.spawn(&["run", "--", "true"])).collect();
+        stop.finish().ok();
+        for call in calls {
+            let output = call.finish();
+            assert!(
+                output.code == 0
+                    || output.stderr.contains("stopping")
+                    || output.stderr.contains("lost"),
+                "{output:?}"
+            );
+            assert!([0, 125].contains(&output.code), "{output:?}");
+        }
+    }
+}
+
+/// X2: the supervisor is in no way bound to the terminal or the folder it was first called from.
+#[test]
+fn the_supervisor_holds_nothing_of_its_first_caller() {
+    let home = Home::new();
+    home.records();
+    let supervisor = home.supervisor().expect("a supervisor");
+    assert_eq!(supervisor.session(), supervisor.pid);
+    let link = |name: &str| {
+        std::fs::read_link(format!("/proc/{}/{name}", supervisor.pid)).expect("a link")
+    };
+    assert_eq!(link("cwd"), std::path::Path::new("/"));
+    assert_eq!(link("fd/0"), std::path::Path::new("/dev/null"));
+}
+
+/// Bounded history: ended runs are pruned by count, live ones never.
+#[test]
+fn history_is_pruned_by_count() {
+    let home = Home::with(&[("OSTLER_HISTORY_COUNT", "5")]);
+    let live = home.start(&[], &["sleep", "860"]);
+    let runs: Vec<String> = (0..12)
+        .map(|_| home.run(&[], &["echo", "kept?"])["runId"].as_str().expect("an id").to_owned())
+        .collect();
+    // Whenever it is done: at the latest when the next supervisor starts.
+    home.kill_supervisor();
+    eventually("only five ended runs are kept", || {
+        let ended = home.records().iter().filter(|record| record["state"] == "exited").count();
+        (ended == 5).then_some(())
+    });
+    assert_eq!(home.record(&live)["state"], "running");
+    for run in &runs[..7] {
+        assert_eq!(home.ostler(&["logs", run]).code, 4, "{run} is forgotten");
+        assert!(!home.path().join("runs").join(run).exists(), "its log is gone too");
+    }
+    for run in &runs[7..] {
+        assert_eq!(home.ostler(&["logs", run]).ok().text(), "kept?\n");
+    }
+}
+
+/// Bounded history: and by age.
+#[test]
+fn history_is_pruned_by_age() {
+    let mut home = Home::new();
+    let run = home.run(&[], &["true"])["runId"].as_str().expect("an id").to_owned();
+    home.ostler(&["stop"]).ok();
+    ostler_e2e::Registry::open(&home).execute("UPDATE runs SET ended_at_ms = 1000", []);
+    home.set("OSTLER_HISTORY_AGE", "1h");
+    home.run(&[], &["true"]);
+    eventually("it is forgotten", || {
+        home.records().iter().all(|record| record["runId"] != run.as_str()).then_some(())
+    });
+}
+
+/// Bounded history: a supervisor that runs on prunes too, not only one that starts.
+#[test]
+fn history_is_pruned_while_it_runs() {
+    let home = Home::with(&[("OSTLER_HISTORY_COUNT", "5"), ("OSTLER_LEASE", "500ms")]);
+    for _ in 0..40 {
+        home.start(&[], &["true"]);
+    }
+    eventually("the history is bounded", || (home.records().len() <= 15).then_some(()));
+}

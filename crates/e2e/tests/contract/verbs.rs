@@ -1,0 +1,384 @@
+//! The verbs: what they print, and how they end.
+
+use ostler_e2e::{Home, Signal, helper};
+use serde_json::Value;
+
+/// R18, X2
+#[test]
+fn metrics_are_what_prometheus_reads() {
+    let home = Home::new();
+    home.run(&[], &["true"]);
+    home.run(&["--timeout", "100ms"], &["sleep", "800"]);
+    home.start(&[], &["sleep", "801"]);
+    let text = home.ostler(&["metrics"]).ok().text();
+    let value = |series: &str| {
+        let found = text.lines().find(|line| line.split(' ').next() == Some(series));
+        let line = found.unwrap_or_else(|| panic!("no {series} in {text}"));
+        line.rsplit(' ').next().and_then(|number| number.parse::<u64>().ok()).expect("a number")
+    };
+    assert_eq!(value("run_exit_total{reason=\"exit\"}"), 1);
+    assert_eq!(value("run_exit_total{reason=\"overall-timeout\"}"), 1);
+    assert_eq!(value("run_exit_total{reason=\"signal\"}"), 0);
+    assert_eq!(value("run_timeout_total{type=\"overall\"}"), 1);
+    assert_eq!(value("run_live"), 1);
+    for name in [
+        "run_spawn_total",
+        "run_exit_total",
+        "run_timeout_total",
+        "run_cleanup_kill_total",
+        "run_reconcile_orphans_total",
+        "run_lease_steal_total",
+        "run_ownership_escape_total",
+        "run_live",
+        "zombies_reaped_total",
+    ] {
+        assert!(text.lines().any(|line| line.starts_with(name)), "{name}: {text}");
+    }
+    let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("run_exit_total")).collect();
+    let again = home.ostler(&["metrics"]).ok().text();
+    let lines_again: Vec<&str> =
+        again.lines().filter(|line| line.starts_with("run_exit_total")).collect();
+    assert_eq!(lines, lines_again, "the same order each time");
+}
+
+/// R18: an orphan that comes to us is reaped, and counted.
+#[test]
+fn orphans_are_reaped_and_counted() {
+    let home = Home::new();
+    // The grandchild outlives its parent, comes to the supervisor, and ends within the run's life.
+    home.run(&[], &["sh", "-c", "(sleep 0.1 &) ; sleep 0.4"]);
+    assert!(home.metric("zombies_reaped_total", None) >= 1);
+}
+
+/// X2
+#[test]
+fn wait_can_end_as_the_run_did() {
+    let home = Home::new();
+    let run = home.start(&[], &["sh", "-c", "exit 6"]);
+    assert_eq!(home.ostler(&["wait", "--exit-code", &run]).code, 6);
+    assert_eq!(home.ostler(&["wait", &run]).code, 0);
+    let result = home.ostler(&["wait", "--json", &run]).ok().json();
+    for field in [
+        "runId",
+        "pid",
+        "state",
+        "termination",
+        "exitCode",
+        "exitSignal",
+        "durationMs",
+        "timedOut",
+        "noOutputTimedOut",
+        "extinct",
+    ] {
+        assert!(result.get(field).is_some(), "{field}: {result}");
+    }
+    let run = home.start(&["--timeout", "100ms"], &["sleep", "810"]);
+    assert_eq!(home.ostler(&["wait", "--exit-code", &run]).code, 124);
+    let run = home.start(&[], &["sh", "-c", "kill -KILL $$"]);
+    assert_eq!(home.ostler(&["wait", "--exit-code", &run]).code, 137);
+}
+
+/// X2: giving up on waiting changes nothing for the run.
+#[test]
+fn wait_can_give_up() {
+    let home = Home::new();
+    let run = home.start(&[], &["sleep", "811"]);
+    let output = home.ostler(&["wait", "--timeout", "200ms", &run]);
+    assert_eq!(output.code, 124, "{output:?}");
+    assert!(output.stderr.contains("goes on"), "{output:?}");
+    assert_eq!(home.record(&run)["state"], "running");
+}
+
+/// X2: an id may be given by enough of its beginning or end.
+#[test]
+fn part_of_an_id_is_enough() {
+    let home = Home::new();
+    let first = home.start(&[], &["true"]);
+    let second = home.start(&[], &["true"]);
+    assert_eq!(
+        home.ostler(&["wait", "--json", &first[first.len() - 12..]]).ok().json()["runId"],
+        first
+    );
+    let shared: String =
+        first.chars().zip(second.chars()).take_while(|(a, b)| a == b).map(|(a, _)| a).collect();
+    let ambiguous = home.ostler(&["wait", &shared]);
+    assert_eq!(ambiguous.code, 2, "{ambiguous:?}");
+    assert!(ambiguous.stderr.contains("more of the id"), "{ambiguous:?}");
+}
+
+/// X2
+#[test]
+fn a_run_that_does_not_exist_is_4() {
+    let home = Home::new();
+    home.run(&[], &["true"]);
+    for arguments in [
+        &["wait", "nonesuch"][..],
+        &["cancel", "nonesuch"],
+        &["logs", "nonesuch"],
+        &["logs", "-f", "nonesuch"],
+        &["why", "nonesuch"],
+        &["write", "nonesuch", "--text", "x"],
+        &["attach", "nonesuch"],
+        &["events", "--run", "nonesuch"],
+        &["wait", "01a1df22-7307-7f75-ba97-000000000000"],
+    ] {
+        let output = home.ostler(arguments);
+        assert_eq!(output.code, 4, "{arguments:?}: {output:?}");
+        assert!(
+            output.stderr.contains(arguments.iter().find(|word| word.len() > 6).expect("an id")),
+            "{output:?}"
+        );
+    }
+}
+
+/// X2: `%` and `_` are no wildcards, and nothing is everything.
+#[test]
+fn an_id_is_not_a_pattern() {
+    let home = Home::new();
+    home.run(&[], &["true"]);
+    for id in ["%", "_", "", "*", "01a%"] {
+        let output = home.ostler(&["wait", id]);
+        assert!([2, 4].contains(&output.code), "{id:?}: {output:?}");
+    }
+}
+
+/// X2: `--no-start` starts nothing.
+#[test]
+fn no_start_starts_nothing() {
+    let home = Home::new();
+    for arguments in [&["--no-start", "runs"][..], &["run", "--no-start", "--", "true"], &["stop"]]
+    {
+        let output = home.ostler(arguments);
+        assert!(output.code == 3 || arguments[0] == "run", "{arguments:?}: {output:?}");
+        assert_ne!(output.code, 0);
+        assert!(output.stderr.contains("no supervisor"), "{output:?}");
+    }
+    assert!(home.processes().is_empty());
+}
+
+/// X2
+#[test]
+fn why_tells_the_chain_of_events() {
+    let home = Home::new();
+    let result = home.run(&["--timeout", "100ms", "--grace", "100ms"], &[helper!("ignore_term")]);
+    let run = result["runId"].as_str().expect("an id");
+    let told = home.ostler(&["why", run]).ok().text();
+    for word in ["overall-timeout", "TERM", "KILL", run] {
+        assert!(told.contains(word), "{word}: {told}");
+    }
+    let document = home.ostler(&["why", "--json", run]).ok().json();
+    assert_eq!(document["run"]["runId"], run);
+    let whats: Vec<&Value> =
+        document["events"].as_array().expect("events").iter().map(|event| &event["what"]).collect();
+    assert_eq!(whats, ["intent", "spawned", "timed-out", "term-sent", "kill-sent", "exited"]);
+}
+
+/// X2: every event says who, what and why; the journal is in order.
+#[test]
+fn events_say_who_what_and_why() {
+    let home = Home::new();
+    let run = home.start(&[], &["sleep", "812"]);
+    home.cancel(&run);
+    let all = home.ostler(&["events", "--json"]).ok().json();
+    let all = all.as_array().expect("a list");
+    assert!(all.windows(2).all(|pair| pair[0]["seq"].as_i64() < pair[1]["seq"].as_i64()));
+    assert!(all.iter().any(|event| event["what"] == "supervisor-started"));
+    let asked = home.event(&run, "cancel-asked");
+    assert_eq!(asked["who"]["kind"], "caller");
+    assert!(asked["who"]["pid"].is_i64() && asked["who"]["uid"].is_i64(), "{asked}");
+    let last = home.ostler(&["events", "--json", "-n", "1"]).ok().json();
+    assert_eq!(last.as_array().map(Vec::len), Some(1));
+    assert_eq!(last[0]["what"], "exited");
+    assert!(home.ostler(&["events"]).ok().text().lines().count() >= all.len());
+}
+
+/// X2: following shows what comes, one object a line, and ends when the supervisor does.
+#[test]
+fn events_follow_until_the_supervisor_stops() {
+    let home = Home::new();
+    home.records();
+    let follower = home.spawn(&["events", "-f", "--json"]);
+    follower.until_written("supervisor-started");
+    home.run(&[], &["true"]);
+    follower.until_written("\"exited\"");
+    home.ostler(&["stop"]).ok();
+    let output = follower.finish().ok();
+    for line in output.text().lines() {
+        let event: Value = serde_json::from_str(line).expect("one object a line");
+        assert!(event["what"].is_string());
+    }
+}
+
+/// X2
+#[test]
+fn doctor_works_without_a_supervisor_and_starts_none() {
+    let home = Home::new();
+    let report = home.ostler(&["doctor", "--json"]).ok().json();
+    assert_eq!(report["ok"], true, "{report}");
+    assert!(home.supervisor().is_none());
+    assert!(home.ostler(&["doctor"]).ok().text().contains("boundary"));
+    home.records();
+    let report = home.ostler(&["doctor", "--json"]).ok().json();
+    assert!(report.to_string().contains(&home.supervisor_pid().to_string()), "{report}");
+}
+
+/// X2: `runs` for people and for programs, and by session.
+#[test]
+fn runs_are_listed() {
+    let home = Home::new();
+    assert!(home.ostler(&["runs"]).ok().text().contains("no runs yet"));
+    let live = home.start(&["--session", "one"], &["sleep", "813"]);
+    home.run(&["--session", "two"], &["true"]);
+    let listed = |arguments: &[&str]| {
+        let all = [&["runs", "--json"], arguments].concat();
+        home.ostler(&all).ok().json().as_array().expect("a list").len()
+    };
+    assert_eq!(listed(&[]), 2);
+    assert_eq!(listed(&["--live"]), 1);
+    assert_eq!(listed(&["--session", "two"]), 1);
+    let table = home.ostler(&["runs"]).ok().text();
+    assert!(table.contains("sleep 813") && table.contains(&live[live.len() - 12..]), "{table}");
+}
+
+/// X2: a reader that goes away (`| head`) is no error and no panic.
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let home = Home::new();
+    let run = home.start(&[], &["seq", "1", "100000"]);
+    home.wait(&run);
+    for verb in [
+        format!("logs {run}"),
+        format!("logs --json {run}"),
+        "runs --json".into(),
+        "events".into(),
+        "metrics".into(),
+        format!("why {run}"),
+        "--help".into(),
+    ] {
+        let mut shell = home.program("bash");
+        let script =
+            format!("set -o pipefail; {} {verb} | head -c 1 > /dev/null", Home::binary().display());
+        shell.args(["-c", &script]);
+        let output = home.spawn_program(shell).finish();
+        assert!(!output.stderr.contains("panicked"), "{verb}: {output:?}");
+    }
+}
+
+/// R13: input for a run that takes none, or is over, is refused with the reason.
+#[test]
+fn input_that_cannot_be_given_is_refused() {
+    let home = Home::new();
+    let run = home.start(&[], &["sleep", "814"]);
+    let refused = home.ostler(&["write", &run, "--text", "x"]);
+    assert_eq!(refused.code, 1, "{refused:?}");
+    assert!(refused.stderr.contains("--stdin") || refused.stderr.contains("input"), "{refused:?}");
+    home.cancel(&run);
+    let refused = home.ostler(&["write", &run, "--text", "x"]);
+    assert_ne!(refused.code, 0, "{refused:?}");
+}
+
+/// R13: a program that does not read holds nothing but its own writer up.
+#[test]
+fn a_program_that_does_not_read_holds_nobody_else_up() {
+    let home = Home::new();
+    let run = home.start(&["--stdin"], &["sleep", "815"]);
+    let big = vec![b'x'; 4 << 20];
+    let file = home.folder().join("big");
+    std::fs::write(&file, &big).expect("written");
+    let mut writer = home.program("sh");
+    writer.args([
+        "-c",
+        &format!("exec {} write {run} < {}", Home::binary().display(), file.display()),
+    ]);
+    let writer = home.spawn_program(writer);
+    assert_eq!(home.run(&[], &["echo", "on"])["stdout"], "on\n");
+    assert_eq!(home.cancel(&run)["extinct"], "yes");
+    let output = writer.finish();
+    assert!(!output.stderr.contains("panicked"), "{output:?}");
+}
+
+/// X2: what a person types into `run --stdin` goes in, and its end too.
+#[test]
+fn standard_input_goes_through() {
+    let home = Home::new();
+    let output = home.ostler_with_input(&["run", "--stdin", "--", "tr", "a-z", "A-Z"], b"hello\n");
+    assert_eq!(output.text(), "HELLO\n", "{output:?}");
+    let output = home.ostler(&["run", "--", "cat"]);
+    assert_eq!(
+        (output.code, output.stdout.len()),
+        (0, 0),
+        "without --stdin it reads the end at once"
+    );
+    let big: Vec<u8> = (0..3_000_000u32).map(|index| (index % 255) as u8).collect();
+    let output = home.ostler_with_input(&["run", "--stdin", "--", "cat"], &big);
+    assert!(output.stdout == big, "{} of {} bytes", output.stdout.len(), big.len());
+}
+
+/// R2: the environment, the folder and the umask are the caller's; the supervisor's are not inherited.
+#[test]
+fn the_environment_is_the_callers() {
+    let home = Home::new();
+    home.records();
+    let mut command = home.command(&[
+        "run",
+        "--env",
+        "ADDED=yes",
+        "--env",
+        "HOME=",
+        "--",
+        "sh",
+        "-c",
+        "echo $MINE $ADDED ${HOME-none}; pwd; umask",
+    ]);
+    command.env("MINE", "mine").current_dir("/usr");
+    let output = home.spawn_program(command).finish().ok();
+    let text = output.text();
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(&lines[..2], ["mine yes none", "/usr"], "{output:?}");
+    let mut command = home.program("sh");
+    command
+        .args(["-c", &format!("umask 027; exec {} run -- sh -c umask", Home::binary().display())]);
+    assert_eq!(home.spawn_program(command).finish().ok().text().trim(), "0027");
+}
+
+/// R3, R4: a run starts with a clean slate: no signal ignored or blocked, no descriptor but its three.
+#[test]
+fn a_run_starts_with_a_clean_slate() {
+    let home = Home::new();
+    for backend in [&[][..], &["--pty"][..]] {
+        let script = "grep -E 'SigBlk|SigIgn' /proc/self/status; ls /proc/self/fd";
+        let result = home.run(backend, &["sh", "-c", script]);
+        let text = result["stdout"].as_str().expect("text").replace('\r', "");
+        let mut lines = text.lines();
+        for name in ["SigBlk", "SigIgn"] {
+            let line = lines.next().expect("a line");
+            assert!(line.starts_with(name) && line.ends_with("0000000000000000"), "{line}");
+        }
+        // ls itself has the folder open as the fourth.
+        let descriptors: Vec<&str> = lines.flat_map(str::split_whitespace).collect();
+        assert_eq!(descriptors, ["0", "1", "2", "3"], "{result}");
+    }
+}
+
+/// R8: the grace is at most a minute, and 0 is none.
+#[test]
+fn no_grace_is_kill_at_once() {
+    let home = Home::new();
+    let run = home.start_ready(&["--grace", "0"], &[helper!("ignore_term")]);
+    let result = home.cancel(&run);
+    assert_eq!(result["exitSignal"], 9, "{result}");
+    assert_eq!(home.ostler(&["run", "--grace", "61s", "--", "true"]).code, 2);
+}
+
+/// X2: a foreground client that is killed leaves the run to the supervisor.
+#[test]
+fn a_killed_client_leaves_the_run_alone() {
+    let home = Home::new();
+    let foreground = home.spawn(&["run", "--", "sh", "-c", "echo ready; exec sleep 816"]);
+    foreground.until_written("ready");
+    foreground.signal(Signal::KILL);
+    assert_eq!(foreground.finish().code, 137);
+    let records = home.records();
+    assert_eq!(records[0]["state"], "running");
+    assert_eq!(home.cancel(records[0]["runId"].as_str().expect("an id"))["extinct"], "yes");
+}
