@@ -2,6 +2,7 @@
 //! connection can ask for many things at once.
 
 use crate::find::{current, error, find, registry_error};
+use crate::frames::{Frames, Stop};
 use crate::server::Shared;
 use crate::{typing, view};
 use ostler_engine::{Cancelled, SpawnRefused};
@@ -13,11 +14,15 @@ use ostler_model::{Actor, Limits, RunId, RunRecord, RunResult, RunSpec, RunState
 use ostler_registry::RunQuery;
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::Mutex;
 use tokio::task::JoinSet;
+
+/// How long answers that are on their way may take once the caller has hung up.
+const LAST_ANSWERS: Duration = Duration::from_secs(1);
 
 pub(crate) type Reading = BufReader<OwnedReadHalf>;
 pub(crate) type Writing = Rc<Mutex<OwnedWriteHalf>>;
@@ -92,8 +97,11 @@ pub(crate) async fn serve(stream: UnixStream, shared: Rc<Shared>) {
         }
         while tasks.try_join_next().is_some() {}
     }
-    // The caller has gone, or has said all it wants to say: what it asked for is still answered.
-    while tasks.join_next().await.is_some() {}
+    // The caller has gone, or has said all it wants to say: what takes no time is still answered. Who waits
+    // for a run stays on the line; a waiter that has gone must not cost a descriptor until that run ends.
+    let _ =
+        tokio::time::timeout(LAST_ANSWERS, async { while tasks.join_next().await.is_some() {} })
+            .await;
 }
 
 /// False at the end of the stream.
@@ -315,47 +323,37 @@ async fn take_input(
         return Outcome::Ok(Answer::Written(0));
     }
     let mut written = 0;
-    let mut payload = Vec::new();
+    let mut frames = Frames::default();
     loop {
-        let step = match read_frame(reading, &mut payload).await {
-            Ok(FrameKind::Input) => {
-                tokio::select! {
-                    given = typing::give(run, &attached.input, &payload) => given,
-                    _ = shared.engine.wait(run) => Err(error(
-                        ErrorCode::Conflict,
-                        format!("run {run} ended before it had read everything"),
-                    )),
-                }
+        let step = match frames.next(reading).await {
+            Ok((FrameKind::Input, bytes)) => {
+                let deliver = async {
+                    tokio::select! {
+                        given = typing::give(run, &attached.input, &bytes) => given,
+                        _ = shared.engine.wait(run) => Err(error(
+                            ErrorCode::Conflict,
+                            format!("run {run} ended before it had read everything"),
+                        )),
+                    }
+                };
+                frames.while_heard(reading, deliver).await.map(|given| given.map(|()| bytes.len()))
             }
-            Ok(FrameKind::EndOfInput) => {
-                if let Err(refusal) = typing::end(run, &attached.input).await {
-                    return Outcome::Error(refusal);
-                }
-                return Outcome::Ok(Answer::Written(written));
+            Ok((FrameKind::EndOfInput, _)) => {
+                return match typing::end(run, &attached.input).await {
+                    Ok(()) => Outcome::Ok(Answer::Written(written)),
+                    Err(refusal) => Outcome::Error(refusal),
+                };
             }
-            Ok(FrameKind::Detach) => return Outcome::Ok(Answer::Written(written)),
-            Ok(other) => {
-                Err(error(ErrorCode::InvalidRequest, format!("a frame {other:?} is not input")))
+            Ok((FrameKind::Detach, _)) => return Outcome::Ok(Answer::Written(written)),
+            Ok((other, _)) => {
+                Ok(Err(error(ErrorCode::InvalidRequest, format!("a frame {other:?} is not input"))))
             }
-            Err(refusal) => Err(refusal),
+            Err(stop) => Err(stop),
         };
         match step {
-            Ok(()) => written += payload.len() as u64,
-            Err(refusal) => return Outcome::Error(refusal),
+            Ok(Ok(length)) => written += length as u64,
+            Ok(Err(refusal)) | Err(Stop::Bad(refusal)) => return Outcome::Error(refusal),
+            Err(Stop::HungUp) => return Outcome::Ok(Answer::Written(written)),
         }
     }
-}
-
-pub(crate) async fn read_frame(
-    reading: &mut Reading,
-    payload: &mut Vec<u8>,
-) -> Result<FrameKind, WireError> {
-    let gone = |_| error(ErrorCode::InvalidRequest, "the connection ended inside a frame");
-    let mut header = [0u8; FrameKind::HEADER];
-    reading.read_exact(&mut header).await.map_err(gone)?;
-    let (kind, length) =
-        FrameKind::parse(header).map_err(|message| error(ErrorCode::InvalidRequest, message))?;
-    payload.resize(length, 0);
-    reading.read_exact(payload).await.map_err(gone)?;
-    Ok(kind)
 }

@@ -2,6 +2,7 @@
 
 mod connection;
 mod find;
+mod frames;
 mod metrics;
 mod server;
 mod typing;

@@ -1,7 +1,8 @@
 //! Looking at a run: what it wrote, by offset, and what it writes; and typing into it.
 
-use crate::connection::{Reading, Writing, answer, ended, read_frame};
+use crate::connection::{Reading, Writing, answer, ended};
 use crate::find::{error, find};
+use crate::frames::{Frames, Stop};
 use crate::server::Shared;
 use crate::typing;
 use crate::viewers::ViewerId;
@@ -186,18 +187,18 @@ async fn hear(
     reading: &mut Reading,
     writing: &Writing,
 ) {
-    let mut payload = Vec::new();
+    let mut frames = Frames::default();
     loop {
-        let outcome = match read_frame(reading, &mut payload).await {
-            Ok(FrameKind::Input) => {
+        let outcome = match frames.next(reading).await {
+            Ok((FrameKind::Input, bytes)) => {
                 if let Some(size) = viewer.and_then(|viewer| shared.viewers.typed(run, viewer)) {
                     shared.engine.resize(run, size);
                 }
-                typing::give(run, &attached.input, &payload).await
+                frames.while_heard(reading, typing::give(run, &attached.input, &bytes)).await
             }
-            Ok(FrameKind::EndOfInput) => typing::end(run, &attached.input).await,
-            Ok(FrameKind::Resize) => {
-                let size = serde_json::from_slice::<TerminalSize>(&payload)
+            Ok((FrameKind::EndOfInput, _)) => Ok(typing::end(run, &attached.input).await),
+            Ok((FrameKind::Resize, size)) => {
+                let size = serde_json::from_slice::<TerminalSize>(&size)
                     .ok()
                     .filter(|size| size.columns > 0 && size.rows > 0);
                 if let (Some(size), Some(viewer)) = (size, viewer)
@@ -205,9 +206,9 @@ async fn hear(
                 {
                     shared.engine.resize(run, size);
                 }
-                Ok(())
+                Ok(Ok(()))
             }
-            Ok(
+            Ok((
                 FrameKind::Detach
                 | FrameKind::Stdout
                 | FrameKind::Stderr
@@ -216,12 +217,17 @@ async fn hear(
                 | FrameKind::Caught
                 | FrameKind::Time
                 | FrameKind::Error,
-            )
-            | Err(_) => return,
+                _,
+            )) => return,
+            Err(stop) => Err(stop),
         };
-        if let Err(refusal) = outcome {
+        match outcome {
+            Ok(Ok(())) => {}
             // It does not take input any more; it may still be worth looking at.
-            let _ = send_json(writing, FrameKind::Error, &refusal).await;
+            Ok(Err(refusal)) => {
+                let _ = send_json(writing, FrameKind::Error, &refusal).await;
+            }
+            Err(Stop::Bad(_) | Stop::HungUp) => return,
         }
     }
 }

@@ -15,7 +15,9 @@ pub fn supervise() -> Result<Exit, Failure> {
     let told = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         told(panic);
-        std::process::abort();
+        if !ostler_engine::panic_is_contained() {
+            std::process::abort();
+        }
     }));
     match open() {
         Ok((supervisor, server)) => {

@@ -8,11 +8,11 @@ use crate::handle::{Ask, Attached, Cancelled, Handle, SpawnRefused, Stopped};
 use crate::home::Home;
 use crate::input::Input;
 use crate::live::{LiveRun, survey};
-use crate::output::{Drain, DrainEvent, OutputState};
+use crate::output::{Drain, DrainEvent, OutputState, Screen};
 use ostler_core::{Action, Event, ExitStatus, NewRun, Now, World};
 use ostler_model::{
-    Actor, Counter, Detach, Entry, Extinct, InstanceId, RunId, RunRecord, RunResult, RunSpec,
-    RunState, Settings, What,
+    Actor, Backend, Counter, Detach, Entry, Extinct, InstanceId, RunId, RunRecord, RunResult,
+    RunSpec, RunState, Settings, What,
 };
 use ostler_os::{
     Allocated, Ending, HomeLock, Interest, Launcher, Notice, Poller, Ready, Reaper, ScopeRoom,
@@ -428,15 +428,17 @@ impl Supervisor {
             started_mono_ms: None,
         };
         let (limits, detach) = (spec.limits, spec.detach);
+        let screen = (spec.backend == Backend::Pty).then(|| Screen::new(spec.size));
         let token = self.new_token(id);
         self.live.insert(
             id,
             LiveRun {
+                run: id,
                 spec: Some(spec),
                 process: None,
                 scope: None,
                 watch: None,
-                output: Arc::new(OutputState::new(self.home.run_folder(id), None)),
+                output: Arc::new(OutputState::new(self.home.run_folder(id), screen)),
                 input: Arc::new(Input::Closed),
                 leader: 0,
                 is_adopted: false,

@@ -20,7 +20,7 @@ pub use error::EngineError;
 pub use handle::{Attached, Cancelled, Handle, SpawnRefused, Stopped};
 pub use home::{Home, HomeError};
 pub use input::{Input, InputError};
-pub use output::{LogReader, OutputState, Piece};
+pub use output::{LogReader, OutputState, Piece, panic_is_contained};
 
 /// Whether a registry file is sound, for `doctor`. Changes nothing.
 pub fn check_registry(path: &std::path::Path) -> Result<(), String> {

@@ -12,6 +12,7 @@ use std::sync::Arc;
 const NAMED_MOST: usize = 16;
 
 pub(crate) struct LiveRun {
+    pub(crate) run: RunId,
     /// Until it is spawned.
     pub(crate) spec: Option<Box<RunSpec>>,
     pub(crate) process: Option<Process>,
@@ -29,7 +30,10 @@ pub(crate) struct LiveRun {
 impl LiveRun {
     pub(crate) fn members(&self, leaders: &HashMap<i32, RunId>, alone: bool) -> Members {
         let Some(scope) = &self.scope else { return Members::default() };
-        scope.members(self.leader, &Kin { leaders, alone })
+        // Its first process may be reaped and its number another run's by now.
+        let is_recycled = leaders.get(&self.leader).is_some_and(|run| *run != self.run);
+        let leader = if is_recycled { 0 } else { self.leader };
+        scope.members(leader, &Kin { leaders, alone })
     }
 
     /// Whether the kernel keeps its members for us.

@@ -6,8 +6,8 @@ use crate::handle::{Cancelled, SpawnRefused};
 use crate::input::Input;
 use crate::live::{LiveRun, survey};
 use crate::output::{NewLog, OutputState};
-use ostler_core::{Action, Event, Identity, Reach, Refusal, Signal};
-use ostler_model::{RunId, RunRecord, RunSpec, SpawnErrorKind};
+use ostler_core::{Action, Event, ExitStatus, Identity, Reach, Refusal, Signal};
+use ostler_model::{Backend, RunId, RunRecord, RunSpec, SpawnErrorKind};
 use ostler_os::{Interest, Launch, Program, ScopeRoom, SpawnError, SpawnStage};
 use ostler_registry::Theft;
 use std::ffi::CString;
@@ -113,7 +113,7 @@ impl Supervisor {
                     connection.stdout.as_fd(),
                     connection.stderr.as_fd(),
                 ],
-                terminal: connection.screen.is_some(),
+                terminal: spec.backend == Backend::Pty,
                 umask: spec.umask,
                 descriptors: self.descriptors,
             },
@@ -127,23 +127,22 @@ impl Supervisor {
             }
         };
         let fingerprint = launched.process.fingerprint().clone();
-        let output = Arc::new(OutputState::new(self.home.run_folder(run), connection.screen));
+        let Some(live) = self.live.get_mut(&run) else {
+            return Err(SpawnError::new(SpawnStage::Prepare, 0, "run", "", false));
+        };
         self.drain.add(NewLog {
             run,
-            state: Arc::clone(&output),
+            state: Arc::clone(&live.output),
             sources: connection.sources,
             most_bytes: self.settings.log_bytes,
         });
         let identity =
             Identity { process_group_id: fingerprint.pid, cgroup: scope.boundary(), fingerprint };
+        live.leader = identity.fingerprint.pid;
+        live.process = Some(launched.process);
+        live.scope = Some(scope);
+        live.input = Arc::new(connection.input);
         self.leaders.insert(identity.fingerprint.pid, run);
-        if let Some(live) = self.live.get_mut(&run) {
-            live.leader = identity.fingerprint.pid;
-            live.process = Some(launched.process);
-            live.scope = Some(scope);
-            live.output = output;
-            live.input = Arc::new(connection.input);
-        }
         Ok(identity)
     }
 
@@ -156,9 +155,11 @@ impl Supervisor {
             let _ = self.poller.add(process, token, Interest::Readable);
         }
         let scope = ScopeRoom::reopen(record.cgroup.as_deref(), &RunSpec::run_id_variable(run));
+        let is_gone = process.is_none();
         self.live.insert(
             run,
             LiveRun {
+                run,
                 spec: None,
                 leader: process.as_ref().map_or(0, |process| process.fingerprint().pid),
                 process,
@@ -170,6 +171,11 @@ impl Supervisor {
                 token,
             },
         );
+        if is_gone {
+            // It may have ended between the look and now; nobody else would tell.
+            let tree = self.survey(run);
+            self.events.push_back(Event::RootExited { run, status: ExitStatus::Unknown, tree });
+        }
     }
 
     fn signal(&mut self, run: RunId, signal: Signal, reach: Reach) {
@@ -273,6 +279,7 @@ impl Supervisor {
         self.live.insert(
             id,
             LiveRun {
+                run: id,
                 spec: None,
                 leader: fingerprint.pid,
                 process,
@@ -321,7 +328,9 @@ impl Supervisor {
         self.pruned_mono_ms = ostler_os::mono_ms();
         let oldest = ostler_os::wall_ms().saturating_sub(self.settings.history_age_ms);
         // What cannot be pruned now is pruned another time.
-        if let Ok(gone) = self.registry.prune(self.settings.history_count, oldest, PRUNE_MOST) {
+        if let Ok(gone) =
+            self.registry.prune(self.instance, self.settings.history_count, oldest, PRUNE_MOST)
+        {
             for run in gone {
                 self.drain.remove_folder(self.home.run_folder(run));
             }
@@ -365,6 +374,10 @@ impl Supervisor {
         }
         if !live.output.is_ended() {
             self.drain.close(run);
+            // If it never began, the drain does not know it.
+            if live.process.is_none() {
+                live.output.end();
+            }
         }
         if let Some(scope) = &live.scope {
             scope.remove();

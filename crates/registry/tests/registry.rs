@@ -223,10 +223,19 @@ fn history_is_bounded_by_count_and_age_and_takes_its_entries_along() {
         .collect();
     let entries = runs.iter().map(|run| entry(Some(run.run_id), What::Exited)).collect();
     registry.commit(&mut Batch { runs, entries, counts: Vec::new() }).expect("committed");
-    assert_eq!(registry.prune(5, 0, 4).expect("pruned").len(), 4, "no more at once than asked");
-    assert_eq!(registry.prune(5, 0, 1_000).expect("pruned").len(), 9);
+    assert_eq!(
+        registry.prune(instance(1), 5, 0, 4).expect("pruned").len(),
+        4,
+        "no more at once than asked"
+    );
+    assert_eq!(registry.prune(instance(1), 5, 0, 1_000).expect("pruned").len(), 9);
+    assert_eq!(
+        registry.prune(instance(9), 0, 9_999, 1_000).expect("pruned"),
+        [],
+        "another's are not ours to forget"
+    );
     assert_eq!(registry.ended_count().expect("read"), 5);
-    assert_eq!(registry.prune(5, 1_850, 1_000).expect("pruned").len(), 3, "by age");
+    assert_eq!(registry.prune(instance(1), 5, 1_850, 1_000).expect("pruned").len(), 3, "by age");
     assert_eq!(registry.live().expect("read").len(), 2, "live runs stay");
     let reader = Reader::open(&path).expect("a reader");
     assert_eq!(reader.ended(RunQuery { newest: None }).expect("read").len(), 2);

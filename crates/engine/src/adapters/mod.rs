@@ -4,7 +4,7 @@ mod pipe;
 mod pty;
 
 use crate::input::Input;
-use crate::output::{Screen, Source};
+use crate::output::Source;
 use ostler_model::{Backend, RunSpec};
 use std::io;
 use std::os::fd::OwnedFd;
@@ -16,7 +16,6 @@ pub(crate) struct Connection {
     pub(crate) stderr: OwnedFd,
     pub(crate) input: Input,
     pub(crate) sources: Vec<Source>,
-    pub(crate) screen: Option<Screen>,
 }
 
 pub(crate) fn connect(spec: &RunSpec) -> io::Result<Connection> {

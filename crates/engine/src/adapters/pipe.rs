@@ -23,6 +23,5 @@ pub(super) fn connect(spec: &RunSpec) -> io::Result<Connection> {
         stderr: stderr.theirs,
         input,
         sources: vec![Source::Stdout(stdout.ours), Source::Stderr(stderr.ours)],
-        screen: None,
     })
 }

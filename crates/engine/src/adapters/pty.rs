@@ -1,6 +1,6 @@
 use super::Connection;
 use crate::input::Input;
-use crate::output::{Screen, Source};
+use crate::output::Source;
 use ostler_model::RunSpec;
 use ostler_os::Pty;
 use std::io;
@@ -16,6 +16,5 @@ pub(super) fn connect(spec: &RunSpec) -> io::Result<Connection> {
         stderr: pty.theirs,
         input: Input::Terminal { master: Arc::clone(&master), turn: Mutex::new(()) },
         sources: vec![Source::Terminal(master)],
-        screen: Some(Screen::new(spec.size)),
     })
 }

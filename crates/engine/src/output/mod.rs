@@ -9,6 +9,7 @@ mod segment;
 mod state;
 
 pub use reader::{LogReader, Piece};
+pub use screen::panic_is_contained;
 pub use state::OutputState;
 
 pub(crate) use drain::{Drain, DrainEvent, NewLog, Source};

@@ -3,14 +3,15 @@
 use super::rows::run_id;
 use super::writer::Registry;
 use crate::error::RegistryError;
-use ostler_model::RunId;
+use ostler_model::{InstanceId, RunId};
 use rusqlite::TransactionBehavior;
 
 impl Registry {
-    /// Forgets the ended runs beyond the newest `keep`, and those that ended before `oldest_ms`.
+    /// Forgets our ended runs beyond the newest `keep`, and those that ended before `oldest_ms`.
     /// At most `most` at a time, so that the writer is never held up for long.
     pub fn prune(
         &mut self,
+        instance: InstanceId,
         keep: u64,
         oldest_ms: u64,
         most: u64,
@@ -24,15 +25,20 @@ impl Registry {
             let mut statement = transaction
                 .prepare_cached(
                     "SELECT run_id FROM ( \
-                       SELECT run_id, ended_at_ms FROM runs WHERE state = 'exited' \
+                       SELECT run_id, ended_at_ms FROM runs WHERE state = 'exited' AND owner_instance_id = ?4 \
                        ORDER BY ended_at_ms DESC LIMIT -1 OFFSET ?1) \
                      UNION \
-                     SELECT run_id FROM runs WHERE state = 'exited' AND ended_at_ms < ?2 \
+                     SELECT run_id FROM runs WHERE state = 'exited' AND ended_at_ms < ?2 AND owner_instance_id = ?4 \
                      LIMIT ?3",
                 )
                 .map_err(RegistryError::write)?;
             let mut rows = statement
-                .query([keep as i64, oldest_ms as i64, most as i64])
+                .query(rusqlite::params![
+                    keep as i64,
+                    oldest_ms as i64,
+                    most as i64,
+                    instance.to_string()
+                ])
                 .map_err(RegistryError::write)?;
             while let Some(row) = rows.next().map_err(RegistryError::read)? {
                 gone.push(run_id(row.get(0).map_err(RegistryError::read)?)?);
