@@ -13,7 +13,6 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// What a call came to.
-#[derive(Debug)]
 pub struct Output {
     /// 128 + n where it was ended by signal n.
     pub code: i32,
@@ -37,6 +36,13 @@ impl Output {
     pub fn ok(self) -> Self {
         assert_eq!(self.code, 0, "{self:?}");
         self
+    }
+}
+
+impl std::fmt::Debug for Output {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let text = self.text();
+        write!(f, "exit {}\nstdout: {text:.2000?}\nstderr: {:.2000?}", self.code, self.stderr)
     }
 }
 

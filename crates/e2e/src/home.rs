@@ -2,7 +2,7 @@
 
 use crate::call::{Background, Output};
 use crate::process::{Process, processes_with};
-use crate::waiting::{eventually, eventually_within};
+use crate::waiting::eventually;
 use rustix::process::Signal;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -266,6 +266,13 @@ impl Home {
             .collect()
     }
 
+    /// `ostler stop`, and the moment that the kernel takes to bury the supervisor.
+    #[track_caller]
+    pub fn stop(&self) {
+        self.ostler(&["stop"]).ok();
+        eventually("nothing of the home is left", || self.processes().is_empty().then_some(()));
+    }
+
     fn try_stop(&self) -> Option<i32> {
         let mut stop = self.command(&["--no-start", "stop"]);
         stop.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -295,15 +302,15 @@ impl Home {
             let _ = self.command(&["runs"]).output();
             self.try_stop();
         }
-        let gone = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            eventually_within(Duration::from_secs(10), "nothing of the home is left", || {
-                self.processes().is_empty().then_some(())
-            });
-        }));
-        if gone.is_ok() {
+        let began = std::time::Instant::now();
+        let mut left = self.processes();
+        while !left.is_empty() && began.elapsed() < Duration::from_secs(10) {
+            std::thread::sleep(Duration::from_millis(2));
+            left = self.processes();
+        }
+        if left.is_empty() {
             return Vec::new();
         }
-        let left = self.processes();
         let told = left.iter().map(|process| format!("{process:?}")).collect();
         eventually("what was left is killed", || {
             let left = self.processes();
@@ -325,6 +332,7 @@ impl Drop for Home {
         if std::thread::panicking() {
             let log = std::fs::read_to_string(self.file("ostler.log")).unwrap_or_default();
             eprintln!("supervisor's log of {}: {log}", self.home.display());
+            eprintln!("left behind after stop: {left:#?}");
         } else {
             assert!(left.is_empty(), "left behind after stop: {left:#?}");
         }

@@ -205,8 +205,7 @@ fn a_look_alike_survives_everything() {
         assert_eq!(home.wait(&timed)["termination"], "overall-timeout");
         home.kill_supervisor();
         assert_eq!(home.record(&adopted)["state"], "running");
-        home.ostler(&["stop"]).ok();
-        assert!(home.processes().is_empty());
+        home.stop();
         alike.assert_alive();
     }
 }

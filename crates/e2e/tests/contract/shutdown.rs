@@ -16,8 +16,8 @@ fn stop(setup: Setup) {
     let tame = home.start_ready(&options, &[helper!("fork_tree"), "4"]);
     let supervisor = home.supervisor().expect("a supervisor");
     let answer = home.ostler(&["stop", "--json"]).ok().json();
-    assert!(home.processes().is_empty(), "{:?}", home.processes());
-    assert!(!supervisor.is_alive());
+    assert!(home.processes_of_runs().is_empty(), "{:?}", home.processes_of_runs());
+    supervisor.wait_gone();
     let ended = answer["ended"].as_array().expect("a list");
     for run in [&stubborn, &tame] {
         let result = ended.iter().find(|result| result["runId"] == run.as_str()).expect("told");
@@ -28,6 +28,18 @@ fn stop(setup: Setup) {
     assert_eq!(home.ostler(&["stop"]).code, 3, "there is nothing to stop");
     let record = home.record(&stubborn);
     assert_eq!(record["termination"], "manual-cancel", "known to the next one: {record}");
+}
+
+/// R17: when it returns, the supervisor itself is gone too.
+#[test]
+fn stop_returns_when_the_supervisor_is_gone() {
+    let home = Home::new();
+    for _ in 0..20 {
+        home.records();
+        let supervisor = home.supervisor().expect("a supervisor");
+        home.ostler(&["stop"]).ok();
+        assert!(!supervisor.is_alive(), "{supervisor:?} is still there");
+    }
 }
 
 /// R17: spawns are refused once it has begun, with the reason.
@@ -89,7 +101,7 @@ fn two_stops_at_once_are_one() {
         assert!([0, 3].contains(&output.code), "{output:?}");
         assert!(home.processes_of_runs().is_empty() || home.supervisor().is_none());
     }
-    assert!(home.processes().is_empty());
+    ostler_e2e::eventually("all is gone", || home.processes().is_empty().then_some(()));
 }
 
 /// R4: stop leaves no cgroup behind.

@@ -38,7 +38,7 @@ fn what_cannot_be_started_says_why() {
     refused(&home, &["--", &plain], 126, "not-executable", &plain);
     refused(&home, &["--", "/tmp"], 126, "not-executable", "/tmp");
     let lost = file("lost", "#!/no/such/interpreter\n", 0o755);
-    refused(&home, &["--", &lost], 127, "not-found", &lost);
+    refused(&home, &["--", &lost], 126, "not-executable", &lost);
     refused(
         &home,
         &["--cwd", "/no/such/folder", "--", "true"],
