@@ -71,6 +71,10 @@ fn crash_at(setup: Setup, side: &str) {
         let mut home = setup.home_with(&[("OSTLER_FAILPOINT", &format!("{side}:{number}"))]);
         scenario(&home);
         survived = home.supervisor().is_some();
+        if survived {
+            // It would still die of the next commit, in the middle of what follows.
+            home.kill_supervisor();
+        }
         home.unset("OSTLER_FAILPOINT");
         if !survived && number % 3 == 0 {
             // The one that cleans up may die of it too.
