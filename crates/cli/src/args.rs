@@ -85,7 +85,7 @@ pub struct TargetArguments {
 #[derive(Debug, Args)]
 #[command(
     after_help = "The program's output goes to your terminal (stdout to stdout, stderr to stderr) and into the run's log.\n\
-Ctrl-C ends the run. On a terminal with --pty, keys go to the program and Ctrl-] leaves it running."
+Ctrl-C ends the run, and so does closing your terminal; use -d for what should stay. With --pty on a terminal, keys go to the program and Ctrl-] leaves it running."
 )]
 pub struct RunArguments {
     /// Run in the background and print the run id
@@ -115,9 +115,12 @@ pub struct RunArguments {
     /// Start in this folder
     #[arg(long, value_name = "FOLDER")]
     pub cwd: Option<PathBuf>,
-    /// Set a variable (NAME=VALUE), or take one out (NAME=); may be repeated
+    /// Set a variable; may be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = parse_variable)]
     pub env: Vec<OsString>,
+    /// Take a variable out of its environment; may be repeated
+    #[arg(long, value_name = "NAME")]
+    pub unset: Vec<OsString>,
     /// Keep its standard input open: yours in the foreground, `ostler write` in the background
     #[arg(long)]
     pub stdin: bool,

@@ -62,10 +62,15 @@ impl Failure {
 
     /// Inside `ostler run`, a failure that is not the program's has its own code.
     pub fn while_running(mut self) -> Self {
-        if self.exit != Exit::USAGE {
+        if self.exit != Exit::USAGE && self.exit != Exit::NOT_RUNNING {
             self.exit = Exit::OURS;
         }
         self
+    }
+
+    /// The supervisor is gone, which says nothing about the run.
+    pub fn is_lost(&self) -> bool {
+        matches!(self.cause.downcast_ref::<ClientError>(), Some(ClientError::Lost(_)))
     }
 
     /// The message with its causes, in one line, none twice.

@@ -24,6 +24,10 @@ fn main() -> ExitCode {
         }
     };
     match verbs::carry_out(arguments) {
+        Ok(_) if say::is_lost() => {
+            tell!("ostler: the result could not be written to standard output");
+            ExitCode::from(Exit::FAILED.0)
+        }
         Ok(exit) => ExitCode::from(exit.0),
         Err(failure) => {
             tell!("ostler: {}", failure.told());

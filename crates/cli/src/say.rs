@@ -1,11 +1,28 @@
 //! Saying things to whoever still listens. The standard macros panic when a pipe is closed or a disk is
-//! full; neither is a reason to end otherwise than well.
+//! full. A reader that has gone is no error; a result that could not be written is.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+static LOST: AtomicBool = AtomicBool::new(false);
+
+pub fn written(outcome: io::Result<()>) {
+    if outcome.is_err_and(|error| error.kind() != io::ErrorKind::BrokenPipe) {
+        LOST.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Whether some of the result is nowhere.
+pub fn is_lost() -> bool {
+    LOST.load(Ordering::Relaxed)
+}
 
 /// A line on standard output: a result.
 macro_rules! say {
     ($($part:tt)*) => {{
         use std::io::Write as _;
-        let _ = writeln!(std::io::stdout().lock(), $($part)*);
+        let mut out = std::io::stdout().lock();
+        crate::say::written(writeln!(out, $($part)*).and_then(|()| out.flush()));
     }};
 }
 

@@ -3,8 +3,8 @@
 use crate::args::parse_duration;
 use ostler_model::{AdoptPolicy, Settings};
 
-/// Reads `OSTLER_LEASE`, `OSTLER_ADOPT`, `OSTLER_HISTORY_COUNT`, `OSTLER_HISTORY_AGE` and
-/// `OSTLER_LOG_BYTES`; a wrong value is an error that names the variable.
+/// Reads `OSTLER_LEASE`, `OSTLER_ADOPT`, `OSTLER_HISTORY_COUNT`, `OSTLER_HISTORY_AGE`,
+/// `OSTLER_LOG_BYTES` and `OSTLER_NO_CGROUP`; a wrong value is an error that names the variable.
 pub fn from_environment(get: impl Fn(&str) -> Option<String>) -> Result<Settings, String> {
     let mut settings = Settings::default();
     let read = |name: &str| get(name).filter(|value| !value.is_empty());
@@ -36,6 +36,13 @@ pub fn from_environment(get: impl Fn(&str) -> Option<String>) -> Result<Settings
             .parse()
             .map_err(|_| format!("OSTLER_LOG_BYTES: {text:?} is not a number of bytes"))?;
     }
+    if let Some(text) = read("OSTLER_NO_CGROUP") {
+        settings.kernel_boundary = match text.as_str() {
+            "1" => false,
+            "0" => true,
+            _ => return Err(format!("OSTLER_NO_CGROUP: {text:?} is neither 1 nor 0")),
+        };
+    }
     Ok(settings)
 }
 
@@ -52,6 +59,7 @@ mod tests {
             ("OSTLER_HISTORY_COUNT", "-1"),
             ("OSTLER_HISTORY_AGE", "old"),
             ("OSTLER_LOG_BYTES", "1GB"),
+            ("OSTLER_NO_CGROUP", "maybe"),
         ] {
             let error = from_environment(|asked| (asked == name).then(|| value.to_owned()))
                 .expect_err("a wrong value");

@@ -23,7 +23,7 @@ pub fn supervise() -> Result<Exit, Failure> {
         Ok((supervisor, server)) => {
             say!("ready");
             ostler_os::close_report()?;
-            supervisor.run().map_err(Failure::failed)?;
+            let _lock = supervisor.run().map_err(Failure::failed)?;
             server.close();
             Ok(Exit::DONE)
         }

@@ -11,7 +11,9 @@ pub enum ClientError {
     StartFailed { report: String },
     #[error("the supervisor of {home} did not answer within {seconds} s; its log is {log}")]
     NoAnswer { home: PathBuf, seconds: u64, log: PathBuf },
-    #[error("the connection to the supervisor was lost")]
+    #[error(
+        "the connection to the supervisor was lost; what it looks after may still run (`ostler runs`)"
+    )]
     Lost(#[source] io::Error),
     #[error("the supervisor answered something else than was asked; is it another version?")]
     Unexpected,

@@ -320,7 +320,7 @@ impl World {
             detach: Detach::Allow,
             phase: Phase::Running { overall_due: None, silence_due: None },
             listed_due: None,
-            hears_output: false,
+            hears_output: true,
             escape_told: false,
             record: child,
         };
@@ -328,7 +328,7 @@ impl World {
         out.push(run.note(
             Actor::Supervisor,
             What::Detached,
-            format!("run {parent} was allowed to let it go"),
+            format!("run {parent} may let descendants go on as runs of their own"),
             json!({ "from": parent, "pid": run.record.pid }),
             now,
         ));

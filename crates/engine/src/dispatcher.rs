@@ -69,7 +69,7 @@ pub struct Supervisor {
     drained: mpsc::Receiver<DrainEvent>,
     last_seq: watch::Sender<i64>,
     handle: Handle,
-    _lock: HomeLock,
+    pub(crate) lock: HomeLock,
 }
 
 impl Supervisor {
@@ -100,9 +100,10 @@ impl Supervisor {
         })
         .map_err(EngineError::os("start the drain"))?;
         let (last_seq, seq_receiver) = watch::channel(0);
-        let room = match std::env::var_os("OSTLER_NO_CGROUP") {
-            Some(_) => ScopeRoom::without_boundary("OSTLER_NO_CGROUP is set"),
-            None => ScopeRoom::open(&instance.to_string()),
+        let room = if settings.kernel_boundary {
+            ScopeRoom::open(&instance.to_string())
+        } else {
+            ScopeRoom::without_boundary("it is turned off by OSTLER_NO_CGROUP")
         };
         let mut supervisor = Self {
             world: World::new(&settings, now()),
@@ -138,7 +139,7 @@ impl Supervisor {
             asks,
             drained,
             last_seq,
-            _lock: lock,
+            lock,
         };
         supervisor.reconcile()?;
         Ok(supervisor)
@@ -152,8 +153,9 @@ impl Supervisor {
         &self.home
     }
 
-    /// Until it was asked to stop and every run has ended.
-    pub fn run(mut self) -> Result<(), EngineError> {
+    /// Until it was asked to stop and every run has ended. The home's lock is handed back, to be kept until
+    /// the process is as good as gone.
+    pub fn run(mut self) -> Result<HomeLock, EngineError> {
         let mut ready: Vec<Ready> = Vec::new();
         self.turn();
         while !self.stopped {
@@ -166,7 +168,7 @@ impl Supervisor {
             self.turn();
         }
         self.finish();
-        Ok(())
+        Ok(self.lock)
     }
 
     fn finish(&mut self) {

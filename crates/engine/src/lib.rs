@@ -24,5 +24,5 @@ pub use output::{LogReader, OutputState, Piece, panic_is_contained};
 
 /// Whether a registry file is sound, for `doctor`. Changes nothing.
 pub fn check_registry(path: &std::path::Path) -> Result<(), String> {
-    ostler_registry::Reader::open(path).map_err(|error| error.told())?.check()
+    ostler_registry::Reader::inspect(path).map_err(|error| error.told())?.check()
 }

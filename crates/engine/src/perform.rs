@@ -276,6 +276,8 @@ impl Supervisor {
         let process = ostler_os::Process::open(&fingerprint);
         let scope = self.live.get_mut(&run).and_then(|live| live.scope.take());
         self.leaders.insert(fingerprint.pid, id);
+        let output = Arc::new(OutputState::new(self.home.run_folder(id), None));
+        self.drain.hand(run, id, Arc::clone(&output), self.settings.log_bytes);
         self.live.insert(
             id,
             LiveRun {
@@ -285,7 +287,7 @@ impl Supervisor {
                 process,
                 scope,
                 watch: None,
-                output: Arc::new(OutputState::of_ended(self.home.run_folder(id))),
+                output: Arc::clone(&output),
                 input: Arc::new(Input::Closed),
                 is_adopted: false,
                 token,

@@ -3,7 +3,7 @@
 use crate::dispatcher::{Supervisor, now};
 use crate::error::EngineError;
 use ostler_core::{Claim, Event, Identity, Observation, Ownership, may_steal};
-use ostler_model::{InstanceId, RunRecord, RunSpec, What};
+use ostler_model::{Actor, InstanceId, RunRecord, RunSpec, What};
 use ostler_os::{Census, ScopeRoom};
 use ostler_registry::Claims;
 use serde_json::json;
@@ -90,6 +90,11 @@ impl Supervisor {
 
     /// Renews, learns what is still ours, and looks for what others have let run out.
     pub(crate) fn renew_lease(&mut self) {
+        if !self.stopping && !self.lock.is_in_place(&self.home.lock()) {
+            // Whoever comes next could not know of our runs, and would start them a second time.
+            self.stopping = true;
+            self.events.push_back(Event::ShutdownAsked { by: Actor::Supervisor });
+        }
         let owned = match self.registry.renew(self.instance, &self.own_claims()) {
             Ok(owned) => Ok(owned),
             // Nobody can take a run over in a registry that cannot be written; but it can be read.

@@ -78,7 +78,7 @@ whats! {
     RootExited => "root-exited": "had its first process exit",
     Lingering => "lingering": "left processes behind",
     Escaped => "escaped": "had descendants outside its boundary",
-    Detached => "detached": "let a descendant go on as a run of its own",
+    Detached => "detached": "was let go by the run that started it",
     OutputLost => "output-lost": "lost output",
     OutputHeld => "output-held": "had its output held open by another process",
     Exited => "exited": "ended",

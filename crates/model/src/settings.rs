@@ -18,6 +18,8 @@ pub struct Settings {
     pub history_age_ms: u64,
     /// How much output of one run is kept; the oldest segment goes first.
     pub log_bytes: u64,
+    /// Give each run a boundary of the kernel's, where it may be made.
+    pub kernel_boundary: bool,
 }
 
 impl Settings {
@@ -33,6 +35,7 @@ impl Default for Settings {
             history_count: 2_000,
             history_age_ms: 30 * 24 * 3_600 * 1_000,
             log_bytes: 4 << 30,
+            kernel_boundary: true,
         }
     }
 }

@@ -86,9 +86,9 @@ pub fn state_line(run: &RunRecord, now_ms: u64) -> String {
     let why = why(run, now_ms);
     let since = run.ended_at_ms.or(run.started_at_ms).unwrap_or(run.created_at_ms);
     let ago = duration(now_ms.saturating_sub(since));
-    if why.is_empty() {
-        format!("{} for {ago}", run.state)
-    } else {
-        format!("{}: {why} ({ago} ago)", run.state)
+    match (run.state, why.is_empty()) {
+        (RunState::Exited, _) => format!("{}: {why} ({ago} ago)", run.state),
+        (_, true) => format!("{} for {ago}", run.state),
+        (_, false) => format!("{} for {ago}: {why}", run.state),
     }
 }

@@ -13,6 +13,11 @@ pub fn duration(ms: u64) -> String {
     }
 }
 
+/// `1 run`, `2 runs`.
+pub fn count(number: usize, thing: &str) -> String {
+    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
+}
+
 /// In the reader's own time zone.
 pub fn time(at_ms: u64) -> String {
     match Timestamp::from_millisecond(at_ms as i64) {

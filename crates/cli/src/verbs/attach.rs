@@ -28,7 +28,7 @@ pub fn attach(context: &Context, arguments: &AttachArguments) -> Result<Exit, Fa
     let keys = match (arguments.read_only || !view.viewing.writable, on_terminal) {
         (true, _) => Keys::None,
         (false, true) => Keys::Terminal { detach: arguments.detach_key },
-        (false, false) => Keys::Stdin,
+        (false, false) => Keys::Stdin { close: false },
     };
     let borrowed = pty && on_terminal;
     if borrowed {

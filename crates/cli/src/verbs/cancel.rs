@@ -20,10 +20,10 @@ pub fn cancel(context: &Context, arguments: &CancelArguments) -> Result<Exit, Fa
             }
             Err(error) => {
                 let failure = Failure::from(error);
-                if arguments.runs.len() > 1 {
-                    tell!("ostler: {}", failure.told());
+                match &first_failure {
+                    None => first_failure = Some(failure),
+                    Some(_) => tell!("ostler: {}", failure.told()),
                 }
-                first_failure.get_or_insert(failure);
             }
         }
     }

@@ -58,6 +58,7 @@ pub fn doctor(context: &Context, arguments: &JsonArguments) -> Result<Exit, Fail
 
 fn machine() -> Vec<Finding> {
     let facts = ostler_os::facts();
+    let settings = settings::from_environment(|name| std::env::var(name).ok()).unwrap_or_default();
     let mut findings = vec![finding("system", Verdict::Good, facts.system)];
     findings.push(if facts.process_handles {
         finding(
@@ -73,6 +74,11 @@ fn machine() -> Vec<Finding> {
         )
     });
     findings.push(match facts.boundary {
+        _ if !settings.kernel_boundary => finding(
+            "boundary",
+            Verdict::Weak,
+            "turned off by OSTLER_NO_CGROUP; session, group and orphans are tracked instead",
+        ),
         Ok(path) => finding(
             "boundary",
             Verdict::Good,
@@ -146,7 +152,7 @@ fn supervisor(context: &Context) -> Finding {
         Ok(Answer::Pong(pong)) if pong.version == env!("CARGO_PKG_VERSION") => finding(
             "supervisor",
             Verdict::Good,
-            format!("pid {}, {} live runs", pong.pid, pong.live),
+            format!("pid {}, {}", pong.pid, crate::render::count(pong.live as usize, "live run")),
         ),
         Ok(Answer::Pong(pong)) => finding(
             "supervisor",

@@ -14,8 +14,10 @@ use std::sync::{Arc, Mutex};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keys {
     None,
-    /// Our standard input, to its end.
-    Stdin,
+    /// Our standard input; at its end the run's is closed too, or not.
+    Stdin {
+        close: bool,
+    },
     /// Our terminal, key by key; this one leaves.
     Terminal {
         detach: u8,
@@ -69,7 +71,7 @@ impl Follow {
         let raw = match keys {
             // Put back before anything is said, also when we return with an error.
             Keys::Terminal { .. } => Some(RawMode::enter()?),
-            Keys::None | Keys::Stdin => None,
+            Keys::None | Keys::Stdin { .. } => None,
         };
         let left = Arc::new(AtomicBool::new(false));
         if keys != Keys::None {
@@ -187,7 +189,9 @@ fn type_keys(mut sender: FrameSender, keys: Keys, left: &AtomicBool) {
     loop {
         let length = match stdin.read(&mut buffer) {
             Ok(0) | Err(_) => {
-                let _ = sender.end_of_input();
+                if keys != (Keys::Stdin { close: false }) {
+                    let _ = sender.end_of_input();
+                }
                 return;
             }
             Ok(length) => length,
@@ -195,7 +199,7 @@ fn type_keys(mut sender: FrameSender, keys: Keys, left: &AtomicBool) {
         let bytes = &buffer[..length];
         let leaving = match keys {
             Keys::Terminal { detach } => bytes.iter().position(|byte| *byte == detach),
-            Keys::None | Keys::Stdin => None,
+            Keys::None | Keys::Stdin { .. } => None,
         };
         let typed = &bytes[..leaving.unwrap_or(length)];
         if !typed.is_empty() && sender.input(typed).is_err() {

@@ -44,7 +44,7 @@ pub fn run(context: &Context, arguments: RunArguments) -> Result<Exit, Failure> 
     };
     let keys = match (on_terminal, arguments.stdin) {
         (true, _) => Keys::Terminal { detach: DETACH_KEY },
-        (false, true) => Keys::Stdin,
+        (false, true) => Keys::Stdin { close: true },
         (false, false) => Keys::None,
     };
     let view = client.view(ViewCall {
@@ -55,7 +55,13 @@ pub fn run(context: &Context, arguments: RunArguments) -> Result<Exit, Failure> 
         size: on_terminal.then_some(size),
     })?;
     let mut follow = Follow::new(record.run_id, arguments.capture);
-    match follow.until_ended(context, view, keys, events, OnInterrupt::Cancel)? {
+    let ending = match follow.until_ended(context, view, keys, events, OnInterrupt::Cancel) {
+        Err(failure) if failure.is_lost() => {
+            super::wait::after_a_loss(context, &record.run_id.to_string()).map(Ending::Ended)
+        }
+        ending => ending,
+    };
+    match ending? {
         Ending::Detached => {
             tell!("\r\nostler: left run {}; `ostler attach` comes back to it", record.run_id);
             Ok(Exit::DONE)
@@ -118,9 +124,10 @@ fn environment(arguments: &RunArguments) -> Vec<OsText> {
         let Some(place) = bytes.iter().position(|byte| *byte == b'=') else { continue };
         let (name, value) = (&bytes[..place], &bytes[place + 1..]);
         variables.retain(|(known, _)| known != name);
-        if !value.is_empty() {
-            variables.push((name.to_vec(), value.to_vec()));
-        }
+        variables.push((name.to_vec(), value.to_vec()));
+    }
+    for name in &arguments.unset {
+        variables.retain(|(known, _)| known != name.as_bytes());
     }
     variables.into_iter().map(|(name, value)| OsText([name, value].join(&b'='))).collect()
 }

@@ -33,7 +33,11 @@ pub fn runs(context: &Context, arguments: &RunsArguments) -> Result<Exit, Failur
         runs.remove(0);
     }
     if runs.is_empty() {
-        say!("no runs yet; `ostler run -- CMD` starts one");
+        if arguments.live || arguments.session.is_some() {
+            say!("no such runs; `ostler runs --all` shows every run that is kept");
+        } else {
+            say!("no runs yet; `ostler run -- CMD` starts one");
+        }
         return Ok(Exit::DONE);
     }
     say!("{}", render::runs_table(&runs, ostler_os::wall_ms()));

@@ -9,12 +9,16 @@ use ostler_model::wire::{Answer, Call};
 /// Returns when every run and the supervisor itself are gone.
 pub fn stop(context: &Context, arguments: &JsonArguments) -> Result<Exit, Failure> {
     let mut client = context.connect_running()?;
+    let Answer::Pong(pong) = client.call(Call::Ping)? else {
+        return Err(ClientError::Unexpected.into());
+    };
+    let process =
+        ostler_os::fingerprint_of(pong.pid as i32).as_ref().and_then(ostler_os::Process::open);
     let Answer::ShutDown(answer) = client.call(Call::Shutdown)? else {
         return Err(ClientError::Unexpected.into());
     };
-    // The lock is given up by the kernel when the process is gone.
-    while ostler_os::take_lock(&context.home.lock())?.is_none() {
-        ostler_os::nap(std::time::Duration::from_millis(2));
+    if let Some(process) = process {
+        process.wait_gone()?;
     }
     if arguments.json {
         say!("{}", serde_json::to_string(&answer)?);
@@ -22,7 +26,8 @@ pub fn stop(context: &Context, arguments: &JsonArguments) -> Result<Exit, Failur
         for result in &answer.ended {
             say!("{}", render::result_line(result));
         }
-        say!("supervisor {} stopped, {} runs ended", answer.pid, answer.ended.len());
+        let runs = render::count(answer.ended.len(), "run");
+        say!("supervisor {} stopped, {runs} ended", answer.pid);
     }
     Ok(Exit::DONE)
 }

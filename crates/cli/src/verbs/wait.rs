@@ -2,8 +2,9 @@ use crate::args::WaitArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::render;
-use crate::say::say;
+use crate::say::{say, tell};
 use ostler_client::ClientError;
+use ostler_model::RunResult;
 use ostler_model::wire::{Answer, Call, Target};
 use std::sync::mpsc;
 use std::time::Duration;
@@ -12,7 +13,12 @@ pub fn wait(context: &Context, arguments: &WaitArguments) -> Result<Exit, Failur
     let mut client = context.connect()?;
     let call = Call::Wait(Target { run: arguments.run.clone() });
     let answer = match arguments.timeout.filter(|limit| *limit > 0) {
-        None => client.call(call)?,
+        None => match client.call(call).map_err(Failure::from) {
+            Err(failure) if failure.is_lost() => {
+                Answer::Ended(after_a_loss(context, &arguments.run)?)
+            }
+            answer => answer?,
+        },
         Some(limit) => {
             let (sender, receiver) = mpsc::channel();
             std::thread::spawn(move || {
@@ -40,4 +46,14 @@ pub fn wait(context: &Context, arguments: &WaitArguments) -> Result<Exit, Failur
         say!("{}", render::result_line(&result));
     }
     Ok(if arguments.exit_code { Exit::of_run(&result) } else { Exit::DONE })
+}
+
+/// The supervisor went away under us. The run did not: the next supervisor takes it up again, and we wait
+/// there.
+pub fn after_a_loss(context: &Context, run: &str) -> Result<RunResult, Failure> {
+    tell!("ostler: the supervisor went away; run {run} is looked for under a new one");
+    match context.connect()?.call(Call::Wait(Target { run: run.to_owned() }))? {
+        Answer::Ended(result) => Ok(result),
+        _ => Err(ClientError::Unexpected.into()),
+    }
 }

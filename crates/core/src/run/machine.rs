@@ -601,6 +601,14 @@ impl Run {
                 reach: Reach::Outside,
             });
         }
+        if tree.inside == 0 {
+            // There is nobody to be asked; those outside are dying or have been let go.
+            self.record.termination = reason.or(self.record.termination);
+            out.push(self.save(RunState::Exiting, now));
+            out.push(Action::Watch(self.id()));
+            let stage = Stage::Killed { give_up_due: now.mono_ms + GIVE_UP_MS };
+            return Phase::Ending { reason, root: Root::Exited(status), tree, output, stage };
+        }
         self.begin_ending(reason, Root::Exited(status), tree, output, now, out)
     }
 

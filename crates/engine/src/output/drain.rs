@@ -57,6 +57,13 @@ enum Order {
     Add(NewLog),
     /// The run is over: stop reading, whoever still holds the other end.
     Close(RunId),
+    /// What is left of one run's output is another's from here on.
+    Hand {
+        from: RunId,
+        to: RunId,
+        state: Arc<OutputState>,
+        most_bytes: u64,
+    },
     RemoveFolder(PathBuf),
     Quit,
 }
@@ -103,6 +110,10 @@ impl Drain {
 
     pub(crate) fn close(&self, run: RunId) {
         self.order(Order::Close(run));
+    }
+
+    pub(crate) fn hand(&self, from: RunId, to: RunId, state: Arc<OutputState>, most_bytes: u64) {
+        self.order(Order::Hand { from, to, state, most_bytes });
     }
 
     pub(crate) fn remove_folder(&self, folder: PathBuf) {
@@ -254,6 +265,9 @@ impl Worker {
             match order {
                 Order::Add(log) => self.add(log),
                 Order::Close(run) => self.close(run),
+                Order::Hand { from, to, state, most_bytes } => {
+                    self.hand(from, to, state, most_bytes)
+                }
                 Order::RemoveFolder(folder) => {
                     let _ = std::fs::remove_dir_all(folder);
                 }
@@ -357,6 +371,24 @@ impl Worker {
             self.logs.remove(&stream.run);
             (self.tell)(DrainEvent::Ended { run: stream.run });
         }
+    }
+
+    fn hand(&mut self, from: RunId, to: RunId, state: Arc<OutputState>, most_bytes: u64) {
+        let Some(old) = self.logs.remove(&from) else {
+            state.end();
+            (self.tell)(DrainEvent::Ended { run: to });
+            return;
+        };
+        for token in &old.tokens {
+            if let Some(stream) = self.streams.get_mut(token) {
+                stream.run = to;
+            }
+        }
+        self.open.forget(old.number);
+        old.state.end();
+        (self.tell)(DrainEvent::Ended { run: from });
+        let writer = LogWriter::new(state.folder().to_owned(), most_bytes);
+        self.logs.insert(to, Log { state, writer, tokens: old.tokens, number: old.number });
     }
 
     fn close(&mut self, run: RunId) {

@@ -7,8 +7,6 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 
-/// A mark at least this often, so that `--since` is exact enough.
-const MARK_EVERY_MS: u64 = 100;
 /// How many logs stay open.
 const OPEN_MOST: usize = 16;
 
@@ -96,9 +94,7 @@ impl LogWriter {
             self.files = Some(self.open(start.unwrap_or(0))?);
         }
         let mark = Mark { offset: self.offset, at_ms, kind };
-        let needed = self.last_mark.is_none_or(|last| {
-            last.kind != kind || at_ms.saturating_sub(last.at_ms) >= MARK_EVERY_MS
-        });
+        let needed = self.last_mark.is_none_or(|last| mark.is_needed_after(&last));
         let Some(files) = self.files.as_mut() else { return Err(io::ErrorKind::NotFound.into()) };
         if needed {
             files.index.write_all(&mark.encode())?;

@@ -54,14 +54,9 @@ impl LogReader {
     }
 
     pub fn next(&mut self, offset: u64) -> io::Result<Piece> {
-        if let Some((kind, bytes)) = self.state.read_tail(offset) {
-            let at_ms = self.state.last_wall_ms();
-            return Ok(Piece::Bytes {
-                offset,
-                is_stderr: kind == StreamKind::Stderr,
-                at_ms,
-                bytes,
-            });
+        if let Some((mark, bytes)) = self.state.read_tail(offset) {
+            let is_stderr = mark.kind == StreamKind::Stderr;
+            return Ok(Piece::Bytes { offset, is_stderr, at_ms: Some(mark.at_ms), bytes });
         }
         if let Some(piece) = self.read_open_segment(offset)? {
             return Ok(piece);

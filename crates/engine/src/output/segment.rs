@@ -24,6 +24,13 @@ pub(super) struct Mark {
 }
 
 impl Mark {
+    /// A mark at least this often, so that `--since` is exact enough.
+    const EVERY_MS: u64 = 100;
+
+    pub(super) fn is_needed_after(&self, last: &Mark) -> bool {
+        last.kind != self.kind || self.at_ms.saturating_sub(last.at_ms) >= Self::EVERY_MS
+    }
+
     pub(super) const SIZE: usize = 17;
 
     pub(super) fn encode(self) -> [u8; Self::SIZE] {

@@ -1,7 +1,7 @@
 //! What is known of a run's output at this moment, shared between the drain and everyone else.
 
 use super::screen::Screen;
-use super::segment::StreamKind;
+use super::segment::{Mark, StreamKind};
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -29,8 +29,8 @@ pub struct OutputState {
 #[derive(Debug, Default)]
 struct Tail {
     bytes: VecDeque<u8>,
-    /// Stream changes inside the tail: from this offset on, this stream.
-    marks: VecDeque<(u64, StreamKind)>,
+    /// From this offset on, this stream, at this time; as in the index on disk.
+    marks: VecDeque<Mark>,
 }
 
 impl OutputState {
@@ -79,8 +79,9 @@ impl OutputState {
         let end = {
             let mut tail = self.tail.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             let start = self.written.load(Ordering::Acquire);
-            if tail.marks.back().is_none_or(|(_, last)| *last != kind) {
-                tail.marks.push_back((start, kind));
+            let mark = Mark { offset: start, at_ms: wall_ms, kind };
+            if tail.marks.back().is_none_or(|last| mark.is_needed_after(last)) {
+                tail.marks.push_back(mark);
             }
             let kept = &bytes[bytes.len().saturating_sub(TAIL_MOST)..];
             let excess =
@@ -89,7 +90,7 @@ impl OutputState {
             tail.bytes.extend(kept);
             let end = start + bytes.len() as u64;
             let begin = end - tail.bytes.len() as u64;
-            while tail.marks.len() > 1 && tail.marks[1].0 <= begin {
+            while tail.marks.len() > 1 && tail.marks[1].offset <= begin {
                 tail.marks.pop_front();
             }
             if let Some(screen) = &self.screen {
@@ -132,19 +133,19 @@ impl OutputState {
         }
     }
 
-    /// From memory, if it is still there: the bytes from `offset` on, all of one stream.
-    pub(crate) fn read_tail(&self, offset: u64) -> Option<(StreamKind, Vec<u8>)> {
+    /// From memory, if it is still there: the bytes from `offset` on, all of one stream and time.
+    pub(super) fn read_tail(&self, offset: u64) -> Option<(Mark, Vec<u8>)> {
         let tail = self.tail.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let end = self.written();
         let begin = end - tail.bytes.len() as u64;
         if offset < begin || offset >= end {
             return None;
         }
-        let kind = tail.marks.iter().rev().find(|(from, _)| *from <= offset)?.1;
-        let until =
-            tail.marks.iter().map(|(from, _)| *from).find(|from| *from > offset).unwrap_or(end);
-        let range = (offset - begin) as usize..(until.min(end) - begin) as usize;
-        Some((kind, tail.bytes.range(range).copied().collect()))
+        let mark = *tail.marks.iter().rev().find(|mark| mark.offset <= offset)?;
+        let next = tail.marks.iter().map(|mark| mark.offset).find(|from| *from > offset);
+        let until = next.unwrap_or(end).min(end);
+        let range = (offset - begin) as usize..(until - begin) as usize;
+        Some((mark, tail.bytes.range(range).copied().collect()))
     }
 
     /// The offset of the oldest byte that is in memory.

@@ -11,7 +11,19 @@ use std::path::Path;
 /// could still act for that instance is gone: a child between its birth and its exec holds it too.
 #[derive(Debug)]
 pub struct HomeLock {
-    _file: File,
+    file: File,
+}
+
+impl HomeLock {
+    /// Whether the file we hold is still the one at this path. If the home was removed, nobody can find us
+    /// any more, and another supervisor may believe itself alone.
+    pub fn is_in_place(&self, path: &Path) -> bool {
+        match (self.file.metadata(), std::fs::metadata(path)) {
+            (Ok(held), Ok(there)) => held.dev() == there.dev() && held.ino() == there.ino(),
+            (Err(_), _) => true,
+            (Ok(_), Err(error)) => error.kind() != io::ErrorKind::NotFound,
+        }
+    }
 }
 
 /// `None` if another process holds it.
@@ -19,7 +31,7 @@ pub fn take_lock(path: &Path) -> io::Result<Option<HomeLock>> {
     let file =
         OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(path)?;
     match file.try_lock() {
-        Ok(()) => Ok(Some(HomeLock { _file: file })),
+        Ok(()) => Ok(Some(HomeLock { file })),
         Err(TryLockError::WouldBlock) => Ok(None),
         Err(TryLockError::Error(error)) => Err(error),
     }

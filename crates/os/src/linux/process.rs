@@ -2,6 +2,7 @@
 
 use super::identity::{boot_id, corpse_status, stat};
 use ostler_model::Fingerprint;
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open, pidfd_send_signal};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -95,6 +96,18 @@ impl Process {
             && Pid::from_raw(self.fingerprint.pid).is_some_and(|pid| {
                 rustix::process::kill_process_group(pid, signal.number()).is_ok()
             })
+    }
+
+    /// Waits until it has ended.
+    pub fn wait_gone(&self) -> std::io::Result<()> {
+        let mut ended = [PollFd::new(&self.descriptor, PollFlags::IN)];
+        loop {
+            match poll(&mut ended, None) {
+                Ok(_) => return Ok(()),
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
     }
 
     /// How it ended, for a process that was not our child. Its corpse tells while its parent has not

@@ -28,6 +28,14 @@ impl Reader {
         Ok(Self { connection })
     }
 
+    /// Opens it as a supervisor would, with the same refusals, and changes nothing.
+    pub fn inspect(path: &Path) -> Result<Self, RegistryError> {
+        let connection = schema::open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        schema::recognise(&connection, path)?;
+        drop(connection);
+        Self::open(path)
+    }
+
     /// Ended runs, the newest first.
     pub fn ended(&self, query: RunQuery) -> Result<Vec<RunRecord>, RegistryError> {
         let most = query.newest.map_or(-1, |newest| newest as i64);

@@ -16,19 +16,24 @@ pub(super) fn open(path: &Path, flags: OpenFlags) -> Result<Connection, Registry
 }
 
 pub(super) fn prepare(connection: &mut Connection, path: &Path) -> Result<(), RegistryError> {
-    let corrupt = |source: rusqlite::Error| match source.sqlite_error_code() {
-        Some(rusqlite::ErrorCode::NotADatabase | rusqlite::ErrorCode::DatabaseCorrupt) => {
-            RegistryError::Corrupt { path: path.to_owned(), source }
-        }
-        Some(rusqlite::ErrorCode::DiskFull) => RegistryError::Full { source },
-        _ => RegistryError::Open { path: path.to_owned(), source },
-    };
-    connection.busy_timeout(std::time::Duration::from_secs(10)).map_err(corrupt)?;
-    let version = pragma(connection, "user_version").map_err(corrupt)?;
-    let application = pragma(connection, "application_id").map_err(corrupt)?;
+    recognise(connection, path)?;
+    connection
+        .execute_batch(
+            "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -2000;",
+        )
+        .map_err(|source| opening(path, source))?;
+    migrate(connection).map_err(|source| opening(path, source))
+}
+
+/// Whether it is a registry that this version can use.
+pub(super) fn recognise(connection: &Connection, path: &Path) -> Result<(), RegistryError> {
+    let opening = |source| opening(path, source);
+    connection.busy_timeout(std::time::Duration::from_secs(10)).map_err(opening)?;
+    let version = pragma(connection, "user_version").map_err(opening)?;
+    let application = pragma(connection, "application_id").map_err(opening)?;
     let empty: bool = connection
         .query_row("SELECT count(*) = 0 FROM sqlite_schema", [], |row| row.get(0))
-        .map_err(corrupt)?;
+        .map_err(opening)?;
     if application != APPLICATION_ID && !(application == 0 && empty) {
         return Err(RegistryError::Foreign { path: path.to_owned(), found: application });
     }
@@ -36,12 +41,17 @@ pub(super) fn prepare(connection: &mut Connection, path: &Path) -> Result<(), Re
     if version > known {
         return Err(RegistryError::Newer { path: path.to_owned(), found: version, known });
     }
-    connection
-        .execute_batch(
-            "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -2000;",
-        )
-        .map_err(corrupt)?;
-    migrate(connection).map_err(corrupt)
+    Ok(())
+}
+
+fn opening(path: &Path, source: rusqlite::Error) -> RegistryError {
+    match source.sqlite_error_code() {
+        Some(rusqlite::ErrorCode::NotADatabase | rusqlite::ErrorCode::DatabaseCorrupt) => {
+            RegistryError::Corrupt { path: path.to_owned(), source }
+        }
+        Some(rusqlite::ErrorCode::DiskFull) => RegistryError::Full { source },
+        _ => RegistryError::Open { path: path.to_owned(), source },
+    }
 }
 
 fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
