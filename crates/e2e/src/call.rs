@@ -1,15 +1,14 @@
 //! One call of the binary: to its end, or in the background.
 
 use crate::process::Process;
-use crate::waiting::{PATIENCE, eventually};
+use crate::waiting::PATIENCE;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
 use serde_json::Value;
-use std::io::{Read, Write};
+use std::io::{self, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Condvar, Mutex};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// What a call came to.
@@ -124,55 +123,70 @@ impl Drop for Background {
 }
 
 /// A stream that is read as it comes.
-struct Stream {
-    shared: Arc<(Mutex<(Vec<u8>, bool)>, Condvar)>,
-    _reader: JoinHandle<()>,
+pub(crate) struct Stream {
+    shared: Arc<Shared>,
+}
+
+#[derive(Default)]
+struct Shared {
+    read: Mutex<Read>,
+    more: Condvar,
+}
+
+#[derive(Default)]
+struct Read {
+    bytes: Vec<u8>,
+    over: bool,
 }
 
 impl Stream {
-    fn collect(mut source: impl Read + Send + 'static) -> Self {
-        let shared = Arc::new((Mutex::new((Vec::new(), false)), Condvar::new()));
+    pub(crate) fn collect(mut source: impl io::Read + Send + 'static) -> Self {
+        let shared = Arc::<Shared>::default();
         let ours = Arc::clone(&shared);
-        let reader = std::thread::spawn(move || {
+        std::thread::spawn(move || {
             let mut buffer = vec![0u8; 64 << 10];
             loop {
+                // A terminal whose last program is gone answers with an error: that is its end.
                 let length = source.read(&mut buffer).unwrap_or(0);
-                let mut state = ours.0.lock().expect("no panic inside");
-                state.0.extend_from_slice(&buffer[..length]);
-                state.1 = length == 0;
-                ours.1.notify_all();
-                if length == 0 {
+                let mut read = ours.read.lock().expect("no panic inside");
+                read.bytes.extend_from_slice(&buffer[..length]);
+                read.over = length == 0;
+                ours.more.notify_all();
+                if read.over {
                     return;
                 }
             }
         });
-        Self { shared, _reader: reader }
+        Self { shared }
     }
 
-    fn until(&self, text: &str, told: &str) -> String {
-        let state = self.shared.0.lock().expect("no panic inside");
-        let (state, timeout) = self
+    /// Waits until this is in it, and returns all that is.
+    pub(crate) fn until(&self, text: &str, told: &str) -> String {
+        let read = self.shared.read.lock().expect("no panic inside");
+        let (read, _) = self
             .shared
-            .1
-            .wait_timeout_while(state, PATIENCE, |(bytes, over)| {
-                !*over && !String::from_utf8_lossy(bytes).contains(text)
+            .more
+            .wait_timeout_while(read, PATIENCE, |read| {
+                !read.over && !String::from_utf8_lossy(&read.bytes).contains(text)
             })
             .expect("no panic inside");
-        let written = String::from_utf8_lossy(&state.0).into_owned();
-        drop(state);
-        assert!(
-            written.contains(text),
-            "{told} never wrote {text:?} (timeout: {}): {written:?}",
-            timeout.timed_out()
-        );
+        let written = String::from_utf8_lossy(&read.bytes).into_owned();
+        drop(read);
+        assert!(written.contains(text), "{told} never wrote {text:?}: {written:?}");
         written
     }
 
-    /// All of it, once its end has come: also when somebody else still holds the other side, it is said.
-    fn whole(&self, told: &str) -> Vec<u8> {
-        eventually(&format!("the end of what {told} writes"), || {
-            let state = self.shared.0.lock().expect("no panic inside");
-            state.1.then(|| state.0.clone())
-        })
+    /// All of it, once its end has come. If somebody else still holds the other side, that is a failure.
+    pub(crate) fn whole(&self, told: &str) -> Vec<u8> {
+        let read = self.shared.read.lock().expect("no panic inside");
+        let (read, _) = self
+            .shared
+            .more
+            .wait_timeout_while(read, PATIENCE, |read| !read.over)
+            .expect("no panic inside");
+        let (over, bytes) = (read.over, read.bytes.clone());
+        drop(read);
+        assert!(over, "{told} is over, but somebody still holds its output");
+        bytes
     }
 }

@@ -273,6 +273,21 @@ impl Home {
         eventually("nothing of the home is left", || self.processes().is_empty().then_some(()));
     }
 
+    /// The cgroups that were made for this home and are still there.
+    pub fn boundaries(&self) -> Vec<PathBuf> {
+        let Ok(instance) = std::fs::read_to_string(self.file("instance")) else {
+            return Vec::new();
+        };
+        let name = format!("ostler-{}", instance.trim());
+        let Some(mount) = cgroup_mount() else { return Vec::new() };
+        let own = Process::find(std::process::id() as i32).map(|own| own.cgroup());
+        let room = mount.join(own.unwrap_or_default().trim_start_matches('/')).join(name);
+        let leaves = std::fs::read_dir(&room).into_iter().flatten().flatten();
+        let leaves = leaves.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        let leaves = leaves.map(|entry| entry.path());
+        leaves.chain(room.exists().then(|| room.clone())).collect()
+    }
+
     fn try_stop(&self) -> Option<i32> {
         let mut stop = self.command(&["--no-start", "stop"]);
         stop.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -326,6 +341,10 @@ impl Home {
 impl Drop for Home {
     fn drop(&mut self) {
         let left = self.clear();
+        let rooms = self.boundaries();
+        if !rooms.is_empty() {
+            eprintln!("BOUNDARIES LEFT {:?}: {rooms:?}", std::thread::current().name());
+        }
         if let Some(disk) = &self.disk {
             let _ = Command::new("umount").arg("-l").arg(disk).output();
         }
@@ -337,6 +356,12 @@ impl Drop for Home {
             assert!(left.is_empty(), "left behind after stop: {left:#?}");
         }
     }
+}
+
+fn cgroup_mount() -> Option<PathBuf> {
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo").ok()?;
+    let line = mounts.lines().find(|line| line.contains(" - cgroup2 "))?;
+    line.split(' ').nth(4).map(PathBuf::from)
 }
 
 fn list(value: Value) -> Vec<Value> {

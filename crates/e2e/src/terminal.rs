@@ -1,20 +1,20 @@
 //! A real terminal with a program on it, as a person would have.
 
+use crate::call::Stream;
 use crate::process::Process;
-use crate::waiting::{PATIENCE, eventually};
+use crate::waiting::eventually;
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
-use std::sync::{Arc, Condvar, Mutex};
 
 pub struct Terminal {
     master: File,
     child: Child,
-    seen: Arc<(Mutex<(Vec<u8>, bool)>, Condvar)>,
+    seen: Stream,
 }
 
 impl Terminal {
@@ -44,21 +44,7 @@ impl Terminal {
         // Ours was the last copy of the other side: its closing means that the program is gone.
         drop(command);
         let master = File::from(master);
-        let seen = Arc::new((Mutex::new((Vec::new(), false)), Condvar::new()));
-        let (mut source, ours) = (master.try_clone().expect("dup"), Arc::clone(&seen));
-        std::thread::spawn(move || {
-            let mut buffer = [0u8; 16 << 10];
-            loop {
-                let length = source.read(&mut buffer).unwrap_or(0);
-                let mut state = ours.0.lock().expect("no panic inside");
-                state.0.extend_from_slice(&buffer[..length]);
-                state.1 = length == 0;
-                ours.1.notify_all();
-                if length == 0 {
-                    return;
-                }
-            }
-        });
+        let seen = Stream::collect(master.try_clone().expect("dup"));
         Self { master, child, seen }
     }
 
@@ -72,18 +58,7 @@ impl Terminal {
 
     /// Waits until this was shown, and returns everything that was.
     pub fn until_shown(&self, text: &str) -> String {
-        let state = self.seen.0.lock().expect("no panic inside");
-        let (state, _) = self
-            .seen
-            .1
-            .wait_timeout_while(state, PATIENCE, |(bytes, over)| {
-                !*over && !String::from_utf8_lossy(bytes).contains(text)
-            })
-            .expect("no panic inside");
-        let shown = String::from_utf8_lossy(&state.0).into_owned();
-        drop(state);
-        assert!(shown.contains(text), "never shown: {text:?}; but {shown:?}");
-        shown
+        self.seen.until(text, "the terminal")
     }
 
     pub fn process(&self) -> Option<Process> {
@@ -95,9 +70,8 @@ impl Terminal {
         let status = eventually("the program on the terminal ends", || {
             self.child.try_wait().expect("a child of ours")
         });
-        eventually("all it wrote is read", || self.seen.0.lock().ok()?.1.then_some(()));
-        let seen = self.seen.0.lock().expect("no panic inside");
-        (status.code(), String::from_utf8_lossy(&seen.0).into_owned())
+        let shown = self.seen.whole("the program on the terminal");
+        (status.code(), String::from_utf8_lossy(&shown).into_owned())
     }
 }
 

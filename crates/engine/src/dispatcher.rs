@@ -4,32 +4,27 @@
 
 use crate::error::EngineError;
 use crate::failpoint;
-use crate::handle::{Ask, Attached, Cancelled, Handle, SpawnRefused, Stopped};
+use crate::handle::{Ask, Cancelled, Handle, SpawnRefused, Stopped};
 use crate::home::Home;
-use crate::input::Input;
 use crate::live::{LiveRun, survey};
-use crate::output::{Drain, DrainEvent, OutputState, Screen};
-use ostler_core::{Action, Event, ExitStatus, NewRun, Now, World};
+use crate::output::{Drain, DrainEvent};
+use ostler_core::{Action, Event, ExitStatus, Now, World};
 use ostler_model::{
-    Actor, Backend, Counter, Detach, Entry, Extinct, InstanceId, RunId, RunRecord, RunResult,
-    RunSpec, RunState, Settings, What,
+    Actor, Counter, InstanceId, RunId, RunRecord, RunResult, RunState, Settings, What,
 };
 use ostler_os::{
     Allocated, Ending, HomeLock, Interest, Launcher, Notice, Poller, Ready, Reaper, ScopeRoom,
     Waker,
 };
-use ostler_registry::{Batch, Registry, RegistryError};
+use ostler_registry::{Batch, Registry};
 use serde_json::json;
 use std::collections::{HashMap, VecDeque};
-use std::io::Write;
-use std::sync::{Arc, mpsc};
+use std::sync::mpsc;
 use tokio::sync::{oneshot, watch};
 
 const WAKER: u64 = 0;
 const SIGNALS: u64 = 1;
 const FIRST_RUN: u64 = 2;
-/// How often a registry that cannot be written is tried again.
-const RETRY_MS: u64 = 1_000;
 
 /// One supervisor: made, reconciled, then run until it is asked to stop.
 pub struct Supervisor {
@@ -67,7 +62,7 @@ pub struct Supervisor {
     waker: Waker,
     asks: mpsc::Receiver<Ask>,
     drained: mpsc::Receiver<DrainEvent>,
-    last_seq: watch::Sender<i64>,
+    pub(crate) last_seq: watch::Sender<i64>,
     handle: Handle,
     pub(crate) lock: HomeLock,
 }
@@ -309,148 +304,6 @@ impl Supervisor {
         }
     }
 
-    fn take_ask(&mut self, ask: Ask) {
-        match ask {
-            Ask::Spawn { spec, by, reply } => self.take_spawn(spec, by, reply),
-            Ask::Cancel { run, by, reply } => {
-                if self.add_waiter(run, reply) {
-                    self.events.push_back(Event::CancelAsked {
-                        run,
-                        by,
-                        why: "somebody asked for it",
-                    });
-                }
-            }
-            Ask::Wait { run, reply } => {
-                self.add_waiter(run, reply);
-            }
-            Ask::Records { reply } => {
-                let known = self.world.records().chain(self.owed_ends());
-                let records = known.map(|record| self.shown(record)).collect();
-                let _ = reply.send(records);
-            }
-            Ask::Record { run, reply } => {
-                let known = self.world.record(run).or_else(|| self.owed_end(run));
-                let _ = reply.send(known.map(|record| self.shown(record)));
-            }
-            Ask::Attach { run, reply } => {
-                let attached = self.live.get(&run).map(|live| Attached {
-                    output: Arc::clone(&live.output),
-                    input: Arc::clone(&live.input),
-                });
-                let _ = reply.send(attached);
-            }
-            Ask::Resize { run, size } => {
-                if let Some(live) = self.live.get(&run)
-                    && let Input::Terminal { master, .. } = &*live.input
-                {
-                    live.output.resize_screen(size);
-                    let _ = ostler_os::resize(&**master, size);
-                }
-            }
-            Ask::Shutdown { by, reply } => {
-                self.stopping = true;
-                self.stop_replies.push(reply);
-                self.events.push_back(Event::ShutdownAsked { by });
-            }
-        }
-    }
-
-    /// False, and answered, if the run is not live here.
-    fn add_waiter(&mut self, run: RunId, reply: oneshot::Sender<Cancelled>) -> bool {
-        if self.world.record(run).is_none() {
-            let _ = reply.send(match self.owed_end(run) {
-                Some(record) => Cancelled::Ended(record.result()),
-                None => Cancelled::NotLive,
-            });
-            return false;
-        }
-        self.waiters.entry(run).or_default().push(reply);
-        true
-    }
-
-    /// Runs that have ended while the registry could not be written: it does not know yet, we do.
-    fn owed_ends(&self) -> impl Iterator<Item = &RunRecord> {
-        self.owed.runs.iter().filter(|record| record.state == RunState::Exited)
-    }
-
-    fn owed_end(&self, run: RunId) -> Option<&RunRecord> {
-        self.owed_ends().find(|record| record.run_id == run)
-    }
-
-    fn take_spawn(
-        &mut self,
-        spec: Box<RunSpec>,
-        by: Actor,
-        reply: oneshot::Sender<Result<RunRecord, SpawnRefused>>,
-    ) {
-        if let Some(message) = &self.registry_error {
-            // A run we could not remember is a run we could lose.
-            let _ = reply.send(Err(SpawnRefused::Registry { message: message.clone() }));
-            return;
-        }
-        let at_ms = ostler_os::wall_ms();
-        let id = match ostler_os::random() {
-            Ok(random) => RunId::new(at_ms, random),
-            Err(error) => {
-                let _ = reply.send(Err(SpawnRefused::Registry { message: error.to_string() }));
-                return;
-            }
-        };
-        let record = RunRecord {
-            run_id: id,
-            session_id: spec.session_id.clone(),
-            backend_id: spec.backend,
-            unit: spec.unit.clone(),
-            pid: None,
-            start_time: None,
-            boot_id: ostler_os::boot_id().to_owned(),
-            process_group_id: None,
-            cgroup: self.room.planned(&id.to_string()),
-            state: RunState::Starting,
-            created_at_ms: at_ms,
-            updated_at_ms: at_ms,
-            last_output_at_ms: None,
-            owner_instance_id: self.instance,
-            lease_expires_at_ms: None,
-            termination: None,
-            exit_code: None,
-            exit_signal: None,
-            extinct: Extinct::No,
-            scope_key: spec.scope_key.clone(),
-            command: spec.command_shown(),
-            error: None,
-            spawn_error_kind: None,
-            started_at_ms: None,
-            ended_at_ms: None,
-            timeout_ms: spec.limits.timeout_ms,
-            no_output_timeout_ms: spec.limits.no_output_timeout_ms,
-            grace_ms: spec.limits.grace_ms,
-            detach_allowed: spec.detach == Detach::Allow,
-            started_mono_ms: None,
-        };
-        let (limits, detach) = (spec.limits, spec.detach);
-        let screen = (spec.backend == Backend::Pty).then(|| Screen::new(spec.size));
-        let token = self.new_token(id);
-        self.live.insert(
-            id,
-            LiveRun {
-                run: id,
-                spec: Some(spec),
-                process: None,
-                scope: None,
-                watch: None,
-                output: Arc::new(OutputState::new(self.home.run_folder(id), screen)),
-                input: Arc::new(Input::Closed),
-                leader: 0,
-                is_adopted: false,
-                token,
-            },
-        );
-        self.spawn_replies.insert(id, reply);
-        self.events.push_back(Event::SpawnAsked(Box::new(NewRun { by, record, limits, detach })));
-    }
-
     pub(crate) fn new_token(&mut self, run: RunId) -> u64 {
         // Two each: the process, and the watch on its scope.
         let token = self.next_token;
@@ -501,106 +354,6 @@ impl Supervisor {
             }
         }
     }
-
-    /// One transaction for all of it. What cannot be written now is owed, and tried again.
-    pub(crate) fn commit(&mut self) -> Durable {
-        if self.batch.is_empty() {
-            return Durable::Yes;
-        }
-        if self.retry_at.is_some() {
-            self.owe();
-            return Durable::No;
-        }
-        match self.registry.commit(&mut self.batch) {
-            Ok(()) => {
-                if let Some(last) = self.batch.entries.last() {
-                    self.last_seq.send_replace(last.seq);
-                }
-                self.batch = Batch::default();
-                if self.registry_error.take().is_some() {
-                    self.entry(What::RegistryRecovered, "what was owed is written", json!({}));
-                }
-                Durable::Yes
-            }
-            Err(error) => {
-                self.registry_failed(&error);
-                self.owe();
-                Durable::No
-            }
-        }
-    }
-
-    fn registry_failed(&mut self, error: &RegistryError) {
-        let message = error.told();
-        if self.registry_error.is_none() {
-            // Our own log may be on the same full disk.
-            let _ = writeln!(std::io::stderr(), "ostler: {message}");
-            self.entry(What::RegistryFailed, &message, json!({}));
-        }
-        self.registry_error = Some(message);
-        self.retry_at = Some(ostler_os::mono_ms() + RETRY_MS);
-    }
-
-    fn owe(&mut self) {
-        let batch = std::mem::take(&mut self.batch);
-        for record in batch.runs {
-            self.owed.save(record);
-        }
-        self.owed.entries.extend(batch.entries);
-        self.owed.counts.extend(batch.counts);
-    }
-
-    fn batch_owed(&mut self) {
-        let new = std::mem::replace(&mut self.batch, std::mem::take(&mut self.owed));
-        for record in new.runs {
-            self.batch.save(record);
-        }
-        self.batch.entries.extend(new.entries);
-        self.batch.counts.extend(new.counts);
-    }
-
-    pub(crate) fn entry(&mut self, what: What, why: &str, evidence: serde_json::Value) {
-        self.push_entry(None, what, why, evidence);
-    }
-
-    pub(crate) fn run_entry(
-        &mut self,
-        run: RunId,
-        what: What,
-        why: &str,
-        evidence: serde_json::Value,
-    ) {
-        self.push_entry(Some(run), what, why, evidence);
-    }
-
-    fn push_entry(
-        &mut self,
-        run_id: Option<RunId>,
-        what: What,
-        why: &str,
-        evidence: serde_json::Value,
-    ) {
-        let evidence = match evidence {
-            serde_json::Value::Object(map) => map,
-            _ => serde_json::Map::new(),
-        };
-        self.batch.entries.push(Entry {
-            seq: 0,
-            at_ms: ostler_os::wall_ms(),
-            who: Actor::Supervisor,
-            what,
-            run_id,
-            why: why.to_owned(),
-            evidence,
-        });
-    }
-}
-
-/// Whether what was decided is on disk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Durable {
-    Yes,
-    No,
 }
 
 pub(crate) fn now() -> Now {

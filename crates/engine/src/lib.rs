@@ -4,6 +4,8 @@
 //! output. Faces hold a `Handle`: they ask, and they read.
 
 mod adapters;
+mod asks;
+mod commit;
 mod dispatcher;
 mod error;
 mod failpoint;

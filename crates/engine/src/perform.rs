@@ -1,7 +1,8 @@
 //! Carrying out what was decided. What comes of it goes back as an event.
 
 use crate::adapters;
-use crate::dispatcher::{Durable, Supervisor, now};
+use crate::commit::Durable;
+use crate::dispatcher::{Supervisor, now};
 use crate::handle::{Cancelled, SpawnRefused};
 use crate::input::Input;
 use crate::live::{LiveRun, survey};

@@ -1,5 +1,7 @@
+mod ending;
 mod finish;
 mod machine;
+mod settling;
 mod take_up;
 
 pub use machine::{DRAIN_IDLE_MS, GIVE_UP_MS};

@@ -34,7 +34,7 @@ fn commands_during_a_stop_are_done_or_refused() {
             let output = call.finish();
             // Done; refused; or begun and ended with the supervisor.
             assert!([0, 125, 143].contains(&output.code), "{output:?}");
-            assert_eq!(output.code == 0, output.stderr.is_empty(), "{output:?}");
+            assert!(output.code == 0 || !output.stderr.is_empty(), "{output:?}");
         }
     }
 }

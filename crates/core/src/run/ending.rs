@@ -1,0 +1,206 @@
+//! Ending a tree: TERM, the grace, KILL, and the truth about what is left.
+
+use super::finish;
+use super::machine::{DRAIN_IDLE_MS, GIVE_UP_MS, Output, Phase, Root, Run, Stage};
+use crate::action::{Action, Reach, Signal};
+use crate::event::{ExitStatus, Survey};
+use crate::time::Now;
+use ostler_model::{Actor, Counter, Detach, Extinct, RunState, Termination, What};
+use serde_json::{Value, json};
+
+impl Run {
+    /// The one way into a termination, whoever asked for it.
+    pub(crate) fn begin_ending(
+        &mut self,
+        reason: Option<Termination>,
+        root: Root,
+        tree: Survey,
+        output: Output,
+        now: Now,
+        out: &mut Vec<Action>,
+    ) -> Phase {
+        if let Some(kind) = reason.and_then(Termination::timeout) {
+            out.push(Action::Count(Counter::Timeout(kind), 1));
+        }
+        self.record.termination = reason.or(self.record.termination);
+        out.push(self.save(RunState::Exiting, now));
+        out.push(self.note(
+            Actor::Supervisor,
+            What::TermSent,
+            format!("it has {} ms to end by itself", self.limits.grace_ms),
+            json!({ "graceMs": self.limits.grace_ms, "processGroupId": self.record.process_group_id }),
+            now,
+        ));
+        out.push(Action::Signal { run: self.id(), signal: Signal::Term, reach: Reach::Tree });
+        out.push(Action::Watch(self.id()));
+        let output = if self.hears_output { output } else { Output::Ended };
+        let kill_due = now.mono_ms.saturating_add(self.limits.grace_ms);
+        Phase::Ending { reason, root, tree, output, stage: Stage::Grace { kill_due } }
+    }
+
+    /// The root is gone and the time to settle is over: whatever is left is ended.
+    pub(super) fn end_leftovers(
+        &mut self,
+        status: ExitStatus,
+        tree: Survey,
+        output: Output,
+        now: Now,
+        out: &mut Vec<Action>,
+    ) -> Phase {
+        if tree.is_empty() {
+            return self.drain(None, status, Extinct::Yes, output, now, out);
+        }
+        let escaped = tree.outside > 0;
+        if escaped && self.detach == Detach::Allow {
+            out.push(Action::LetGo(self.id()));
+        }
+        let reason = match (escaped, self.detach) {
+            (true, Detach::Forbid) => Some(Termination::OwnershipEscape),
+            (true, Detach::Allow) | (false, Detach::Forbid | Detach::Allow) => None,
+        };
+        self.tell_escape(&tree, now, out);
+        if reason.is_some() {
+            out.push(Action::Signal {
+                run: self.id(),
+                signal: Signal::Kill,
+                reach: Reach::Outside,
+            });
+        }
+        if tree.inside == 0 {
+            // There is nobody to be asked; those outside are dying or have been let go.
+            self.record.termination = reason.or(self.record.termination);
+            out.push(self.save(RunState::Exiting, now));
+            out.push(Action::Watch(self.id()));
+            let stage = Stage::Killed { give_up_due: now.mono_ms + GIVE_UP_MS };
+            return Phase::Ending { reason, root: Root::Exited(status), tree, output, stage };
+        }
+        self.begin_ending(reason, Root::Exited(status), tree, output, now, out)
+    }
+
+    /// Those outside the boundary are named, once.
+    fn tell_escape(&mut self, tree: &Survey, now: Now, out: &mut Vec<Action>) {
+        if tree.outside == 0 || self.detach == Detach::Allow || self.escape_told {
+            return;
+        }
+        self.escape_told = true;
+        out.push(Action::Count(Counter::OwnershipEscape, 1));
+        let named: Vec<Value> = tree
+            .named
+            .iter()
+            .map(|member| json!({ "pid": member.pid, "group": member.group, "session": member.session }))
+            .collect();
+        out.push(self.note(
+            Actor::Kernel,
+            What::Escaped,
+            format!("{} left its process group and outlived it", tree.outside),
+            json!({ "processes": named, "processGroupId": self.record.process_group_id }),
+            now,
+        ));
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the parts of one phase, taken apart by match")]
+    pub(super) fn end_on(
+        &mut self,
+        reason: Option<Termination>,
+        root: Root,
+        tree: Survey,
+        output: Output,
+        stage: Stage,
+        now: Now,
+        out: &mut Vec<Action>,
+    ) -> Phase {
+        let Root::Exited(status) = root else {
+            return Phase::Ending { reason, root, tree, output, stage };
+        };
+        finish::keep_status(&mut self.record, status);
+        if tree.is_empty() {
+            return self.drain(reason, status, Extinct::Yes, output, now, out);
+        }
+        self.tell_escape(&tree, now, out);
+        out.push(Action::Watch(self.id()));
+        Phase::Ending { reason, root, tree, output, stage }
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the parts of one phase, taken apart by match")]
+    pub(super) fn ending_due(
+        &mut self,
+        reason: Option<Termination>,
+        root: Root,
+        tree: Survey,
+        output: Output,
+        stage: Stage,
+        now: Now,
+        out: &mut Vec<Action>,
+    ) -> Phase {
+        match stage {
+            Stage::Grace { kill_due } if now.mono_ms < kill_due => {
+                Phase::Ending { reason, root, tree, output, stage }
+            }
+            Stage::Grace { .. } | Stage::Killed { .. }
+                if matches!(root, Root::Exited(_)) && tree.is_empty() =>
+            {
+                self.end_on(reason, root, tree, output, stage, now, out)
+            }
+            Stage::Grace { .. } => {
+                out.push(Action::Signal {
+                    run: self.id(),
+                    signal: Signal::Kill,
+                    reach: Reach::Tree,
+                });
+                out.push(Action::Watch(self.id()));
+                let stage = Stage::Killed { give_up_due: now.mono_ms + GIVE_UP_MS };
+                Phase::Ending { reason, root, tree, output, stage }
+            }
+            Stage::Killed { give_up_due } if now.mono_ms < give_up_due => {
+                Phase::Ending { reason, root, tree, output, stage }
+            }
+            Stage::Killed { .. } => {
+                let extinct = if root == Root::Alive { Extinct::Unknown } else { Extinct::No };
+                out.push(self.note(
+                    Actor::Kernel,
+                    What::NotExtinct,
+                    "something of it outlived KILL; it will be reaped when the kernel lets it go",
+                    json!({ "inside": tree.inside, "outside": tree.outside, "waitedMs": GIVE_UP_MS }),
+                    now,
+                ));
+                let status = match root {
+                    Root::Exited(status) => status,
+                    Root::Alive => ExitStatus::Unknown,
+                };
+                finish::ended(self, reason, status, extinct, now, out)
+            }
+        }
+    }
+
+    pub(super) fn killed(
+        &self,
+        mode: &'static str,
+        processes: usize,
+        now: Now,
+        out: &mut Vec<Action>,
+    ) {
+        out.push(Action::Count(Counter::CleanupKill(mode), 1));
+        out.push(self.note(
+            Actor::Supervisor,
+            What::KillSent,
+            format!("{processes} did not end by themselves"),
+            json!({ "mode": mode, "processes": processes }),
+            now,
+        ));
+    }
+
+    fn drain(
+        &mut self,
+        reason: Option<Termination>,
+        status: ExitStatus,
+        extinct: Extinct,
+        output: Output,
+        now: Now,
+        out: &mut Vec<Action>,
+    ) -> Phase {
+        if output == Output::Ended || !self.hears_output {
+            return finish::ended(self, reason, status, extinct, now, out);
+        }
+        Phase::Draining { reason, status, due: now.mono_ms + DRAIN_IDLE_MS, extinct }
+    }
+}

@@ -1,0 +1,155 @@
+//! What faces ask, turned into events or answered from what is known.
+
+use crate::dispatcher::Supervisor;
+use crate::handle::{Ask, Attached, Cancelled, SpawnRefused};
+use crate::input::Input;
+use crate::live::LiveRun;
+use crate::output::{OutputState, Screen};
+use ostler_core::{Event, NewRun};
+use ostler_model::{Actor, Backend, Detach, Extinct, RunId, RunRecord, RunSpec, RunState};
+use std::sync::Arc;
+use tokio::sync::oneshot;
+
+impl Supervisor {
+    pub(crate) fn take_ask(&mut self, ask: Ask) {
+        match ask {
+            Ask::Spawn { spec, by, reply } => self.take_spawn(spec, by, reply),
+            Ask::Cancel { run, by, reply } => {
+                if self.add_waiter(run, reply) {
+                    self.events.push_back(Event::CancelAsked {
+                        run,
+                        by,
+                        why: "somebody asked for it",
+                    });
+                }
+            }
+            Ask::Wait { run, reply } => {
+                self.add_waiter(run, reply);
+            }
+            Ask::Records { reply } => {
+                let known = self.world.records().chain(self.owed_ends());
+                let records = known.map(|record| self.shown(record)).collect();
+                let _ = reply.send(records);
+            }
+            Ask::Record { run, reply } => {
+                let known = self.world.record(run).or_else(|| self.owed_end(run));
+                let _ = reply.send(known.map(|record| self.shown(record)));
+            }
+            Ask::Attach { run, reply } => {
+                let attached = self.live.get(&run).map(|live| Attached {
+                    output: Arc::clone(&live.output),
+                    input: Arc::clone(&live.input),
+                });
+                let _ = reply.send(attached);
+            }
+            Ask::Resize { run, size } => {
+                if let Some(live) = self.live.get(&run)
+                    && let Input::Terminal { master, .. } = &*live.input
+                {
+                    live.output.resize_screen(size);
+                    let _ = ostler_os::resize(&**master, size);
+                }
+            }
+            Ask::Shutdown { by, reply } => {
+                self.stopping = true;
+                self.stop_replies.push(reply);
+                self.events.push_back(Event::ShutdownAsked { by });
+            }
+        }
+    }
+
+    /// False, and answered, if the run is not live here.
+    fn add_waiter(&mut self, run: RunId, reply: oneshot::Sender<Cancelled>) -> bool {
+        if self.world.record(run).is_none() {
+            let _ = reply.send(match self.owed_end(run) {
+                Some(record) => Cancelled::Ended(record.result()),
+                None => Cancelled::NotLive,
+            });
+            return false;
+        }
+        self.waiters.entry(run).or_default().push(reply);
+        true
+    }
+
+    /// Runs that have ended while the registry could not be written: it does not know yet, we do.
+    fn owed_ends(&self) -> impl Iterator<Item = &RunRecord> {
+        self.owed.runs.iter().filter(|record| record.state == RunState::Exited)
+    }
+
+    fn owed_end(&self, run: RunId) -> Option<&RunRecord> {
+        self.owed_ends().find(|record| record.run_id == run)
+    }
+
+    fn take_spawn(
+        &mut self,
+        spec: Box<RunSpec>,
+        by: Actor,
+        reply: oneshot::Sender<Result<RunRecord, SpawnRefused>>,
+    ) {
+        if let Some(message) = &self.registry_error {
+            // A run we could not remember is a run we could lose.
+            let _ = reply.send(Err(SpawnRefused::Registry { message: message.clone() }));
+            return;
+        }
+        let at_ms = ostler_os::wall_ms();
+        let id = match ostler_os::random() {
+            Ok(random) => RunId::new(at_ms, random),
+            Err(error) => {
+                let _ = reply.send(Err(SpawnRefused::Registry { message: error.to_string() }));
+                return;
+            }
+        };
+        let record = RunRecord {
+            run_id: id,
+            session_id: spec.session_id.clone(),
+            backend_id: spec.backend,
+            unit: spec.unit.clone(),
+            pid: None,
+            start_time: None,
+            boot_id: ostler_os::boot_id().to_owned(),
+            process_group_id: None,
+            cgroup: self.room.planned(&id.to_string()),
+            state: RunState::Starting,
+            created_at_ms: at_ms,
+            updated_at_ms: at_ms,
+            last_output_at_ms: None,
+            owner_instance_id: self.instance,
+            lease_expires_at_ms: None,
+            termination: None,
+            exit_code: None,
+            exit_signal: None,
+            extinct: Extinct::No,
+            scope_key: spec.scope_key.clone(),
+            command: spec.command_shown(),
+            error: None,
+            spawn_error_kind: None,
+            started_at_ms: None,
+            ended_at_ms: None,
+            timeout_ms: spec.limits.timeout_ms,
+            no_output_timeout_ms: spec.limits.no_output_timeout_ms,
+            grace_ms: spec.limits.grace_ms,
+            detach_allowed: spec.detach == Detach::Allow,
+            started_mono_ms: None,
+        };
+        let (limits, detach) = (spec.limits, spec.detach);
+        let screen = (spec.backend == Backend::Pty).then(|| Screen::new(spec.size));
+        let token = self.new_token(id);
+        self.live.insert(
+            id,
+            LiveRun {
+                run: id,
+                spec: Some(spec),
+                process: None,
+                scope: None,
+                watch: None,
+                output: Arc::new(OutputState::new(self.home.run_folder(id), screen)),
+                input: Arc::new(Input::Closed),
+                leader: 0,
+                is_adopted: false,
+                token,
+            },
+        );
+        self.spawn_replies.insert(id, reply);
+        self.events.push_back(Event::SpawnAsked(Box::new(NewRun { by, record, limits, detach })));
+    }
+}
