@@ -99,7 +99,6 @@ impl From<ClientError> for Failure {
                 ErrorCode::ShuttingDown
                 | ErrorCode::Conflict
                 | ErrorCode::RegistryFailed
-                | ErrorCode::OutOfResources
                 | ErrorCode::Internal => Exit::FAILED,
             },
             ClientError::StartFailed { .. }

@@ -2,16 +2,7 @@
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use thiserror::Error;
 use tokio::sync::Mutex;
-
-#[derive(Debug, Error)]
-pub enum InputError {
-    #[error("run {run} was started without --stdin: its standard input is empty")]
-    NotOpen { run: ostler_model::RunId },
-    #[error("the standard input of run {run} was closed (--eof)")]
-    Closed { run: ostler_model::RunId },
-}
 
 /// What can be written to. One writer at a time: two callers' bytes do not mix.
 #[derive(Debug)]

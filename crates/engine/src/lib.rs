@@ -21,7 +21,7 @@ pub use dispatcher::Supervisor;
 pub use error::EngineError;
 pub use handle::{Attached, Cancelled, Handle, SpawnRefused, Stopped};
 pub use home::{Home, HomeError};
-pub use input::{Input, InputError};
+pub use input::Input;
 pub use output::{LogReader, OutputState, Piece, panic_is_contained};
 
 /// Whether a registry file is sound, for `doctor`. Changes nothing.

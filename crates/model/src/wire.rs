@@ -167,7 +167,6 @@ pub enum ErrorCode {
     ShuttingDown,
     Conflict,
     RegistryFailed,
-    OutOfResources,
     Internal,
 }
 

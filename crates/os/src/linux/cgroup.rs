@@ -5,7 +5,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 /// Where cgroup v2 is mounted, and our own path in it.
@@ -164,9 +164,4 @@ pub(super) fn sub_groups(path: &Path) -> Vec<PathBuf> {
         .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
         .map(|entry| entry.path())
         .collect()
-}
-
-/// Rereads a watch so that the next change is told again.
-pub(super) fn rearm(watch: BorrowedFd<'_>) {
-    let _ = rustix::io::pread(watch.as_fd(), &mut [0u8; 64], 0);
 }

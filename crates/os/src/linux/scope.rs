@@ -112,17 +112,6 @@ pub struct Watch {
     pub sources: Vec<(OwnedFd, Interest)>,
 }
 
-impl Watch {
-    /// After a change was told, so that the next is told too.
-    pub fn rearm(&self) {
-        for (source, interest) in &self.sources {
-            if *interest == Interest::Change {
-                cgroup::rearm(source.as_fd());
-            }
-        }
-    }
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Lineage {
     /// Its orphans come to us.
