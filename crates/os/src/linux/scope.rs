@@ -11,7 +11,7 @@ use super::process::{Process, Signal, open_pid, signal_checked};
 use rustix::process::{Pid, getpgid, getsid};
 use std::collections::HashMap;
 use std::fs;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 /// Where one instance's scopes are made.
