@@ -340,11 +340,8 @@ impl Home {
 
 impl Drop for Home {
     fn drop(&mut self) {
-        let left = self.clear();
-        let rooms = self.boundaries();
-        if !rooms.is_empty() {
-            eprintln!("BOUNDARIES LEFT {:?}: {rooms:?}", std::thread::current().name());
-        }
+        let mut left = self.clear();
+        left.extend(self.boundaries().iter().map(|path| path.display().to_string()));
         if let Some(disk) = &self.disk {
             let _ = Command::new("umount").arg("-l").arg(disk).output();
         }

@@ -81,7 +81,8 @@ fn a_wrong_setting_names_its_variable() {
 /// X1: a registry that is not one, or is damaged, or foreign, or newer: told, and left as it is.
 #[test]
 fn a_registry_that_cannot_be_used_is_told_and_left_alone() {
-    let damage: [(&str, &dyn Fn(&Home), &str); 4] = [
+    type Spoil<'a> = &'a dyn Fn(&Home);
+    let damage: [(&str, Spoil<'_>, &str); 4] = [
         (
             "garbage",
             &|home| std::fs::write(home.registry_file(), "garbage ".repeat(1000)).expect("written"),

@@ -1,6 +1,7 @@
 //! The supervisor starts by itself, once.
 
-use ostler_e2e::{Home, eventually};
+use ostler_e2e::{Home, eventually, eventually_within};
+use std::time::Duration;
 
 /// R14, X3: six at once: one supervisor.
 #[test]
@@ -77,8 +78,6 @@ fn history_is_pruned_by_count() {
     let runs: Vec<String> = (0..12)
         .map(|_| home.run(&[], &["echo", "kept?"])["runId"].as_str().expect("an id").to_owned())
         .collect();
-    // Whenever it is done: at the latest when the next supervisor starts.
-    home.kill_supervisor();
     eventually("only five ended runs are kept", || {
         let ended = home.records().iter().filter(|record| record["state"] == "exited").count();
         (ended == 5).then_some(())
@@ -92,6 +91,19 @@ fn history_is_pruned_by_count() {
     for run in &runs[7..] {
         assert_eq!(home.ostler(&["logs", run]).ok().text(), "kept?\n");
     }
+}
+
+/// Bounded history: a log whose record a dying supervisor had already forgotten is found at the next start.
+#[test]
+fn a_log_without_a_record_is_removed() {
+    let home = Home::new();
+    let run = home.run(&[], &["true"])["runId"].as_str().expect("an id").to_owned();
+    home.stop();
+    ostler_e2e::Registry::open(&home).execute("DELETE FROM runs WHERE run_id = ?", [&run]);
+    let folder = home.path().join("runs").join(&run);
+    assert!(folder.exists());
+    home.records();
+    eventually_within(Duration::from_secs(5), "it is gone", || (!folder.exists()).then_some(()));
 }
 
 /// Bounded history: and by age.

@@ -22,6 +22,20 @@ fn a_quarter_mebibyte_before_the_exit_arrives_whole() {
     }
 }
 
+/// R12: however short a run is, whoever looks from its beginning sees all of it.
+#[test]
+fn no_short_run_loses_a_byte() {
+    for setup in [Setup::PIPE, Setup::PTY] {
+        let home = setup.home();
+        for round in 0..150 {
+            let arguments = [&["run"], setup.options(&[]).as_slice(), &["--", "echo", "kept"]];
+            let output = home.ostler(&arguments.concat());
+            assert_eq!(output.text(), setup.line("kept"), "round {round}: {output:?}");
+            assert_eq!((output.code, output.stderr.as_str()), (0, ""), "round {round}");
+        }
+    }
+}
+
 /// R12: the same on standard error.
 #[test]
 fn a_quarter_mebibyte_on_standard_error_arrives_whole() {

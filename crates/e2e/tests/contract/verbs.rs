@@ -327,11 +327,13 @@ fn the_environment_is_the_callers() {
         "--env",
         "ADDED=yes",
         "--env",
-        "HOME=",
+        "EMPTY=",
+        "--unset",
+        "HOME",
         "--",
         "sh",
         "-c",
-        "echo $MINE $ADDED ${HOME-none}; pwd; umask",
+        "echo $MINE $ADDED ${EMPTY-none} ${HOME-none}; pwd; umask",
     ]);
     command.env("MINE", "mine").current_dir("/usr");
     let output = home.spawn_program(command).finish().ok();
