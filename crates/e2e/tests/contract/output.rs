@@ -28,8 +28,9 @@ fn no_short_run_loses_a_byte() {
     for setup in [Setup::PIPE, Setup::PTY] {
         let home = setup.home();
         for round in 0..150 {
-            let arguments = [&["run"], setup.options(&[]).as_slice(), &["--", "echo", "kept"]];
-            let output = home.ostler(&arguments.concat());
+            let options = setup.options(&[]);
+            let arguments = [&["run"], options.as_slice(), &["--", "echo", "kept"]].concat();
+            let output = home.ostler(&arguments);
             assert_eq!(output.text(), setup.line("kept"), "round {round}: {output:?}");
             assert_eq!((output.code, output.stderr.as_str()), (0, ""), "round {round}");
         }
