@@ -186,32 +186,22 @@ struct Worker {
     large_pipes: usize,
 }
 
-/// How long to let bytes gather before the next read.
+/// Whether to let bytes gather before the next read.
 #[derive(Debug, Default)]
 struct Flood {
     turns: u32,
-    nap_us: u32,
 }
 
 impl Flood {
     const TURNS_BEFORE: u32 = 16;
-    const NAP_LEAST_US: u32 = 50;
-    const NAP_MOST_US: u32 = 1_000;
+    /// A program that writes a line a call fills a small part of a large pipe in this time.
+    const NAP: Duration = Duration::from_micros(200);
 
     /// After a turn in which something was read, without a wait before it: `most` is the largest read.
     fn busy(&mut self, most: usize) -> Option<Duration> {
         self.turns += 1;
-        if self.turns < Self::TURNS_BEFORE {
-            return None;
-        }
-        // Aim at reads of about a quarter of a large pipe: the writer never stands still, and is
-        // seldom woken or waited for.
-        if most < PIPE_LARGE / 8 {
-            self.nap_us = (self.nap_us * 2).clamp(Self::NAP_LEAST_US, Self::NAP_MOST_US);
-        } else if most > PIPE_LARGE / 3 {
-            self.nap_us /= 2;
-        }
-        (self.nap_us >= Self::NAP_LEAST_US).then(|| Duration::from_micros(self.nap_us.into()))
+        // Who writes in bulk gives more than this each time and is best read at once.
+        (self.turns >= Self::TURNS_BEFORE && most < PIPE_SMALL).then_some(Self::NAP)
     }
 
     fn quiet(&mut self) {
