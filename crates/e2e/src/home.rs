@@ -273,19 +273,19 @@ impl Home {
         eventually("nothing of the home is left", || self.processes().is_empty().then_some(()));
     }
 
-    /// The cgroups that were made for this home and are still there.
-    pub fn boundaries(&self) -> Vec<PathBuf> {
-        let Ok(instance) = std::fs::read_to_string(self.file("instance")) else {
-            return Vec::new();
-        };
-        let name = format!("ostler-{}", instance.trim());
-        let Some(mount) = cgroup_mount() else { return Vec::new() };
+    /// The cgroups that were made for this home and are still there: the room, and what is in it.
+    pub fn boundaries(&self) -> (Option<PathBuf>, Vec<PathBuf>) {
+        let instance = std::fs::read_to_string(self.file("instance")).unwrap_or_default();
         let own = Process::find(std::process::id() as i32).map(|own| own.cgroup());
-        let room = mount.join(own.unwrap_or_default().trim_start_matches('/')).join(name);
-        let leaves = std::fs::read_dir(&room).into_iter().flatten().flatten();
-        let leaves = leaves.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-        let leaves = leaves.map(|entry| entry.path());
-        leaves.chain(room.exists().then(|| room.clone())).collect()
+        let room = cgroup_mount()
+            .map(|mount| mount.join(own.unwrap_or_default().trim_start_matches('/')))
+            .map(|parent| parent.join(format!("ostler-{}", instance.trim())))
+            .filter(|room| !instance.is_empty() && room.exists());
+        let entries =
+            room.iter().filter_map(|room| std::fs::read_dir(room).ok()).flatten().flatten();
+        let leaves = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        let leaves = leaves.map(|entry| entry.path()).collect();
+        (room, leaves)
     }
 
     fn try_stop(&self) -> Option<i32> {
@@ -341,7 +341,11 @@ impl Home {
 impl Drop for Home {
     fn drop(&mut self) {
         let mut left = self.clear();
-        left.extend(self.boundaries().iter().map(|path| path.display().to_string()));
+        let (room, leaves) = self.boundaries();
+        left.extend(leaves.iter().map(|path| path.display().to_string()));
+        for path in leaves.iter().chain(&room) {
+            let _ = std::fs::remove_dir(path);
+        }
         if let Some(disk) = &self.disk {
             let _ = Command::new("umount").arg("-l").arg(disk).output();
         }

@@ -1,22 +1,27 @@
-//! `fork_tree N`: a chain of children and grandchildren, N in all, then `ready`; all of them stay.
+//! `fork_tree N`: children and grandchildren, N in all; `ready` once all of them are there; all stay.
 #![expect(unsafe_code, reason = "fork has no safe form")]
+
+use std::io::{Read, Write};
 
 fn main() {
     let number: usize = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(10);
-    let mut left = number;
-    while left > 0 {
+    let (mut reader, mut writer) = std::io::pipe().expect("a pipe");
+    let mut made = 0;
+    while made < number {
         // SAFETY: the process has one thread.
         unsafe {
             if libc::fork() == 0 {
-                // Every child has a child of its own.
+                // Every child has a child of its own, and each says that it is there.
                 libc::fork();
+                let _ = writer.write_all(b".");
                 loop {
                     libc::pause();
                 }
             }
         }
-        left = left.saturating_sub(2);
+        made += 2;
     }
+    reader.read_exact(&mut vec![0; made]).expect("all of them");
     println!("ready");
     loop {
         // SAFETY: always sound.

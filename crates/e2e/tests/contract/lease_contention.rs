@@ -91,6 +91,24 @@ fn terminate_policy(setup: Setup) {
     assert_eq!(second.record(&run)["termination"], "lease-lost", "the late owner changes nothing");
 }
 
+/// R14: what the first made for the run goes with the run, whoever ends it.
+#[test]
+fn a_stolen_run_leaves_no_boundary_behind() {
+    let (first, second) = two_homes(Setup::PIPE, &[("OSTLER_LEASE", "1s")]);
+    let run = first.start_ready(&[], &["sh", "-c", LASTING]);
+    second.records();
+    let silent = first.supervisor().expect("a supervisor");
+    silent.signal(Signal::STOP);
+    second.spawn(&["events", "-f", "--json", "--run", &run]).until_written("adopted");
+    silent.signal(Signal::CONT);
+    eventually("the first lets go", || (second.count(&run, "lease-lost") == 1).then_some(()));
+    first.ostler(&["stop"]).ok();
+    second.cancel(&run);
+    second.stop();
+    assert_eq!(first.boundaries(), (None, Vec::new()));
+    assert_eq!(second.boundaries(), (None, Vec::new()));
+}
+
 /// R14: an owner that was stopped for less than its lease keeps its runs.
 #[test]
 fn a_short_silence_costs_nothing() {

@@ -178,7 +178,7 @@ fn a_recycled_pid_is_not_signalled_by_a_cancellation_that_goes_on() {
 /// R4: a record of an earlier boot names nobody that is alive now.
 #[test]
 fn a_record_of_an_earlier_boot_is_stale() {
-    let home = Home::new();
+    let home = Setup::PIPE_WITHOUT_CGROUP.home();
     let run = home.start_ready(&[], &["sh", "-c", "echo ready; exec sleep 305"]);
     let root = home.root(&run);
     home.kill_supervisor();
