@@ -29,7 +29,9 @@ impl Process {
     pub fn wait_gone(&self) {
         let handle =
             Pid::from_raw(self.pid).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
-        if let Some(handle) = handle.filter(|_| self.is_alive()) {
+        // Its first thread may be a corpse already while others still hold the door open.
+        let same = Stat::read(self.pid).is_some_and(|stat| stat.start_time == self.start_time);
+        if let Some(handle) = handle.filter(|_| same) {
             let limit = Timespec { tv_sec: PATIENCE.as_secs() as i64, tv_nsec: 0 };
             let _ = poll(&mut [PollFd::new(&handle, PollFlags::IN)], Some(&limit));
         }
