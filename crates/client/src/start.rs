@@ -16,6 +16,7 @@ pub enum Start {
 }
 
 const WAIT_SECONDS: u64 = 15;
+const SILENT_MOST: u32 = 3;
 const STEP: Duration = Duration::from_millis(10);
 
 /// Connects to the supervisor at `socket`; starts `program supervisor` if nobody is there.
@@ -34,9 +35,20 @@ pub fn connect(
     }
     // Several callers may do this at once: the lock of the home decides whose supervisor stays.
     let deadline = ostler_os::mono_ms() + WAIT_SECONDS * 1_000;
+    let mut silent = 0;
     while ostler_os::mono_ms() < deadline {
         match launch(home, log, program)?.as_str() {
             "ready" | "owned" => {}
+            // It died without a word; the next may not, and if it does, that is said.
+            "" if silent < SILENT_MOST => {
+                silent += 1;
+                continue;
+            }
+            "" => {
+                return Err(ClientError::StartFailed {
+                    report: format!("it ended without a word; its log is {}", log.display()),
+                });
+            }
             report => return Err(ClientError::StartFailed { report: report.to_owned() }),
         }
         // The owner may still be about to open its door, or be just closing it.
@@ -66,9 +78,5 @@ fn launch(home: &Path, log: &Path, program: &Path) -> Result<String, ClientError
     let started =
         ostler_os::start_background(program, &["supervisor"], log_file).map_err(failed(program))?;
     let report = started.report();
-    let report = report.trim();
-    if report.is_empty() {
-        return Ok(format!("it ended without a word; its log is {}", log.display()));
-    }
-    Ok(report.to_owned())
+    Ok(report.trim().to_owned())
 }

@@ -145,6 +145,7 @@ impl Supervisor {
                 output: Arc::new(OutputState::new(self.home.run_folder(id), screen)),
                 input: Arc::new(Input::Closed),
                 leader: 0,
+                root_gone: false,
                 is_adopted: false,
                 token,
             },

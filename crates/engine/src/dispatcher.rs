@@ -13,11 +13,12 @@ use ostler_model::{
     Actor, Counter, InstanceId, RunId, RunRecord, RunResult, RunState, Settings, What,
 };
 use ostler_os::{
-    Allocated, Ending, HomeLock, Interest, Launcher, Notice, Poller, Ready, Reaper, ScopeRoom,
-    Waker,
+    Allocated, Census, Ending, HomeLock, Interest, Kin, Launcher, Notice, Poller, Ready, Reaper,
+    ScopeRoom, Waker,
 };
 use ostler_registry::{Batch, Registry};
 use serde_json::json;
+use std::cell::OnceCell;
 use std::collections::{HashMap, VecDeque};
 use std::sync::mpsc;
 use tokio::sync::{oneshot, watch};
@@ -41,6 +42,8 @@ pub struct Supervisor {
     pub(crate) live: HashMap<RunId, LiveRun>,
     /// The first processes of our runs that are our children.
     pub(crate) leaders: HashMap<i32, RunId>,
+    /// One look at all processes a turn is enough.
+    pub(crate) census: OnceCell<Census>,
     pub(crate) tokens: HashMap<u64, RunId>,
     pub(crate) next_token: u64,
     pub(crate) events: VecDeque<Event>,
@@ -106,6 +109,7 @@ impl Supervisor {
             launcher: Launcher::new(),
             live: HashMap::new(),
             leaders: HashMap::new(),
+            census: OnceCell::new(),
             tokens: HashMap::new(),
             next_token: FIRST_RUN,
             events: VecDeque::new(),
@@ -181,6 +185,7 @@ impl Supervisor {
 
     /// What happened since the last turn, inside first.
     fn gather(&mut self, ready: &[Ready]) {
+        self.census = OnceCell::new();
         for event in ready {
             match event.token {
                 WAKER => self.waker.rest(),
@@ -252,7 +257,7 @@ impl Supervisor {
     pub(crate) fn members(&self, live: &LiveRun) -> ostler_os::Members {
         let alone = live.is_bounded()
             || self.live.values().filter(|other| !other.is_bounded()).count() == 1;
-        live.members(&self.leaders, alone)
+        live.members(&Kin { leaders: &self.leaders, alone, census: &self.census })
     }
 
     /// A word from a run's own descriptors: its scope changed, or (if adopted) its first process ended.
@@ -265,6 +270,7 @@ impl Supervisor {
                 Some(Ending::Signal(signal)) => ExitStatus::Signal(signal),
                 None => ExitStatus::Unknown,
             };
+            live.root_gone = true;
             if let Some(process) = &live.process {
                 self.poller.remove(process);
             }

@@ -4,8 +4,7 @@ use crate::input::Input;
 use crate::output::OutputState;
 use ostler_core::{Member, Survey};
 use ostler_model::{RunId, RunSpec};
-use ostler_os::{Kin, Members, Process, Scope, Watch};
-use std::collections::HashMap;
+use ostler_os::{Kin, Leader, Members, Process, Scope, Watch};
 use std::sync::Arc;
 
 /// How many of those outside a boundary are named in the journal.
@@ -20,20 +19,22 @@ pub(crate) struct LiveRun {
     pub(crate) watch: Option<Watch>,
     pub(crate) output: Arc<OutputState>,
     pub(crate) input: Arc<Input>,
-    /// Its first process's pid, while that number can mean no other.
+    /// Its first process's pid, which is also its group's number.
     pub(crate) leader: i32,
+    pub(crate) root_gone: bool,
     pub(crate) is_adopted: bool,
     /// Where its descriptors report to.
     pub(crate) token: u64,
 }
 
 impl LiveRun {
-    pub(crate) fn members(&self, leaders: &HashMap<i32, RunId>, alone: bool) -> Members {
+    pub(crate) fn members(&self, kin: &Kin<'_>) -> Members {
         let Some(scope) = &self.scope else { return Members::default() };
-        // Its first process may be reaped and its number another run's by now.
-        let is_recycled = leaders.get(&self.leader).is_some_and(|run| *run != self.run);
-        let leader = if is_recycled { 0 } else { self.leader };
-        scope.members(leader, &Kin { leaders, alone })
+        // Once its first process is reaped, its number may be another run's, or (where we look at all
+        // processes) anybody's.
+        let is_recycled = kin.leaders.get(&self.leader).is_some_and(|run| *run != self.run);
+        let is_pinned = self.leader > 0 && !is_recycled && !(self.is_adopted && self.root_gone);
+        scope.members(Leader { group: self.leader, is_pinned }, kin)
     }
 
     /// Whether the kernel keeps its members for us.

@@ -11,6 +11,7 @@ use ostler_core::{Action, Event, ExitStatus, Identity, Reach, Refusal, Signal};
 use ostler_model::{Backend, RunId, RunRecord, RunSpec, SpawnErrorKind};
 use ostler_os::{Interest, Launch, Program, ScopeRoom, SpawnError, SpawnStage};
 use ostler_registry::Theft;
+use std::cell::OnceCell;
 use std::ffi::CString;
 use std::io;
 use std::os::fd::AsFd;
@@ -162,12 +163,13 @@ impl Supervisor {
             LiveRun {
                 run,
                 spec: None,
-                leader: process.as_ref().map_or(0, |process| process.fingerprint().pid),
+                leader: record.pid.unwrap_or(0),
                 process,
                 scope: Some(scope),
                 watch: None,
                 output: Arc::new(OutputState::of_ended(self.home.run_folder(run))),
                 input: Arc::new(Input::Closed),
+                root_gone: is_gone,
                 is_adopted: true,
                 token,
             },
@@ -180,6 +182,7 @@ impl Supervisor {
     }
 
     fn signal(&mut self, run: RunId, signal: Signal, reach: Reach) {
+        self.census = OnceCell::new();
         let Some(live) = self.live.get(&run) else { return };
         let Some(scope) = &live.scope else { return };
         let process = live.process.as_ref();
@@ -290,6 +293,7 @@ impl Supervisor {
                 watch: None,
                 output: Arc::clone(&output),
                 input: Arc::new(Input::Closed),
+                root_gone: false,
                 is_adopted: false,
                 token,
             },

@@ -4,7 +4,7 @@ use crate::dispatcher::{Supervisor, now};
 use crate::error::EngineError;
 use ostler_core::{Claim, Event, Identity, Observation, Ownership, may_steal};
 use ostler_model::{Actor, InstanceId, RunRecord, RunSpec, What};
-use ostler_os::{Census, ScopeRoom};
+use ostler_os::{Kin, Leader, ScopeRoom};
 use ostler_registry::Claims;
 use serde_json::json;
 use std::collections::{HashMap, HashSet};
@@ -24,11 +24,10 @@ impl Supervisor {
         let claims = self.registry.claims()?;
         let mut recorded: HashSet<String> = HashSet::new();
         if !records.is_empty() {
-            let census = Census::take(RunSpec::RUN_ID_VARIABLE);
             for record in records {
                 recorded.insert(record.run_id.to_string());
                 let ownership = self.ownership(&record, &claims);
-                let seen = observe(&record, ownership, &census);
+                let seen = self.observe(&record, ownership);
                 self.events.push_back(Event::Observed { record: Box::new(record), seen });
             }
         }
@@ -45,7 +44,8 @@ impl Supervisor {
                 continue;
             }
             let scope = ScopeRoom::reopen(Some(&boundary), "");
-            let members = || scope.members_by(0, &Census::default());
+            let kin = Kin { leaders: &self.leaders, alone: false, census: &self.census };
+            let members = || scope.members(Leader::default(), &kin);
             if !members().is_empty() {
                 let report = scope.kill_all(None, members);
                 self.entry(
@@ -134,53 +134,56 @@ impl Supervisor {
         if expired.is_empty() {
             return;
         }
-        let census = Census::take(RunSpec::RUN_ID_VARIABLE);
         for record in expired {
-            let seen = observe(&record, Ownership::Expired, &census);
+            let seen = self.observe(&record, Ownership::Expired);
             self.events.push_back(Event::Observed { record: Box::new(record), seen });
         }
     }
-}
 
-/// Asks the kernel about one record. Another's healthy run is not even looked at.
-fn observe(record: &RunRecord, ownership: Ownership, census: &Census) -> Observation {
-    let nothing = |why_not| Observation {
-        identity: None,
-        why_not,
-        tree: ostler_core::Survey::default(),
-        ownership,
-    };
-    if ownership == Ownership::Another {
-        return nothing("not looked at");
-    }
-    if record.boot_id != ostler_os::boot_id() {
-        return nothing("the machine was started anew since");
-    }
-    let scope =
-        ScopeRoom::reopen(record.cgroup.as_deref(), &RunSpec::run_id_variable(record.run_id));
-    let fingerprint = match record.fingerprint() {
-        Some(fingerprint) => Some(fingerprint),
-        // Only the intent was recorded: was it carried out?
-        None => scope.find_root(census).and_then(ostler_os::fingerprint_of),
-    };
-    let alive = fingerprint.filter(ostler_os::is_same_process);
-    let leader = alive.as_ref().map_or(0, |fingerprint| fingerprint.pid);
-    let tree = crate::live::survey(&scope.members_by(leader, census));
-    if alive.is_none() && tree.is_empty() {
-        scope.remove();
-    }
-    Observation {
-        why_not: match (&alive, record.pid) {
-            (Some(_), _) => "",
-            (None, Some(_)) => "the recorded process is gone, or its pid is another's now",
-            (None, None) => "it was recorded, but never executed",
-        },
-        identity: alive.map(|fingerprint| Identity {
-            process_group_id: fingerprint.pid,
-            cgroup: scope.boundary(),
-            fingerprint,
-        }),
-        tree,
-        ownership,
+    /// Asks the kernel about one record. Another's healthy run is not even looked at.
+    fn observe(&self, record: &RunRecord, ownership: Ownership) -> Observation {
+        let kin = Kin { leaders: &self.leaders, alone: false, census: &self.census };
+        let nothing = |why_not| Observation {
+            identity: None,
+            why_not,
+            tree: ostler_core::Survey::default(),
+            ownership,
+        };
+        if ownership == Ownership::Another {
+            return nothing("not looked at");
+        }
+        if record.boot_id != ostler_os::boot_id() {
+            return nothing("the machine was started anew since");
+        }
+        let scope =
+            ScopeRoom::reopen(record.cgroup.as_deref(), &RunSpec::run_id_variable(record.run_id));
+        let fingerprint = match record.fingerprint() {
+            Some(fingerprint) => Some(fingerprint),
+            // Only the intent was recorded: was it carried out?
+            None => scope.find_root(&kin).and_then(ostler_os::fingerprint_of),
+        };
+        let alive = fingerprint.filter(ostler_os::is_same_process);
+        let leader = Leader {
+            group: alive.as_ref().map(|alive| alive.pid).or(record.pid).unwrap_or(0),
+            is_pinned: alive.is_some(),
+        };
+        let tree = crate::live::survey(&scope.members(leader, &kin));
+        if alive.is_none() && tree.is_empty() {
+            scope.remove();
+        }
+        Observation {
+            why_not: match (&alive, record.pid) {
+                (Some(_), _) => "",
+                (None, Some(_)) => "the recorded process is gone, or its pid is another's now",
+                (None, None) => "it was recorded, but never executed",
+            },
+            identity: alive.map(|fingerprint| Identity {
+                process_group_id: fingerprint.pid,
+                cgroup: scope.boundary(),
+                fingerprint,
+            }),
+            tree,
+            ownership,
+        }
     }
 }

@@ -24,7 +24,9 @@ pub use platform::poll::{Interest, Poller, Ready, Waker};
 pub use platform::process::{Ending, Process, Signal, die};
 pub use platform::pty::{Pty, resize, terminal_size};
 pub use platform::reaper::{Notice, Reaped, Reaper, become_reaper};
-pub use platform::scope::{Census, KillReport, Kin, Member, Members, Scope, ScopeRoom, Watch};
+pub use platform::scope::{
+    Census, KillReport, Kin, Leader, Member, Members, Scope, ScopeRoom, Watch,
+};
 pub use platform::spawn::{Launch, Launched, Launcher, Program};
 pub use platform::terminal::{
     Foreground, ForegroundEvents, RawMode, close_report, is_terminal, own_terminal_size,

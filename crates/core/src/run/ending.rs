@@ -117,6 +117,10 @@ impl Run {
             return self.drain(reason, status, Extinct::Yes, output, now, out);
         }
         self.tell_escape(&tree, now, out);
+        if matches!(stage, Stage::Killed { .. }) {
+            // Somebody was born between the look and the blow.
+            out.push(Action::Signal { run: self.id(), signal: Signal::Kill, reach: Reach::Tree });
+        }
         out.push(Action::Watch(self.id()));
         Phase::Ending { reason, root, tree, output, stage }
     }

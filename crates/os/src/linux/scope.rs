@@ -8,7 +8,9 @@ use super::cgroup::{self, Leaf};
 use super::identity::{Stat, stat};
 use super::poll::Interest;
 use super::process::{Process, Signal, open_pid, signal_checked};
+use ostler_model::RunSpec;
 use rustix::process::{Pid, getpgid, getsid};
+use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::fs;
 use std::os::fd::OwnedFd;
@@ -147,45 +149,28 @@ impl Scope {
         }
     }
 
-    /// Who is alive in it. `leader` is 0 once that number may mean another process.
-    pub fn members(&self, leader: i32, kin: &Kin<'_>) -> Members {
+    /// Who is alive in it.
+    pub fn members(&self, leader: Leader, kin: &Kin<'_>) -> Members {
         match &self.leaf {
             Some(leaf) => match leaf.populated() {
                 None | Some(false) => Members::default(),
                 Some(true) => sort_members(leader, leaf.members()),
             },
-            None => match self.lineage {
-                Lineage::Child => self.search_children(leader, kin),
-                Lineage::Adopted => self.search_everywhere(leader),
-            },
-        }
-    }
-
-    /// The same for a run of an earlier supervisor, from one look at all processes.
-    pub fn members_by(&self, leader: i32, census: &Census) -> Members {
-        match &self.leaf {
-            Some(_) => self.members(leader, &Kin { leaders: &HashMap::new(), alone: false }),
             None => {
-                let mut found: Vec<i32> = census.by_tag.get(&self.tag).cloned().unwrap_or_default();
-                if leader > 0 {
-                    found.extend(census.by_session.get(&leader).into_iter().flatten());
-                    found.extend(census.by_group.get(&leader).into_iter().flatten());
-                }
-                found.sort_unstable();
-                found.dedup();
-                sort_members(leader, found)
+                let found = match self.lineage {
+                    Lineage::Child => self.search_children(leader, kin),
+                    Lineage::Adopted => None,
+                };
+                // Our predecessor's orphans are not among our children; nor does every kernel list those.
+                sort_members(leader, found.unwrap_or_else(|| self.search_census(leader, kin)))
             }
         }
     }
 
-    fn search_children(&self, leader: i32, kin: &Kin<'_>) -> Members {
+    fn search_children(&self, leader: Leader, kin: &Kin<'_>) -> Option<Vec<i32>> {
         let mut found = Vec::new();
-        let Some(own) = children_of(rustix::process::getpid().as_raw_pid()) else {
-            // This kernel does not list children.
-            return self.search_everywhere(leader);
-        };
-        for child in own {
-            let ours = child == leader
+        for child in children_of(rustix::process::getpid().as_raw_pid())? {
+            let ours = (leader.is_pinned && child == leader.group)
                 || (!kin.leaders.contains_key(&child)
                     && stat(child).is_some_and(|stat| {
                         kin.alone || belongs(leader, &stat) || carries(child, &self.tag)
@@ -194,26 +179,31 @@ impl Scope {
                 with_descendants(child, &mut found);
             }
         }
-        sort_members(leader, found)
+        Some(found)
     }
 
-    fn search_everywhere(&self, leader: i32) -> Members {
+    fn search_census(&self, leader: Leader, kin: &Kin<'_>) -> Vec<i32> {
+        let census = kin.census.get_or_init(Census::take);
+        let mut found: Vec<i32> = census.by_tag.get(&self.tag).cloned().unwrap_or_default();
+        if leader.is_pinned {
+            found.extend(census.by_session.get(&leader.group).into_iter().flatten());
+            found.extend(census.by_group.get(&leader.group).into_iter().flatten());
+        }
+        found.sort_unstable();
+        found.dedup();
         let own = rustix::process::getpid().as_raw_pid();
-        let found = all_pids()
-            .filter(|pid| *pid != own)
-            .filter(|pid| {
-                stat(*pid).is_some_and(|stat| !stat.dead && belongs(leader, &stat))
-                    || carries(*pid, &self.tag)
-            })
-            .collect();
-        sort_members(leader, found)
+        found.retain(|pid| *pid != own && stat(*pid).is_some_and(|stat| !stat.dead));
+        found
     }
 
     /// The recorded intent has no pid yet: the process that was started for it, if there is one.
-    pub fn find_root(&self, census: &Census) -> Option<i32> {
+    pub fn find_root(&self, kin: &Kin<'_>) -> Option<i32> {
         let candidates: Vec<i32> = match &self.leaf {
             Some(leaf) => leaf.members(),
-            None => census.by_tag.get(&self.tag).cloned().unwrap_or_default(),
+            None => {
+                let census = kin.census.get_or_init(Census::take);
+                census.by_tag.get(&self.tag).cloned().unwrap_or_default()
+            }
         };
         candidates
             .into_iter()
@@ -324,17 +314,27 @@ impl Scope {
     }
 }
 
-/// What is known of our other runs, when members have to be searched for.
+/// The number of a run's process group.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Leader {
+    pub group: i32,
+    /// The number can mean no other: its first process lives, or nobody but our own children is looked at.
+    pub is_pinned: bool,
+}
+
+/// What is known of everyone else, when members have to be searched for.
 #[derive(Clone, Copy, Debug)]
 pub struct Kin<'a> {
     /// The first processes of all our runs.
     pub leaders: &'a HashMap<i32, ostler_model::RunId>,
     /// No other run without a kernel boundary is there, so an orphan nobody can tell is this one's.
     pub alone: bool,
+    /// One look at all processes, taken when the first one needs it.
+    pub census: &'a OnceCell<Census>,
 }
 
 /// One look at all processes of the machine: who is in which session and group, and who carries which
-/// run's id. Taken once for a whole reconcile.
+/// run's id. One serves many runs.
 #[derive(Debug, Default)]
 pub struct Census {
     by_session: HashMap<i32, Vec<i32>>,
@@ -343,7 +343,7 @@ pub struct Census {
 }
 
 impl Census {
-    pub fn take(tag_prefix: &str) -> Self {
+    pub fn take() -> Self {
         let mut census = Self::default();
         for pid in all_pids() {
             let Some(stat) = stat(pid).filter(|stat| !stat.dead) else { continue };
@@ -352,7 +352,7 @@ impl Census {
             if let Ok(environment) = fs::read(format!("/proc/{pid}/environ")) {
                 let tags = environment
                     .split(|byte| *byte == 0)
-                    .filter(|entry| entry.starts_with(tag_prefix.as_bytes()));
+                    .filter(|entry| entry.starts_with(RunSpec::RUN_ID_VARIABLE.as_bytes()));
                 for tag in tags {
                     let tag = String::from_utf8_lossy(tag).into_owned();
                     census.by_tag.entry(tag).or_default().push(pid);
@@ -363,19 +363,19 @@ impl Census {
     }
 }
 
-fn belongs(leader: i32, stat: &Stat) -> bool {
-    leader > 0 && (stat.session == leader || stat.group == leader)
+fn belongs(leader: Leader, stat: &Stat) -> bool {
+    leader.is_pinned && (stat.session == leader.group || stat.group == leader.group)
 }
 
 /// By the group each is in now. Corpses that wait for their parent are not alive.
-fn sort_members(leader: i32, pids: Vec<i32>) -> Members {
+fn sort_members(leader: Leader, pids: Vec<i32>) -> Members {
     let mut members = Members::default();
     for pid in pids {
         let Some(group) = Pid::from_raw(pid).and_then(|pid| getpgid(Some(pid)).ok()) else {
             continue;
         };
         let group = group.as_raw_pid();
-        if group == leader {
+        if group == leader.group {
             members.inside += 1;
             members.inside_pids.push(pid);
         } else {
