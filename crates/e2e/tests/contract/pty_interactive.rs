@@ -194,26 +194,52 @@ fn a_viewer_that_is_killed_changes_nothing() {
     home.until_logged(&run, "<still>");
 }
 
-/// R13: the program's own end is the end of every look at it.
-#[test]
-fn a_full_screen_program_in_tmux_can_be_attached() {
-    let home = Home::new();
-    let run = home.start_ready(&["--pty"], &["sh", "-c", ECHO]);
-    let server = home.folder().join("tmux");
-    let tmux = |arguments: &[&str]| {
-        let mut command = home.program("tmux");
-        command.env("TERM", "xterm").arg("-S").arg(&server).args(["-f", "/dev/null"]);
-        command.args(arguments);
-        home.spawn_program(command).finish()
-    };
+fn tmux(home: &Home, arguments: &[&str]) -> ostler_e2e::Output {
+    let mut command = home.program("tmux");
+    command.env("TERM", "xterm").arg("-S").arg(home.folder().join("tmux"));
+    command.args(["-f", "/dev/null"]).args(arguments);
+    home.spawn_program(command).finish()
+}
+
+/// A window of tmux that is attached to the run and shows `ready`.
+fn window(home: &Home, run: &str) {
     let attach = format!("exec {} attach {run}", Home::binary().display());
-    let started = tmux(&["new-session", "-d", "-x", "90", "-y", "22", &attach]);
+    let started = tmux(home, &["new-session", "-d", "-x", "90", "-y", "22", &attach]);
     assert_eq!(started.code, 0, "{started:?}");
     ostler_e2e::eventually("tmux shows the screen", || {
-        tmux(&["capture-pane", "-p"]).text().contains("ready").then_some(())
+        tmux(home, &["capture-pane", "-p"]).text().contains("ready").then_some(())
     });
-    tmux(&["send-keys", "from tmux", "Enter"]);
+}
+
+/// R13: another terminal inside of a terminal.
+#[test]
+fn a_run_can_be_attached_to_in_tmux() {
+    let home = Home::new();
+    let run = home.start_ready(&["--pty"], &["sh", "-c", ECHO]);
+    window(&home, &run);
+    tmux(&home, &["send-keys", "from tmux", "Enter"]);
     home.until_logged(&run, "<from tmux>");
-    tmux(&["kill-server"]);
-    assert_eq!(home.record(&run)["state"], "running");
+    tmux(&home, &["kill-server"]);
+}
+
+/// R13: a window that is closed takes its viewer with it, and nothing else: no end of input, no cancel.
+#[test]
+fn a_window_that_is_closed_leaves_the_run_alone() {
+    let home = Home::new();
+    for _ in 0..10 {
+        let run = home.start_ready(&["--pty"], &["sh", "-c", ECHO]);
+        window(&home, &run);
+        tmux(&home, &["kill-server"]);
+        ostler_e2e::eventually("the viewer is gone", || {
+            let viewers =
+                home.processes().iter().any(|process| process.command().contains(" attach "));
+            (!viewers).then_some(())
+        });
+        home.ostler(&["write", &run, "--text", "still here\n"]);
+        ostler_e2e::eventually("it answers, or has ended", || {
+            let log = home.ostler(&["logs", &run]).text();
+            (log.contains("<still here>") || log.contains("bye")).then_some(())
+        });
+        assert_eq!(home.record(&run)["state"], "running");
+    }
 }
