@@ -27,7 +27,7 @@ fn a_quarter_mebibyte_before_the_exit_arrives_whole() {
 fn no_short_run_loses_a_byte() {
     for setup in [Setup::PIPE, Setup::PTY] {
         let home = setup.home();
-        for round in 0..150 {
+        for round in 0..300 {
             let options = setup.options(&[]);
             let arguments = [&["run"], options.as_slice(), &["--", "echo", "kept"]].concat();
             let output = home.ostler(&arguments);
