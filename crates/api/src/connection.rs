@@ -87,6 +87,7 @@ pub(crate) async fn serve(stream: UnixStream, shared: Rc<Shared>) {
             call => {
                 let (shared, writing, by) = (Rc::clone(&shared), Rc::clone(&writing), by.clone());
                 tasks.spawn_local(async move {
+                    let _on_its_way = shared.answering();
                     let outcome = match carry_out(call, by, &shared).await {
                         Ok(done) => Outcome::Ok(done),
                         Err(refusal) => Outcome::Error(refusal),
@@ -133,7 +134,7 @@ async fn carry_out(call: Call, by: Actor, shared: &Shared) -> Result<Answer, Wir
             pid: std::process::id(),
             home: shared.home.path().display().to_string(),
             started_at_ms: shared.started_at_ms,
-            live: shared.engine.records().await.len() as u64,
+            live: shared.engine.live().await as u64,
         })),
         Call::Spawn(spec) => spawn(spec, by, shared).await,
         Call::Runs(filter) => runs(filter, shared).await.map(Answer::Runs),
@@ -290,7 +291,7 @@ async fn metrics(shared: &Shared) -> Result<Vec<Sample>, WireError> {
     samples.push(Sample {
         name: "run_live".to_owned(),
         labels: BTreeMap::new(),
-        value: shared.engine.records().await.len() as u64,
+        value: shared.engine.live().await as u64,
     });
     Ok(samples)
 }

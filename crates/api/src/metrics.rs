@@ -1,44 +1,26 @@
-//! The counters in the text format that Prometheus reads.
+//! The counters in the text format that Prometheus reads, always in the same order.
 
 use ostler_model::Sample;
-use prometheus_client::encoding::text::encode;
-use prometheus_client::metrics::counter::Counter;
-use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::gauge::Gauge;
-use prometheus_client::registry::Registry;
-use std::collections::HashMap;
-
-type Labels = Vec<(String, String)>;
+use std::fmt::Write;
 
 pub fn exposition(samples: &[Sample]) -> String {
-    let mut registry = Registry::default();
-    let mut families: HashMap<String, Family<Labels, Counter>> = HashMap::new();
-    for sample in samples {
-        let labels: Labels = sample.labels.clone().into_iter().collect();
-        match sample.name.strip_suffix("_total") {
-            Some(base) if labels.is_empty() => {
-                let counter = Counter::<u64>::default();
-                counter.inc_by(sample.value);
-                registry.register(base, help(&sample.name), counter);
-            }
-            Some(base) => {
-                let family = families.entry(base.to_owned()).or_insert_with(|| {
-                    let family = Family::default();
-                    registry.register(base, help(&sample.name), Family::clone(&family));
-                    family
-                });
-                family.get_or_create(&labels).inc_by(sample.value);
-            }
-            None => {
-                let gauge = Gauge::<i64>::default();
-                gauge.set(sample.value as i64);
-                registry.register(&sample.name, help(&sample.name), gauge);
-            }
-        }
-    }
     let mut text = String::new();
-    // Writing into a String does not fail.
-    let _ = encode(&mut text, &registry);
+    let mut last = "";
+    for sample in samples {
+        let kind = if sample.name.ends_with("_total") { "counter" } else { "gauge" };
+        // Writing into a String does not fail.
+        if sample.name != last {
+            let _ = writeln!(text, "# HELP {} {}", sample.name, help(&sample.name));
+            let _ = writeln!(text, "# TYPE {} {kind}", sample.name);
+            last = &sample.name;
+        }
+        // Every label's value is one of our own words: nothing in it has to be escaped.
+        let labels: Vec<String> =
+            sample.labels.iter().map(|(name, value)| format!("{name}=\"{value}\"")).collect();
+        let labels =
+            if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
+        let _ = writeln!(text, "{}{labels} {}", sample.name, sample.value);
+    }
     text
 }
 

@@ -5,13 +5,14 @@ use crate::viewers::Viewers;
 use ostler_engine::{Handle, Home};
 use ostler_os::Door;
 use ostler_registry::{Reader, RegistryError};
+use std::cell::Cell;
 use std::io;
 use std::rc::Rc;
 use std::sync::Mutex;
 use std::thread::JoinHandle;
 use std::time::Duration;
 use thiserror::Error;
-use tokio::sync::oneshot;
+use tokio::sync::{Notify, oneshot};
 use tokio::task::JoinSet;
 
 #[derive(Debug, Error)]
@@ -32,9 +33,35 @@ pub(crate) struct Shared {
     pub(crate) viewers: Viewers,
     pub(crate) started_at_ms: u64,
     pub(crate) version: &'static str,
+    on_their_way: Cell<usize>,
+    all_given: Notify,
+}
+
+/// An answer that is on its way. The door does not close before it is given.
+pub(crate) struct OnItsWay<'a>(&'a Shared);
+
+impl Drop for OnItsWay<'_> {
+    fn drop(&mut self) {
+        let left = self.0.on_their_way.get() - 1;
+        self.0.on_their_way.set(left);
+        if left == 0 {
+            self.0.all_given.notify_waiters();
+        }
+    }
 }
 
 impl Shared {
+    pub(crate) fn answering(&self) -> OnItsWay<'_> {
+        self.on_their_way.set(self.on_their_way.get() + 1);
+        OnItsWay(self)
+    }
+
+    async fn until_all_given(&self) {
+        while self.on_their_way.get() > 0 {
+            self.all_given.notified().await;
+        }
+    }
+
     /// Questions to the registry are short; the lock is never held over an await.
     pub(crate) fn read<T>(&self, question: impl FnOnce(&Reader) -> T) -> T {
         question(&self.reader.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
@@ -74,6 +101,8 @@ impl Server {
                     viewers: Viewers::default(),
                     started_at_ms: ostler_os::wall_ms(),
                     version,
+                    on_their_way: Cell::new(0),
+                    all_given: Notify::new(),
                 });
                 let local = tokio::task::LocalSet::new();
                 local.block_on(&runtime, serve(door, shared, closed));
@@ -110,8 +139,5 @@ async fn serve(door: Door, shared: Rc<Shared>, mut closed: oneshot::Receiver<()>
         }
     }
     drop(listener);
-    let _ = tokio::time::timeout(LAST_ANSWERS, async {
-        while connections.join_next().await.is_some() {}
-    })
-    .await;
+    let _ = tokio::time::timeout(LAST_ANSWERS, shared.until_all_given()).await;
 }

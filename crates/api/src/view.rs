@@ -24,6 +24,7 @@ pub(crate) async fn serve(
     reading: &mut Reading,
     writing: &Writing,
 ) {
+    let _on_its_way = shared.answering();
     let (record, attached) = match open(&call, shared).await {
         Ok(opened) => opened,
         Err(refusal) => {
@@ -93,7 +94,8 @@ async fn open(call: &ViewCall, shared: &Shared) -> Result<(RunRecord, Attached),
             format!("run {} belongs to another supervisor; look there", record.run_id),
         ));
     }
-    let output = Arc::new(OutputState::of_ended(shared.home.run_folder(record.run_id)));
+    let output =
+        Arc::new(OutputState::of_ended(shared.home.run_folder(record.run_id), record.output_bytes));
     Ok((record, Attached { output, input: Arc::new(ostler_engine::Input::Closed) }))
 }
 

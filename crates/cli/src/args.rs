@@ -98,10 +98,10 @@ pub struct RunArguments {
     #[arg(long, value_name = "COLUMNSxROWS", value_parser = parse_size, requires = "pty")]
     pub size: Option<TerminalSize>,
     /// End it when it has run this long (500ms, 30s, 10m, 1h30m; 0 is off)
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, allow_hyphen_values = true)]
     pub timeout: Option<u64>,
     /// End it when it has written nothing for this long
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, allow_hyphen_values = true)]
     pub no_output_timeout: Option<u64>,
     /// How long it has between TERM and KILL (at most 60s)
     #[arg(long, value_name = "DURATION", value_parser = parse_grace, default_value = "3s")]
@@ -162,7 +162,7 @@ pub struct WaitArguments {
     #[arg(long)]
     pub exit_code: bool,
     /// Give up after this long (exit 124); the run goes on
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, allow_hyphen_values = true)]
     pub timeout: Option<u64>,
     /// Print one JSON document
     #[arg(long)]
@@ -220,7 +220,7 @@ pub struct LogsArguments {
     #[arg(short = 'n', long, value_name = "LINES")]
     pub lines: Option<u64>,
     /// Only what was written in the last 10m, 2h, …
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration, conflicts_with = "lines")]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, allow_hyphen_values = true, conflicts_with = "lines")]
     pub since: Option<u64>,
     /// Only lines that match this regular expression
     #[arg(long, value_name = "REGEX", value_parser = parse_regex)]

@@ -4,7 +4,7 @@ use crate::exit::Failure;
 use ostler_client::{Client, Start, connect};
 use ostler_engine::Home;
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Context {
     pub home: Home,
     start: Start,

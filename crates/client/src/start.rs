@@ -2,6 +2,7 @@
 
 use crate::connection::Client;
 use crate::error::ClientError;
+use ostler_model::wire::{Answer, Call};
 use std::fs::OpenOptions;
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -27,8 +28,8 @@ pub fn connect(
     program: &Path,
     start: Start,
 ) -> Result<Client, ClientError> {
-    if let Ok(stream) = ostler_os::connect(socket) {
-        return Client::new(stream);
+    if let Some(client) = greet(socket) {
+        return Ok(client);
     }
     if start == Start::Never {
         return Err(ClientError::NotRunning { home: home.to_owned() });
@@ -53,13 +54,19 @@ pub fn connect(
         }
         // The owner may still be about to open its door, or be just closing it.
         for _ in 0..20 {
-            if let Ok(stream) = ostler_os::connect(socket) {
-                return Client::new(stream);
+            if let Some(client) = greet(socket) {
+                return Ok(client);
             }
             ostler_os::nap(STEP);
         }
     }
     Err(ClientError::NoAnswer { home: home.to_owned(), seconds: WAIT_SECONDS, log: log.to_owned() })
+}
+
+/// A supervisor that answers: one that is just going away may still take a connection.
+fn greet(socket: &Path) -> Option<Client> {
+    let mut client = Client::new(ostler_os::connect(socket).ok()?).ok()?;
+    matches!(client.call(Call::Ping), Ok(Answer::Pong(_))).then_some(client)
 }
 
 /// Starts one and returns what it reports: `ready`, `owned` by another, or what went wrong.

@@ -212,6 +212,7 @@ impl World {
             phase: Phase::Starting { cancel: None },
             listed_due: None,
             hears_output: true,
+            output_over: false,
             escape_told: false,
             record: new.record,
         };
@@ -321,6 +322,7 @@ impl World {
             phase: Phase::Running { overall_due: None, silence_due: None },
             listed_due: None,
             hears_output: true,
+            output_over: false,
             escape_told: false,
             record: child,
         };

@@ -26,6 +26,9 @@ impl Supervisor {
             Ask::Wait { run, reply } => {
                 self.add_waiter(run, reply);
             }
+            Ask::Live { reply } => {
+                let _ = reply.send(self.world.live());
+            }
             Ask::Records { reply } => {
                 let known = self.world.records().chain(self.owed_ends());
                 let records = known.map(|record| self.shown(record)).collect();
@@ -130,6 +133,7 @@ impl Supervisor {
             grace_ms: spec.limits.grace_ms,
             detach_allowed: spec.detach == Detach::Allow,
             started_mono_ms: None,
+            output_bytes: 0,
         };
         let (limits, detach) = (spec.limits, spec.detach);
         let screen = (spec.backend == Backend::Pty).then(|| Screen::new(spec.size));

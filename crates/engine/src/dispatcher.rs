@@ -140,7 +140,10 @@ impl Supervisor {
             last_seq,
             lock,
         };
-        supervisor.reconcile()?;
+        if let Err(error) = supervisor.reconcile() {
+            supervisor.room.close();
+            return Err(error.at(supervisor.home.registry()));
+        }
         Ok(supervisor)
     }
 
@@ -324,6 +327,7 @@ impl Supervisor {
         let mut shown = record.clone();
         if let Some(live) = self.live.get(&record.run_id) {
             shown.last_output_at_ms = live.output.last_wall_ms().or(shown.last_output_at_ms);
+            shown.output_bytes = live.output.written().max(shown.output_bytes);
         }
         shown.lease_expires_at_ms = Some(ostler_os::wall_ms() + self.settings.lease_ms)
             .filter(|_| record.state != RunState::Exited);
@@ -341,7 +345,10 @@ impl Supervisor {
                         Action::Save(record) => {
                             let mut record = *record;
                             if let Some(live) = self.live.get(&record.run_id) {
-                                record.last_output_at_ms = live.output.last_wall_ms();
+                                record.last_output_at_ms =
+                                    live.output.last_wall_ms().or(record.last_output_at_ms);
+                                record.output_bytes =
+                                    live.output.written().max(record.output_bytes);
                             }
                             self.batch.save(record);
                         }

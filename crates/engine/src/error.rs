@@ -17,6 +17,13 @@ pub enum EngineError {
 }
 
 impl EngineError {
+    pub(crate) fn at(self, registry: &std::path::Path) -> Self {
+        match self {
+            Self::Registry(error) => Self::Registry(error.at(registry)),
+            other => other,
+        }
+    }
+
     pub(crate) fn os(what: &'static str) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Os { what, source }
     }

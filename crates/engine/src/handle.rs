@@ -34,6 +34,7 @@ pub(crate) enum Ask {
     Spawn { spec: Box<RunSpec>, by: Actor, reply: oneshot::Sender<Result<RunRecord, SpawnRefused>> },
     Cancel { run: RunId, by: Actor, reply: oneshot::Sender<Cancelled> },
     Wait { run: RunId, reply: oneshot::Sender<Cancelled> },
+    Live { reply: oneshot::Sender<usize> },
     Records { reply: oneshot::Sender<Vec<RunRecord>> },
     Record { run: RunId, reply: oneshot::Sender<Option<RunRecord>> },
     Attach { run: RunId, reply: oneshot::Sender<Option<Attached>> },
@@ -92,6 +93,11 @@ impl Handle {
     /// Answers when the run is over.
     pub async fn wait(&self, run: RunId) -> Cancelled {
         self.ask(|reply| Ask::Wait { run, reply }).await.unwrap_or(Cancelled::NotLive)
+    }
+
+    /// How many live runs are ours.
+    pub async fn live(&self) -> usize {
+        self.ask(|reply| Ask::Live { reply }).await.unwrap_or(0)
     }
 
     /// Our own live runs.

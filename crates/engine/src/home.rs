@@ -87,6 +87,15 @@ impl Home {
         self.path.join("runs").join(run.to_string())
     }
 
+    /// The folders of output that are there.
+    pub(crate) fn run_folders(&self) -> Vec<(RunId, PathBuf)> {
+        let Ok(entries) = fs::read_dir(self.path.join("runs")) else { return Vec::new() };
+        entries
+            .flatten()
+            .filter_map(|entry| Some((entry.file_name().to_str()?.parse().ok()?, entry.path())))
+            .collect()
+    }
+
     /// Makes the folders, for this user alone, and refuses another's.
     pub fn prepare(&self) -> Result<(), HomeError> {
         for folder in [Some(self.path.as_path()), self.socket.parent()].into_iter().flatten() {

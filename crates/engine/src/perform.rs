@@ -163,11 +163,14 @@ impl Supervisor {
             LiveRun {
                 run,
                 spec: None,
-                leader: record.pid.unwrap_or(0),
+                leader: record.process_group_id.or(record.pid).unwrap_or(0),
                 process,
                 scope: Some(scope),
                 watch: None,
-                output: Arc::new(OutputState::of_ended(self.home.run_folder(run))),
+                output: Arc::new(OutputState::of_ended(
+                    self.home.run_folder(run),
+                    record.output_bytes,
+                )),
                 input: Arc::new(Input::Closed),
                 root_gone: is_gone,
                 is_adopted: true,
@@ -245,6 +248,11 @@ impl Supervisor {
             .filter_map(|member| ostler_os::fingerprint_of(member.pid))
             .min_by_key(|fingerprint| fingerprint.start_time);
         let Some(fingerprint) = oldest else { return };
+        let group = members
+            .outside
+            .iter()
+            .find(|member| member.pid == fingerprint.pid)
+            .map_or(fingerprint.pid, |member| member.group);
         let Some(parent) = self.world.record(run).cloned() else { return };
         let Ok(random) = ostler_os::random() else { return };
         let at = now();
@@ -253,11 +261,7 @@ impl Supervisor {
             run_id: id,
             pid: Some(fingerprint.pid),
             start_time: Some(fingerprint.start_time),
-            process_group_id: members
-                .outside
-                .iter()
-                .find(|member| member.pid == fingerprint.pid)
-                .map(|member| member.group),
+            process_group_id: Some(group),
             state: ostler_model::RunState::Running,
             created_at_ms: at.wall_ms,
             started_at_ms: Some(at.wall_ms),
@@ -269,6 +273,7 @@ impl Supervisor {
             timeout_ms: None,
             no_output_timeout_ms: None,
             command: format!("(detached from {run})"),
+            output_bytes: 0,
             ..parent
         };
         if let Some(process) = &live.process {
@@ -287,7 +292,7 @@ impl Supervisor {
             LiveRun {
                 run: id,
                 spec: None,
-                leader: fingerprint.pid,
+                leader: group,
                 process,
                 scope,
                 watch: None,
@@ -309,6 +314,7 @@ impl Supervisor {
             let mut record = record;
             if let Some(live) = self.live.get(&run) {
                 record.last_output_at_ms = live.output.last_wall_ms().or(record.last_output_at_ms);
+                record.output_bytes = live.output.written().max(record.output_bytes);
             }
             record
         };
@@ -376,8 +382,11 @@ impl Supervisor {
         }
         self.tokens.remove(&live.token);
         self.tokens.remove(&(live.token + 1));
-        if live.leader > 0 && self.leaders.get(&live.leader) == Some(&run) {
-            self.leaders.remove(&live.leader);
+        if let Some(process) = &live.process {
+            let pid = process.fingerprint().pid;
+            if self.leaders.get(&pid) == Some(&run) {
+                self.leaders.remove(&pid);
+            }
         }
         if !live.output.is_ended() {
             self.drain.close(run);

@@ -25,7 +25,7 @@ impl Supervisor {
         let mut recorded: HashSet<String> = HashSet::new();
         if !records.is_empty() {
             for record in records {
-                recorded.insert(record.run_id.to_string());
+                recorded.extend(record.cgroup.clone());
                 let ownership = self.ownership(&record, &claims);
                 let seen = self.observe(&record, ownership);
                 self.events.push_back(Event::Observed { record: Box::new(record), seen });
@@ -34,13 +34,24 @@ impl Supervisor {
         self.clear_unrecorded(&recorded);
         self.turn();
         self.prune();
+        self.clear_unrecorded_logs()
+    }
+
+    /// A crash between forgetting a run and removing its output leaves the output behind.
+    fn clear_unrecorded_logs(&mut self) -> Result<(), EngineError> {
+        let known = self.registry.known()?;
+        for (run, folder) in self.home.run_folders() {
+            if !known.contains(&run) {
+                self.drain.remove_folder(folder);
+            }
+        }
         Ok(())
     }
 
     /// A boundary of ours without a live record: the record ended, the boundary was not yet removed.
     fn clear_unrecorded(&mut self, recorded: &HashSet<String>) {
-        for (run, boundary) in self.room.found() {
-            if recorded.contains(&run) {
+        for boundary in self.room.found() {
+            if recorded.contains(&boundary) {
                 continue;
             }
             let scope = ScopeRoom::reopen(Some(&boundary), "");
@@ -126,6 +137,10 @@ impl Supervisor {
         if claims.len() < 2 {
             return;
         }
+        // What the others have written is news to those who follow the journal here.
+        if let Ok(last) = self.registry.last_seq() {
+            self.last_seq.send_if_modified(|known| std::mem::replace(known, last) != last);
+        }
         let Ok(records) = self.registry.live() else { return };
         let expired: Vec<RunRecord> = records
             .into_iter()
@@ -164,7 +179,7 @@ impl Supervisor {
         };
         let alive = fingerprint.filter(ostler_os::is_same_process);
         let leader = Leader {
-            group: alive.as_ref().map(|alive| alive.pid).or(record.pid).unwrap_or(0),
+            group: record.process_group_id.or(alive.as_ref().map(|alive| alive.pid)).unwrap_or(0),
             is_pinned: alive.is_some(),
         };
         let tree = crate::live::survey(&scope.members(leader, &kin));
@@ -178,7 +193,7 @@ impl Supervisor {
                 (None, None) => "it was recorded, but never executed",
             },
             identity: alive.map(|fingerprint| Identity {
-                process_group_id: fingerprint.pid,
+                process_group_id: leader.group,
                 cgroup: scope.boundary(),
                 fingerprint,
             }),

@@ -176,6 +176,8 @@ pub struct RunRecord {
     pub detach_allowed: bool,
     /// When it started on the clock that no one sets, so that a deadline outlives its supervisor.
     pub started_mono_ms: Option<u64>,
+    /// How much it wrote, kept or not.
+    pub output_bytes: u64,
 }
 
 impl RunRecord {

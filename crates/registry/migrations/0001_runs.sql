@@ -28,6 +28,7 @@ CREATE TABLE runs (
     grace_ms             INTEGER NOT NULL,
     detach_allowed       INTEGER NOT NULL,
     started_mono_ms      INTEGER,
+    output_bytes         INTEGER NOT NULL DEFAULT 0,
     lease_epoch          INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
 

@@ -40,6 +40,21 @@ impl RegistryError {
         Self::Read { source }
     }
 
+    /// A damaged file is named, wherever the damage was met.
+    pub fn at(self, path: &std::path::Path) -> Self {
+        match self {
+            Self::Write { source } | Self::Read { source }
+                if matches!(
+                    source.sqlite_error_code(),
+                    Some(rusqlite::ErrorCode::DatabaseCorrupt | rusqlite::ErrorCode::NotADatabase)
+                ) =>
+            {
+                Self::Corrupt { path: path.to_owned(), source }
+            }
+            other => other,
+        }
+    }
+
     /// With its causes, in one line.
     pub fn told(&self) -> String {
         let mut told = self.to_string();

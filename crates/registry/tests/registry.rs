@@ -45,6 +45,7 @@ fn record(number: u64, owner: InstanceId) -> RunRecord {
         grace_ms: 3_000,
         detach_allowed: false,
         started_mono_ms: Some(number),
+        output_bytes: 1 << 40,
     }
 }
 

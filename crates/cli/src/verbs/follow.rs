@@ -7,8 +7,8 @@ use ostler_model::wire::{Call, ErrorCode, Target};
 use ostler_model::{RunId, RunResult};
 use ostler_os::{Foreground, ForegroundEvents, RawMode};
 use std::io::{self, Read, Write};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 
 /// Where input comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,7 +97,7 @@ impl Follow {
     ) -> Result<(), Failure> {
         let run = self.run.to_string();
         let mut sender = view.sender()?;
-        let second = Mutex::new(context.connect_running()?);
+        let context = context.clone();
         let is_terminal = matches!(keys, Keys::Terminal { .. });
         std::thread::spawn(move || {
             let mut interrupted = false;
@@ -114,8 +114,8 @@ impl Follow {
                         if on_interrupt == OnInterrupt::Leave {
                             left.store(true, Ordering::Release);
                             let _ = sender.close();
-                        } else if let Ok(mut client) = second.lock() {
-                            let _ = client.ask(Call::Cancel(Target { run: run.clone() }));
+                        } else if let Ok(mut client) = context.connect_running() {
+                            let _ = client.call(Call::Cancel(Target { run: run.clone() }));
                         }
                     }
                 }
@@ -189,8 +189,16 @@ fn type_keys(mut sender: FrameSender, keys: Keys, left: &AtomicBool) {
     loop {
         let length = match stdin.read(&mut buffer) {
             Ok(0) | Err(_) => {
-                if keys != (Keys::Stdin { close: false }) {
-                    let _ = sender.end_of_input();
+                match keys {
+                    Keys::Stdin { close: true } => {
+                        let _ = sender.end_of_input();
+                    }
+                    // The window is gone: that is nothing to the run.
+                    Keys::Terminal { .. } => {
+                        left.store(true, Ordering::Release);
+                        let _ = sender.close();
+                    }
+                    Keys::Stdin { close: false } | Keys::None => {}
                 }
                 return;
             }

@@ -33,7 +33,7 @@ impl Run {
         ));
         out.push(Action::Signal { run: self.id(), signal: Signal::Term, reach: Reach::Tree });
         out.push(Action::Watch(self.id()));
-        let output = if self.hears_output { output } else { Output::Ended };
+        let output = if self.expects_output() { output } else { Output::Ended };
         let kill_due = now.mono_ms.saturating_add(self.limits.grace_ms);
         Phase::Ending { reason, root, tree, output, stage: Stage::Grace { kill_due } }
     }
@@ -75,6 +75,25 @@ impl Run {
             return Phase::Ending { reason, root: Root::Exited(status), tree, output, stage };
         }
         self.begin_ending(reason, Root::Exited(status), tree, output, now, out)
+    }
+
+    /// The tree was believed to be gone, and is not.
+    pub(super) fn end_late(
+        &mut self,
+        reason: Option<Termination>,
+        status: ExitStatus,
+        tree: Survey,
+        now: Now,
+        out: &mut Vec<Action>,
+    ) -> Phase {
+        if reason.is_none() {
+            return self.end_leftovers(status, tree, Output::Open, now, out);
+        }
+        self.tell_escape(&tree, now, out);
+        out.push(Action::Signal { run: self.id(), signal: Signal::Kill, reach: Reach::Tree });
+        out.push(Action::Watch(self.id()));
+        let stage = Stage::Killed { give_up_due: now.mono_ms + GIVE_UP_MS };
+        Phase::Ending { reason, root: Root::Exited(status), tree, output: Output::Open, stage }
     }
 
     /// Those outside the boundary are named, once.
@@ -202,7 +221,7 @@ impl Run {
         now: Now,
         out: &mut Vec<Action>,
     ) -> Phase {
-        if output == Output::Ended || !self.hears_output {
+        if output == Output::Ended || !self.expects_output() {
             return finish::ended(self, reason, status, extinct, now, out);
         }
         Phase::Draining { reason, status, due: now.mono_ms + DRAIN_IDLE_MS, extinct }

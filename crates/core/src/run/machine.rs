@@ -59,6 +59,8 @@ pub(crate) struct Run {
     pub(crate) listed_due: Option<u64>,
     /// False for a run we took up again: its output is no longer seen, so silence means nothing.
     pub(crate) hears_output: bool,
+    /// It closed its output while it ran.
+    pub(crate) output_over: bool,
     pub(crate) escape_told: bool,
 }
 
@@ -134,6 +136,11 @@ impl Run {
             Phase::Ending { stage: Stage::Grace { kill_due }, .. } => Some(*kill_due),
             Phase::Ending { stage: Stage::Killed { give_up_due }, .. } => Some(*give_up_due),
         }
+    }
+
+    /// Whether there is an end of its output to wait for.
+    pub(super) fn expects_output(&self) -> bool {
+        self.hears_output && !self.output_over
     }
 
     pub(crate) fn id(&self) -> RunId {
@@ -264,19 +271,9 @@ impl Run {
                 self.root_exited(status, tree, Output::Open, now, out)
             }
             (phase @ Phase::Running { .. }, RunEvent::OutputEnded) => {
-                // A program may close its output and go on; what remains is its exit.
-                self.hears_output = false;
-                match phase {
-                    Phase::Running { overall_due, .. } => {
-                        Phase::Running { overall_due, silence_due: None }
-                    }
-                    phase @ (Phase::Queued
-                    | Phase::Starting { .. }
-                    | Phase::Settling { .. }
-                    | Phase::Ending { .. }
-                    | Phase::Draining { .. }
-                    | Phase::Exited) => phase,
-                }
+                // A program may close its output and go on. It is silent then, and its limit on that holds.
+                self.output_over = true;
+                phase
             }
             (
                 phase @ Phase::Running { .. },
@@ -309,8 +306,10 @@ impl Run {
                 }
             }
             (Phase::Settling { status, tree, output, .. }, RunEvent::Cancel { .. }) => {
-                // It ended by itself first, and that stays the reason; but somebody wants it gone now.
-                self.end_leftovers(status, tree, output, now, out)
+                // It ended by itself first, and that stays the reason; but somebody wants it gone now. The
+                // look at its tree is old: with the time over at once, a new one comes first.
+                let since = now.mono_ms.saturating_sub(self.limits.grace_ms.max(DRAIN_IDLE_MS));
+                Phase::Settling { status, since, due: now.mono_ms, tree, output }
             }
             (
                 phase @ Phase::Settling { .. },
@@ -360,10 +359,13 @@ impl Run {
             }
             (
                 Phase::Draining { reason, status, due, extinct },
-                RunEvent::Due { last_output_mono_ms, .. },
+                RunEvent::Due { last_output_mono_ms, tree },
             ) => {
                 let quiet_until = last_output_mono_ms.map_or(due, |last| last + DRAIN_IDLE_MS);
-                if now.mono_ms < quiet_until {
+                if let Some(tree) = tree.filter(|tree| !tree.is_empty()) {
+                    // Whoever holds the output is one of its own, whom the first look missed.
+                    self.end_late(reason, status, tree, now, out)
+                } else if now.mono_ms < quiet_until {
                     Phase::Draining { reason, status, due: quiet_until, extinct }
                 } else {
                     out.push(self.note(

@@ -17,7 +17,7 @@ impl Run {
         now: Now,
         out: &mut Vec<Action>,
     ) -> Phase {
-        let output = if self.hears_output { output } else { Output::Ended };
+        let output = if self.expects_output() { output } else { Output::Ended };
         finish::keep_status(&mut self.record, status);
         if tree.is_empty() && output == Output::Ended {
             return finish::ended(self, None, status, Extinct::Yes, now, out);

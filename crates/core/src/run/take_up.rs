@@ -21,6 +21,7 @@ impl Run {
             phase: Phase::Starting { cancel: None },
             listed_due: None,
             hears_output: false,
+            output_over: false,
             escape_told: false,
             record,
         };

@@ -176,6 +176,7 @@ impl Simulation {
             grace_ms: limits.grace_ms,
             detach_allowed: false,
             started_mono_ms: None,
+            output_bytes: 0,
         };
         Event::SpawnAsked(Box::new(NewRun {
             by: Actor::Supervisor,

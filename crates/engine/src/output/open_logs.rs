@@ -74,6 +74,7 @@ impl LogWriter {
             }
             (Err(error), None) => {
                 // Whatever was written of this chunk stays; the next try begins a new segment.
+                let from = self.kept_until().unwrap_or(from);
                 self.drop_empty_segment(from);
                 self.gap_from = Some(from);
                 Written::GapBegan { from, error }
@@ -101,6 +102,11 @@ impl LogWriter {
             self.last_mark = Some(mark);
         }
         files.log.write_all(bytes)
+    }
+
+    fn kept_until(&self) -> Option<u64> {
+        let length = self.files.as_ref()?.log.metadata().ok()?.len();
+        Some(self.starts.last()? + length)
     }
 
     /// A segment that was begun for nothing does not stay behind.

@@ -61,9 +61,10 @@ impl LogReader {
         if let Some(piece) = self.read_open_segment(offset)? {
             return Ok(piece);
         }
+        // Asked before the look at the disk: what is counted as written is there by then.
+        let written = self.state.written();
         let segments = segments(&self.folder)?;
-        let end =
-            segments.last().map_or(0, |(start, length)| start + length).max(self.state.written());
+        let end = segments.last().map_or(0, |(start, length)| start + length).max(written);
         if let Some((start, _)) = segments
             .iter()
             .rev()

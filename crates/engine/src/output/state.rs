@@ -49,8 +49,9 @@ impl OutputState {
     }
 
     /// Of a run whose output nobody drains any more: what is on disk is all there is.
-    pub fn of_ended(folder: PathBuf) -> Self {
+    pub fn of_ended(folder: PathBuf, output_bytes: u64) -> Self {
         let state = Self::new(folder, None);
+        state.written.store(output_bytes, Ordering::Release);
         state.ended.store(true, Ordering::Release);
         state
     }
@@ -76,7 +77,7 @@ impl OutputState {
     }
 
     pub(crate) fn add(&self, kind: StreamKind, bytes: &[u8], mono_ms: u64, wall_ms: u64) {
-        let end = {
+        {
             let mut tail = self.tail.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             let start = self.written.load(Ordering::Acquire);
             let mark = Mark { offset: start, at_ms: wall_ms, kind };
@@ -99,11 +100,11 @@ impl OutputState {
                     .unwrap_or_else(std::sync::PoisonError::into_inner)
                     .process(bytes, end);
             }
-            end
-        };
+            // Inside the lock: the tail's offsets are counted back from here.
+            self.written.store(end, Ordering::Release);
+        }
         self.last_mono_ms.store(mono_ms, Ordering::Release);
         self.last_wall_ms.store(wall_ms, Ordering::Release);
-        self.written.store(end, Ordering::Release);
         self.tell();
     }
 

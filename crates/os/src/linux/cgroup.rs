@@ -80,6 +80,11 @@ impl Leaf {
         match fs::create_dir(&path) {
             Ok(()) => Ok(Self { path }),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Self { path }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                // The room was empty and somebody removed it.
+                fs::create_dir_all(&path)?;
+                Ok(Self { path })
+            }
             Err(error) => Err(error),
         }
     }

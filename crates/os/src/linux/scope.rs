@@ -11,10 +11,10 @@ use super::process::{Process, Signal, open_pid, signal_checked};
 use ostler_model::RunSpec;
 use rustix::process::{Pid, getpgid, getsid};
 use std::cell::OnceCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Where one instance's scopes are made.
 #[derive(Debug)]
@@ -55,15 +55,15 @@ impl ScopeRoom {
         Scope { leaf, tag: tag.to_owned(), lineage: Lineage::Adopted }
     }
 
-    /// The run ids of all boundaries that are there, and each boundary's name.
-    pub fn found(&self) -> Vec<(String, String)> {
+    /// The boundaries of runs that are there.
+    pub fn found(&self) -> Vec<String> {
         let Ok(room) = &self.room else { return Vec::new() };
         cgroup::sub_groups(room)
             .into_iter()
-            .filter_map(|path| {
-                let run = path.file_name()?.to_str()?.strip_prefix("run-")?.to_owned();
-                Some((run, path.to_string_lossy().into_owned()))
+            .filter(|path| {
+                path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("run-"))
             })
+            .map(|path| path.to_string_lossy().into_owned())
             .collect()
     }
 
@@ -132,6 +132,8 @@ pub struct Scope {
 
 /// How many of a dying tree are watched one by one where the kernel does not watch the whole.
 const WATCH_MOST: usize = 32;
+/// How often a search is repeated because somebody ended under it.
+const LOOKS_MOST: usize = 100;
 
 impl Scope {
     pub fn boundary(&self) -> Option<String> {
@@ -167,23 +169,49 @@ impl Scope {
         }
     }
 
+    /// Children are listed one look after the other, and a process that ends in between hands its own on to
+    /// us behind our back. So a look in which somebody was newly found dead is taken again.
     fn search_children(&self, leader: Leader, kin: &Kin<'_>) -> Option<Vec<i32>> {
+        let mut dead = HashSet::new();
         let mut found = Vec::new();
-        for child in children_of(rustix::process::getpid().as_raw_pid())? {
-            let ours = (leader.is_pinned && child == leader.group)
-                || (!kin.leaders.contains_key(&child)
-                    && stat(child).is_some_and(|stat| {
-                        kin.alone || belongs(leader, &stat) || carries(child, &self.tag)
-                    }));
-            if ours {
-                with_descendants(child, &mut found);
+        for _ in 0..LOOKS_MOST {
+            let known_dead = dead.len();
+            found.clear();
+            for child in children_of(rustix::process::getpid().as_raw_pid())? {
+                let ours = (leader.is_pinned && child == leader.group)
+                    || (!kin.leaders.contains_key(&child)
+                        && stat(child).is_some_and(|stat| {
+                            kin.alone
+                                || stat.dead
+                                || belongs(leader, &stat)
+                                || carries(child, &self.tag)
+                        }));
+                if ours {
+                    with_descendants(child, &mut found, &mut dead);
+                }
+            }
+            if dead.len() == known_dead {
+                break;
             }
         }
         Some(found)
     }
 
     fn search_census(&self, leader: Leader, kin: &Kin<'_>) -> Vec<i32> {
-        let census = kin.census.get_or_init(Census::take);
+        let mut found = self.search_one_census(leader, kin.census.get_or_init(Census::take));
+        for _ in 0..LOOKS_MOST {
+            let before = found.len();
+            found.retain(|pid| stat(*pid).is_some_and(|stat| !stat.dead));
+            if before == 0 || !found.is_empty() {
+                break;
+            }
+            // All that were there have ended since; the last of them may have left a child.
+            found = self.search_one_census(leader, &Census::take());
+        }
+        found
+    }
+
+    fn search_one_census(&self, leader: Leader, census: &Census) -> Vec<i32> {
         let mut found: Vec<i32> = census.by_tag.get(&self.tag).cloned().unwrap_or_default();
         if leader.is_pinned {
             found.extend(census.by_session.get(&leader.group).into_iter().flatten());
@@ -192,7 +220,7 @@ impl Scope {
         found.sort_unstable();
         found.dedup();
         let own = rustix::process::getpid().as_raw_pid();
-        found.retain(|pid| *pid != own && stat(*pid).is_some_and(|stat| !stat.dead));
+        found.retain(|pid| *pid != own);
         found
     }
 
@@ -217,10 +245,9 @@ impl Scope {
     pub fn term(&self, process: Option<&Process>, members: &Members) {
         for signal in [Signal::Term, Signal::Continue] {
             match process {
-                Some(process) => {
-                    process.signal_group(signal);
-                }
-                None => {
+                Some(process) if process.signal_group(signal) => {}
+                // It leads no group, or is no more.
+                Some(_) | None => {
                     for pid in &members.inside_pids {
                         self.signal_member(*pid, signal);
                     }
@@ -310,6 +337,12 @@ impl Scope {
     pub fn remove(&self) {
         if let Some(leaf) = &self.leaf {
             leaf.remove();
+            if self.lineage == Lineage::Adopted
+                && let Some(room) = leaf.path().parent()
+            {
+                // Its maker may be gone for good; if not, it makes the room again when it needs it.
+                let _ = fs::remove_dir(room);
+            }
         }
     }
 }
@@ -411,10 +444,11 @@ fn children_of(pid: i32) -> Option<Vec<i32>> {
     told.then_some(children)
 }
 
-fn with_descendants(pid: i32, found: &mut Vec<i32>) {
+fn with_descendants(pid: i32, found: &mut Vec<i32>, dead: &mut HashSet<i32>) {
     let mut open = vec![pid];
     while let Some(pid) = open.pop() {
         if stat(pid).is_none_or(|stat| stat.dead) {
+            dead.insert(pid);
             continue;
         }
         found.push(pid);
@@ -422,9 +456,20 @@ fn with_descendants(pid: i32, found: &mut Vec<i32>) {
     }
 }
 
-/// Whether the process was started with the run's id in its environment.
+/// Whether the process was started with the run's id in its environment. While it executes another
+/// program there is an instant in which it shows none.
 fn carries(pid: i32, tag: &str) -> bool {
-    fs::read(Path::new("/proc").join(pid.to_string()).join("environ")).is_ok_and(|environment| {
-        environment.split(|byte| *byte == 0).any(|entry| entry == tag.as_bytes())
-    })
+    const TRIES: u32 = 20;
+    for _ in 0..TRIES {
+        match fs::read(format!("/proc/{pid}/environ")) {
+            Ok(environment) if environment.is_empty() => {
+                super::pipe::nap(std::time::Duration::from_micros(100));
+            }
+            Ok(environment) => {
+                return environment.split(|byte| *byte == 0).any(|entry| entry == tag.as_bytes());
+            }
+            Err(_) => return false,
+        }
+    }
+    false
 }

@@ -5,6 +5,7 @@ use super::{reader, schema};
 use crate::error::RegistryError;
 use ostler_model::{Counter, Entry, RunId, RunRecord};
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 /// Everything a turn of the dispatcher wants to be durable.
@@ -123,6 +124,27 @@ impl Registry {
     /// Every run that is not over, whoever owns it.
     pub fn live(&self) -> Result<Vec<RunRecord>, RegistryError> {
         reader::live(&self.connection)
+    }
+
+    /// The number of the last entry, whoever made it.
+    pub fn last_seq(&self) -> Result<i64, RegistryError> {
+        self.connection
+            .query_row("SELECT coalesce(max(seq), 0) FROM entries", [], |row| row.get(0))
+            .map_err(RegistryError::read)
+    }
+
+    /// The ids of all runs there are.
+    pub fn known(&self) -> Result<HashSet<RunId>, RegistryError> {
+        let mut statement = self
+            .connection
+            .prepare_cached("SELECT run_id FROM runs")
+            .map_err(RegistryError::read)?;
+        let mut rows = statement.query([]).map_err(RegistryError::read)?;
+        let mut known = HashSet::new();
+        while let Some(row) = rows.next().map_err(RegistryError::read)? {
+            known.insert(super::rows::run_id(row.get(0).map_err(RegistryError::read)?)?);
+        }
+        Ok(known)
     }
 
     pub fn run(&self, id: RunId) -> Result<Option<RunRecord>, RegistryError> {
