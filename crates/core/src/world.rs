@@ -214,6 +214,7 @@ impl World {
             hears_output: true,
             output_over: false,
             escape_told: false,
+            kills_told: Vec::new(),
             record: new.record,
         };
         out.push(run.save(RunState::Starting, now));
@@ -324,6 +325,7 @@ impl World {
             hears_output: true,
             output_over: false,
             escape_told: false,
+            kills_told: Vec::new(),
             record: child,
         };
         out.push(run.save(RunState::Running, now));

@@ -110,6 +110,7 @@ impl Supervisor {
             pid: None,
             start_time: None,
             boot_id: ostler_os::boot_id().to_owned(),
+            process_unique: None,
             process_group_id: None,
             cgroup: self.room.planned(&id.to_string()),
             state: RunState::Starting,

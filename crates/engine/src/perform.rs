@@ -261,6 +261,7 @@ impl Supervisor {
             run_id: id,
             pid: Some(fingerprint.pid),
             start_time: Some(fingerprint.start_time),
+            process_unique: fingerprint.unique,
             process_group_id: Some(group),
             state: ostler_model::RunState::Running,
             created_at_ms: at.wall_ms,

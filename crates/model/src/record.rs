@@ -136,6 +136,8 @@ pub struct Fingerprint {
     /// In the kernel's own ticks since boot.
     pub start_time: u64,
     pub boot_id: String,
+    /// The kernel's own number for this very process, never given again (Linux ≥ 6.9).
+    pub unique: Option<u64>,
 }
 
 /// The durable record of a run (contract R2).
@@ -149,6 +151,8 @@ pub struct RunRecord {
     pub pid: Option<i32>,
     pub start_time: Option<u64>,
     pub boot_id: String,
+    /// What tells a recycled pid even within one tick of the clock, where the kernel has it.
+    pub process_unique: Option<u64>,
     pub process_group_id: Option<i32>,
     pub cgroup: Option<String>,
     pub state: RunState,
@@ -186,6 +190,7 @@ impl RunRecord {
             pid: self.pid?,
             start_time: self.start_time?,
             boot_id: self.boot_id.clone(),
+            unique: self.process_unique,
         })
     }
 

@@ -6,6 +6,7 @@ CREATE TABLE runs (
     pid                  INTEGER,
     start_time           INTEGER,
     boot_id              TEXT NOT NULL,
+    process_unique       INTEGER,
     process_group_id     INTEGER,
     cgroup               TEXT,
     state                TEXT NOT NULL,

@@ -22,6 +22,7 @@ fn record(number: u64, owner: InstanceId) -> RunRecord {
         pid: Some(4_000_000),
         start_time: Some(u64::MAX >> 1),
         boot_id: "b".to_owned(),
+        process_unique: Some(77),
         process_group_id: None,
         cgroup: Some("/x".to_owned()),
         state: RunState::Running,

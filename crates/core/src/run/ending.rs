@@ -196,12 +196,17 @@ impl Run {
     }
 
     pub(super) fn killed(
-        &self,
+        &mut self,
         mode: &'static str,
         processes: usize,
         now: Now,
         out: &mut Vec<Action>,
     ) {
+        // It is repeated while somebody is left; once is enough to be told.
+        if self.kills_told.contains(&mode) {
+            return;
+        }
+        self.kills_told.push(mode);
         out.push(Action::Count(Counter::CleanupKill(mode), 1));
         out.push(self.note(
             Actor::Supervisor,

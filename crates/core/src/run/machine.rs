@@ -62,6 +62,8 @@ pub(crate) struct Run {
     /// It closed its output while it ran.
     pub(crate) output_over: bool,
     pub(crate) escape_told: bool,
+    /// The ways in which KILL went that the journal knows of.
+    pub(crate) kills_told: Vec<&'static str>,
 }
 
 #[derive(Clone, Debug)]
@@ -412,6 +414,7 @@ impl Run {
         self.record.pid = Some(identity.fingerprint.pid);
         self.record.start_time = Some(identity.fingerprint.start_time);
         self.record.boot_id = identity.fingerprint.boot_id;
+        self.record.process_unique = identity.fingerprint.unique;
         self.record.process_group_id = Some(identity.process_group_id);
         self.record.cgroup = identity.cgroup;
         self.record.started_at_ms = Some(now.wall_ms);

@@ -23,11 +23,13 @@ impl Run {
             hears_output: false,
             output_over: false,
             escape_told: false,
+            kills_told: Vec::new(),
             record,
         };
         if let Some(identity) = &seen.identity {
             run.record.pid = Some(identity.fingerprint.pid);
             run.record.start_time = Some(identity.fingerprint.start_time);
+            run.record.process_unique = identity.fingerprint.unique;
             run.record.process_group_id = Some(identity.process_group_id);
             run.record.cgroup = identity.cgroup.clone();
         }

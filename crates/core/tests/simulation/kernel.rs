@@ -44,6 +44,7 @@ impl Tree {
                 pid: self.pid,
                 start_time: self.start_time,
                 boot_id: BOOT.to_owned(),
+                unique: Some(self.pid as u64),
             },
             process_group_id: self.pid,
             cgroup: None,

@@ -153,6 +153,7 @@ impl Simulation {
             pid: None,
             start_time: None,
             boot_id: BOOT.to_owned(),
+            process_unique: None,
             process_group_id: None,
             cgroup: None,
             state: RunState::Starting,

@@ -1,8 +1,10 @@
 //! Which process it is: pid, start time and boot, read from the kernel.
 
+use super::process::{Process, open_pid, unique_number};
 use ostler_model::Fingerprint;
 use std::fs;
 use std::io::Read;
+use std::os::fd::AsFd;
 use std::sync::OnceLock;
 
 pub fn boot_id() -> &'static str {
@@ -57,14 +59,15 @@ pub(super) fn corpse_status(process: &Fingerprint) -> Option<i32> {
 
 /// The fingerprint of whoever has this pid now.
 pub fn fingerprint_of(pid: i32) -> Option<Fingerprint> {
+    let descriptor = open_pid(pid)?;
     let start_time = stat(pid)?.start_time;
-    Some(Fingerprint { pid, start_time, boot_id: boot_id().to_owned() })
+    let unique = unique_number(descriptor.as_fd());
+    Some(Fingerprint { pid, start_time, boot_id: boot_id().to_owned(), unique })
 }
 
 /// Whether the recorded process is alive: the same one, and not a corpse.
 pub fn is_same_process(recorded: &Fingerprint) -> bool {
-    recorded.boot_id == boot_id()
-        && stat(recorded.pid).is_some_and(|now| now.start_time == recorded.start_time && !now.dead)
+    Process::open(recorded).is_some()
 }
 
 #[cfg(test)]
@@ -84,6 +87,10 @@ mod tests {
         let me = fingerprint_of(pid).expect("we exist");
         assert!(is_same_process(&me));
         assert!(!is_same_process(&Fingerprint { start_time: me.start_time + 1, ..me.clone() }));
-        assert!(!is_same_process(&Fingerprint { boot_id: "another".to_owned(), ..me }));
+        assert!(!is_same_process(&Fingerprint { boot_id: "another".to_owned(), ..me.clone() }));
+        // A pid that was recycled within one tick of the clock.
+        if let Some(unique) = me.unique {
+            assert!(!is_same_process(&Fingerprint { unique: Some(unique + 1), ..me }));
+        }
     }
 }

@@ -62,7 +62,11 @@ impl Process {
         }
         let descriptor = open_pid(recorded.pid)?;
         let now = stat(recorded.pid)?;
-        (now.start_time == recorded.start_time && !now.dead)
+        let is_same_number = match (recorded.unique, unique_number(descriptor.as_fd())) {
+            (Some(recorded), Some(now)) => recorded == now,
+            (None, _) | (_, None) => true,
+        };
+        (now.start_time == recorded.start_time && !now.dead && is_same_number)
             .then(|| Self { descriptor, fingerprint: recorded.clone() })
     }
 
@@ -123,6 +127,14 @@ impl AsFd for Process {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.descriptor.as_fd()
     }
+}
+
+/// The kernel's number for the process behind a descriptor, if it gives each its own.
+pub(super) fn unique_number(descriptor: BorrowedFd<'_>) -> Option<u64> {
+    const PROCESS_FILE_SYSTEM: i64 = 0x5049_4446;
+    let system = rustix::fs::fstatfs(descriptor).ok()?;
+    (system.f_type == PROCESS_FILE_SYSTEM)
+        .then(|| rustix::fs::fstat(descriptor).ok().map(|stat| stat.st_ino))?
 }
 
 pub(super) fn open_pid(pid: i32) -> Option<OwnedFd> {

@@ -6,13 +6,13 @@
 
 use super::files::Allocated;
 use super::identity::{boot_id, stat};
-use super::process::{Process, open_pid};
+use super::process::{Process, open_pid, unique_number};
 use super::scope::Scope;
 use crate::error::{SpawnError, SpawnStage};
 use ostler_model::Fingerprint;
 use std::ffi::{CStr, CString};
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::path::Path;
 use std::ptr;
 
@@ -226,7 +226,8 @@ impl Launcher {
         };
         // It is our child and unreaped: whatever has this pid is it.
         let start_time = stat(pid).map_or(0, |stat| stat.start_time);
-        let fingerprint = Fingerprint { pid, start_time, boot_id: boot_id().to_owned() };
+        let unique = unique_number(descriptor.as_fd());
+        let fingerprint = Fingerprint { pid, start_time, boot_id: boot_id().to_owned(), unique };
         Ok(Launched { process: Process::new(descriptor, fingerprint) })
     }
 
@@ -479,7 +480,6 @@ mod tests {
     use super::*;
     use crate::{Pipe, ScopeRoom};
     use ostler_model::SpawnErrorKind;
-    use std::os::fd::AsFd;
 
     fn launch_in(
         birth: Birth,

@@ -11,7 +11,7 @@ pub(super) const RUN_COLUMNS: &str = "runs.run_id, session_id, backend_id, unit,
     process_group_id, cgroup, state, created_at_ms, updated_at_ms, last_output_at_ms, owner_instance_id, \
     leases.expires_at_ms, termination, exit_code, exit_signal, extinct, scope_key, command, error, \
     spawn_error_kind, started_at_ms, ended_at_ms, timeout_ms, no_output_timeout_ms, grace_ms, \
-    detach_allowed, started_mono_ms, output_bytes";
+    detach_allowed, started_mono_ms, output_bytes, process_unique";
 
 pub(super) const FROM_RUNS: &str = "FROM runs LEFT JOIN leases ON leases.instance_id = runs.owner_instance_id AND runs.state <> 'exited'";
 
@@ -20,11 +20,11 @@ pub(super) const SAVE_RUN: &str = "INSERT INTO runs (run_id, session_id, backend
     boot_id, process_group_id, cgroup, state, created_at_ms, updated_at_ms, last_output_at_ms, \
     owner_instance_id, termination, exit_code, exit_signal, extinct, scope_key, command, error, \
     spawn_error_kind, started_at_ms, ended_at_ms, timeout_ms, no_output_timeout_ms, grace_ms, \
-    detach_allowed, started_mono_ms, output_bytes) \
+    detach_allowed, started_mono_ms, output_bytes, process_unique) \
   VALUES (:run_id, :session_id, :backend_id, :unit, :pid, :start_time, :boot_id, :process_group_id, :cgroup, \
     :state, :created_at_ms, :updated_at_ms, :last_output_at_ms, :owner_instance_id, :termination, :exit_code, \
     :exit_signal, :extinct, :scope_key, :command, :error, :spawn_error_kind, :started_at_ms, :ended_at_ms, \
-    :timeout_ms, :no_output_timeout_ms, :grace_ms, :detach_allowed, :started_mono_ms, :output_bytes) \
+    :timeout_ms, :no_output_timeout_ms, :grace_ms, :detach_allowed, :started_mono_ms, :output_bytes, :process_unique) \
   ON CONFLICT (run_id) DO UPDATE SET pid = excluded.pid, start_time = excluded.start_time, \
     boot_id = excluded.boot_id, process_group_id = excluded.process_group_id, cgroup = excluded.cgroup, \
     state = excluded.state, updated_at_ms = excluded.updated_at_ms, \
@@ -32,7 +32,8 @@ pub(super) const SAVE_RUN: &str = "INSERT INTO runs (run_id, session_id, backend
     exit_code = excluded.exit_code, exit_signal = excluded.exit_signal, extinct = excluded.extinct, \
     error = excluded.error, spawn_error_kind = excluded.spawn_error_kind, \
     started_at_ms = excluded.started_at_ms, ended_at_ms = excluded.ended_at_ms, \
-    started_mono_ms = excluded.started_mono_ms, output_bytes = excluded.output_bytes \
+    started_mono_ms = excluded.started_mono_ms, output_bytes = excluded.output_bytes, \
+    process_unique = excluded.process_unique \
   WHERE runs.owner_instance_id = excluded.owner_instance_id AND runs.state <> 'exited'";
 
 pub(super) fn save_run(
@@ -70,6 +71,7 @@ pub(super) fn save_run(
         ":detach_allowed": run.detach_allowed,
         ":started_mono_ms": run.started_mono_ms.map(|value| value as i64),
         ":output_bytes": run.output_bytes as i64,
+        ":process_unique": run.process_unique.map(|value| value as i64),
     })
 }
 
@@ -124,6 +126,7 @@ pub(super) fn read_run(row: &Row<'_>) -> Result<RunRecord, RegistryError> {
         detach_allowed: row.get(28).map_err(RegistryError::read)?,
         started_mono_ms: optional(29)?,
         output_bytes: number(30)?,
+        process_unique: optional(31)?,
     })
 }
 
