@@ -19,7 +19,9 @@ pub use platform::files::{
     lift_descriptor_limit, out_of_descriptors, owner_of, random, take_lock, umask, user_id,
 };
 pub use platform::identity::{boot_id, fingerprint_of, is_same_process};
-pub use platform::pipe::{Pipe, nap, read_some, set_capacity, spin_down_timer_slack, write_all};
+pub use platform::pipe::{
+    Pipe, Siphon, nap, read_some, set_capacity, spin_down_timer_slack, write_all,
+};
 pub use platform::poll::{Interest, Poller, Ready, Waker};
 pub use platform::process::{Ending, Process, Signal, die};
 pub use platform::pty::{Pty, resize, terminal_size};

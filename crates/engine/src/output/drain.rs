@@ -1,16 +1,18 @@
 //! The thread that reads every run's output and writes it down.
 //!
 //! It waits for the kernel's word. Each turn every ready stream gets one read, so a flooding run cannot
-//! starve a quiet one. A stream that is ready again and again gets a larger pipe, and the thread naps
-//! for a moment between reads so that a program which writes one line a call is not woken for each.
+//! starve a quiet one. A pipe that is ready again and again is in flood: it is made larger, it is no longer
+//! polled (a polled pipe costs its writer more at every write) but looked at every turn, and its pages are
+//! moved into the log instead of copied. Where little comes at a time, the thread naps between two looks,
+//! so that a program which writes one line a call is not met at every one of them.
 
 use super::open_logs::{LogWriter, OpenLogs, Written};
 use super::segment::StreamKind;
 use super::state::OutputState;
 use ostler_model::RunId;
-use ostler_os::{Interest, Poller, Ready, Waker};
+use ostler_os::{Interest, Poller, Ready, Siphon, Waker};
 use std::collections::HashMap;
-use std::io;
+use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::{Arc, mpsc};
@@ -96,7 +98,8 @@ impl Drain {
                     next_token: WAKER + 1,
                     open: OpenLogs::default(),
                     buffer: Vec::new(),
-                    flood: Flood::default(),
+                    siphon: Siphon::new().ok(),
+                    flooding: Vec::new(),
                     large_pipes: 0,
                 }
                 .work();
@@ -149,6 +152,21 @@ struct Stream {
     kind: StreamKind,
     source: StreamSource,
     is_large: bool,
+    is_flooding: bool,
+    /// Reads in a row with next to no time between them.
+    streak: u32,
+    /// Looks in a row that found nothing, in a flood.
+    misses: u32,
+    last_mono_ms: u64,
+}
+
+/// How bytes came to us.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum How {
+    /// They are in the buffer.
+    Copied,
+    /// They are in the siphon.
+    Moved,
 }
 
 enum StreamSource {
@@ -182,32 +200,18 @@ struct Worker {
     next_token: u64,
     open: OpenLogs,
     buffer: Vec<u8>,
-    flood: Flood,
+    /// Where the kernel lets bytes be moved instead of copied.
+    siphon: Option<Siphon>,
+    /// Looked at every turn; nobody tells us about them.
+    flooding: Vec<u64>,
     large_pipes: usize,
 }
 
-/// Whether to let bytes gather before the next read.
-#[derive(Debug, Default)]
-struct Flood {
-    turns: u32,
-}
-
-impl Flood {
-    const TURNS_BEFORE: u32 = 16;
-    /// A program that writes a line a call fills a small part of a large pipe in this time.
-    const NAP: Duration = Duration::from_micros(200);
-
-    /// After a turn in which something was read, without a wait before it: `most` is the largest read.
-    fn busy(&mut self, most: usize) -> Option<Duration> {
-        self.turns += 1;
-        // Who writes in bulk gives more than this each time and is best read at once.
-        (self.turns >= Self::TURNS_BEFORE && most < PIPE_SMALL).then_some(Self::NAP)
-    }
-
-    fn quiet(&mut self) {
-        *self = Self::default();
-    }
-}
+/// This many reads in quick succession are a flood; this many looks for nothing are its end.
+const STREAK_BEFORE_FLOOD: u32 = 16;
+const MISSES_AFTER_FLOOD: u32 = 4;
+/// A program that writes a line a call fills a small part of a large pipe in this time.
+const NAP: Duration = Duration::from_micros(200);
 
 enum Flow {
     On,
@@ -219,19 +223,10 @@ impl Worker {
         ostler_os::spin_down_timer_slack();
         let mut ready: Vec<Ready> = Vec::new();
         loop {
-            // First a look without waiting: if there is nothing, the flood is over.
-            if self.flood.turns > 0 {
-                if self.poller.wait(Some(0), &mut ready).is_err() {
-                    return;
-                }
-                if ready.is_empty() {
-                    self.flood.quiet();
-                }
-            }
-            if self.flood.turns == 0 && self.poller.wait(None, &mut ready).is_err() {
+            let timeout = (!self.flooding.is_empty()).then_some(0);
+            if self.poller.wait(timeout, &mut ready).is_err() {
                 return;
             }
-            let mut most = 0;
             for event in std::mem::take(&mut ready) {
                 if event.token == WAKER {
                     self.waker.rest();
@@ -239,14 +234,55 @@ impl Worker {
                         return;
                     }
                 } else {
-                    most = most.max(self.read(event.token));
+                    self.read(event.token);
                 }
             }
-            if most == 0 {
-                self.flood.quiet();
-            } else if let Some(nap) = self.flood.busy(most) {
-                ostler_os::nap(nap);
+            // Who writes in bulk gives more than a small pipe holds each time, and is best read at once.
+            if !self.flooding.is_empty() && self.read_flooding() < PIPE_SMALL {
+                ostler_os::nap(NAP);
             }
+        }
+    }
+
+    /// Returns the largest read.
+    fn read_flooding(&mut self) -> usize {
+        let mut most = 0;
+        for token in self.flooding.clone() {
+            let length = self.read(token);
+            most = most.max(length);
+            let Some(stream) = self.streams.get_mut(&token) else { continue };
+            stream.misses = if length == 0 { stream.misses + 1 } else { 0 };
+            if stream.misses >= MISSES_AFTER_FLOOD {
+                self.end_flood(token);
+            }
+        }
+        most
+    }
+
+    fn begin_flood(&mut self, token: u64) {
+        let Some(stream) = self.streams.get_mut(&token) else { return };
+        // A terminal holds little and is read as it is filled.
+        let StreamSource::Own(descriptor) = &stream.source else { return };
+        if !stream.is_large && self.large_pipes < LARGE_PIPES_MOST {
+            ostler_os::set_capacity(descriptor, PIPE_LARGE);
+            stream.is_large = true;
+            self.large_pipes += 1;
+        }
+        self.poller.remove(descriptor);
+        stream.is_flooding = true;
+        stream.misses = 0;
+        self.flooding.push(token);
+    }
+
+    fn end_flood(&mut self, token: u64) {
+        self.flooding.retain(|other| *other != token);
+        let Some(stream) = self.streams.get_mut(&token) else { return };
+        stream.is_flooding = false;
+        stream.streak = 0;
+        let added = self.poller.add(stream.source.descriptor(), token, Interest::Readable);
+        if added.is_err() {
+            // Nobody would tell us of it any more.
+            self.begin_flood(token);
         }
     }
 
@@ -280,7 +316,17 @@ impl Worker {
                 }
             };
             if self.poller.add(source.descriptor(), token, Interest::Readable).is_ok() {
-                self.streams.insert(token, Stream { run: new.run, kind, source, is_large: false });
+                let stream = Stream {
+                    run: new.run,
+                    kind,
+                    source,
+                    is_large: false,
+                    is_flooding: false,
+                    streak: 0,
+                    misses: 0,
+                    last_mono_ms: 0,
+                };
+                self.streams.insert(token, stream);
                 tokens.push(token);
             }
         }
@@ -301,11 +347,18 @@ impl Worker {
 
     /// One read of one stream; returns how much it gave.
     fn read(&mut self, token: u64) -> usize {
-        let Some(stream) = self.streams.get_mut(&token) else { return 0 };
+        let Some(stream) = self.streams.get(&token) else { return 0 };
         if self.buffer.is_empty() {
             self.buffer = vec![0; READ_MOST];
         }
-        let length = match ostler_os::read_some(stream.source.descriptor(), &mut self.buffer) {
+        let source = stream.source.descriptor();
+        let siphon = self.siphon.as_mut().filter(|_| stream.is_flooding);
+        let how = if siphon.is_some() { How::Moved } else { How::Copied };
+        let taken = match siphon {
+            Some(siphon) => siphon.take(source),
+            None => ostler_os::read_some(source, &mut self.buffer),
+        };
+        let length = match taken {
             Ok(Some(0)) | Err(_) => {
                 self.end_stream(token);
                 return 0;
@@ -313,26 +366,56 @@ impl Worker {
             Ok(None) => return 0,
             Ok(Some(length)) => length,
         };
-        let flooding = length >= PIPE_SMALL || self.flood.turns >= Flood::TURNS_BEFORE;
-        if flooding && !stream.is_large && self.large_pipes < LARGE_PIPES_MOST {
-            if let StreamSource::Own(descriptor) = &stream.source {
-                ostler_os::set_capacity(descriptor, PIPE_LARGE);
-            }
-            stream.is_large = true;
-            self.large_pipes += 1;
-        }
         let (run, kind) = (stream.run, stream.kind);
-        self.keep(run, kind, length);
+        let mono_ms = ostler_os::mono_ms();
+        self.keep(run, kind, length, how, mono_ms);
+        let Some(stream) = self.streams.get_mut(&token) else { return length };
+        let is_quick = mono_ms.saturating_sub(stream.last_mono_ms) <= 1;
+        stream.streak = if is_quick { stream.streak + 1 } else { 0 };
+        stream.last_mono_ms = mono_ms;
+        if !stream.is_flooding && (length >= PIPE_SMALL || stream.streak >= STREAK_BEFORE_FLOOD) {
+            self.begin_flood(token);
+        }
         length
     }
 
-    fn keep(&mut self, run: RunId, kind: StreamKind, length: usize) {
+    fn keep(&mut self, run: RunId, kind: StreamKind, length: usize, how: How, mono_ms: u64) {
+        let wall_ms = ostler_os::wall_ms();
         let Some(log) = self.logs.get_mut(&run) else { return };
         let number = log.number;
-        let bytes = &self.buffer[..length];
-        let wall_ms = ostler_os::wall_ms();
-        let written = log.writer.append(kind, bytes, wall_ms);
-        log.state.add(kind, bytes, ostler_os::mono_ms(), wall_ms);
+        let written = match (how, &mut self.siphon) {
+            (How::Moved, Some(siphon)) => {
+                let mut is_refused = false;
+                let buffer = &mut self.buffer;
+                let written = log.writer.append_with(kind, length, wall_ms, |file| {
+                    match siphon.pour(&*file) {
+                        // This file system will not have it moved.
+                        Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
+                            is_refused = true;
+                            let spilt = siphon.spill(buffer);
+                            file.write_all(&buffer[..spilt])
+                        }
+                        outcome => outcome,
+                    }
+                });
+                // What did not get to the disk is at least in memory.
+                let spilt = siphon.spill(buffer);
+                log.state.pass((length - spilt) as u64, mono_ms, wall_ms);
+                if spilt > 0 {
+                    log.state.add(kind, &buffer[..spilt], mono_ms, wall_ms);
+                }
+                if is_refused {
+                    self.siphon = None;
+                }
+                written
+            }
+            (How::Copied, _) | (How::Moved, None) => {
+                let bytes = &self.buffer[..length];
+                let written = log.writer.append(kind, bytes, wall_ms);
+                log.state.add(kind, bytes, mono_ms, wall_ms);
+                written
+            }
+        };
         match written {
             Written::Kept | Written::Lost => {}
             Written::GapBegan { from, error } => {
@@ -348,11 +431,7 @@ impl Worker {
     }
 
     fn end_stream(&mut self, token: u64) {
-        let Some(stream) = self.streams.remove(&token) else { return };
-        self.poller.remove(stream.source.descriptor());
-        if stream.is_large {
-            self.large_pipes -= 1;
-        }
+        let Some(stream) = self.drop_stream(token) else { return };
         let Some(log) = self.logs.get_mut(&stream.run) else { return };
         log.tokens.retain(|other| *other != token);
         if log.tokens.is_empty() {
@@ -361,6 +440,19 @@ impl Worker {
             self.logs.remove(&stream.run);
             (self.tell)(DrainEvent::Ended { run: stream.run });
         }
+    }
+
+    fn drop_stream(&mut self, token: u64) -> Option<Stream> {
+        let stream = self.streams.remove(&token)?;
+        if stream.is_flooding {
+            self.flooding.retain(|other| *other != token);
+        } else {
+            self.poller.remove(stream.source.descriptor());
+        }
+        if stream.is_large {
+            self.large_pipes -= 1;
+        }
+        Some(stream)
     }
 
     fn hand(&mut self, from: RunId, to: RunId, state: Arc<OutputState>, most_bytes: u64) {
@@ -384,12 +476,7 @@ impl Worker {
     fn close(&mut self, run: RunId) {
         let Some(log) = self.logs.remove(&run) else { return };
         for token in &log.tokens {
-            if let Some(stream) = self.streams.remove(token) {
-                self.poller.remove(stream.source.descriptor());
-                if stream.is_large {
-                    self.large_pipes -= 1;
-                }
-            }
+            self.drop_stream(*token);
         }
         self.open.forget(log.number);
         log.state.end();

@@ -3,7 +3,7 @@
 
 use super::segment::{Mark, StreamKind, index_path, log_path, remove};
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 
@@ -63,9 +63,20 @@ impl LogWriter {
     }
 
     pub(super) fn append(&mut self, kind: StreamKind, bytes: &[u8], at_ms: u64) -> Written {
+        self.append_with(kind, bytes.len(), at_ms, |log| log.write_all(bytes))
+    }
+
+    /// `put` writes exactly `length` bytes where the file stands, or fails.
+    pub(super) fn append_with(
+        &mut self,
+        kind: StreamKind,
+        length: usize,
+        at_ms: u64,
+        put: impl FnOnce(&mut File) -> io::Result<()>,
+    ) -> Written {
         let from = self.offset;
-        let outcome = self.try_append(kind, bytes, at_ms);
-        self.offset = from + bytes.len() as u64;
+        let outcome = self.try_append(kind, at_ms, put);
+        self.offset = from + length as u64;
         match (outcome, self.gap_from) {
             (Ok(()), None) => Written::Kept,
             (Ok(()), Some(gap)) => {
@@ -86,7 +97,12 @@ impl LogWriter {
         }
     }
 
-    fn try_append(&mut self, kind: StreamKind, bytes: &[u8], at_ms: u64) -> io::Result<()> {
+    fn try_append(
+        &mut self,
+        kind: StreamKind,
+        at_ms: u64,
+        put: impl FnOnce(&mut File) -> io::Result<()>,
+    ) -> io::Result<()> {
         let start = self.starts.last().copied();
         let full = start.is_some_and(|start| self.offset - start >= self.segment_bytes);
         if start.is_none() || full || self.gap_from.is_some() {
@@ -101,7 +117,7 @@ impl LogWriter {
             files.index.write_all(&mark.encode())?;
             self.last_mark = Some(mark);
         }
-        files.log.write_all(bytes)
+        put(&mut files.log)
     }
 
     fn kept_until(&self) -> Option<u64> {
@@ -122,11 +138,10 @@ impl LogWriter {
         self.files = None;
         fs::create_dir_all(&self.folder)?;
         let start = self.offset;
-        let files = self.open(start)?;
-        // A failed attempt at the same place left nothing worth keeping.
-        files.log.set_len(0)?;
-        files.index.set_len(0)?;
-        self.files = Some(files);
+        // A failed attempt at the same place left nothing worth keeping. It is removed, not cut: a file
+        // that was cut is written to the disk at once when it is closed (ext4).
+        remove(&self.folder, start);
+        self.files = Some(self.open(start)?);
         self.last_mark = None;
         if self.starts.last() != Some(&start) {
             self.starts.push(start);
@@ -138,9 +153,18 @@ impl LogWriter {
         Ok(())
     }
 
+    /// Not in append mode, which would forbid moving pages into it; we are its only writer.
     fn open(&self, start: u64) -> io::Result<Files> {
-        let open =
-            |path: PathBuf| OpenOptions::new().create(true).append(true).mode(0o600).open(path);
+        let open = |path: PathBuf| {
+            let mut file = OpenOptions::new()
+                .create(true)
+                .truncate(false)
+                .write(true)
+                .mode(0o600)
+                .open(path)?;
+            file.seek(SeekFrom::End(0))?;
+            io::Result::Ok(file)
+        };
         Ok(Files {
             log: open(log_path(&self.folder, start))?,
             index: open(index_path(&self.folder, start))?,

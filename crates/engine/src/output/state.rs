@@ -108,6 +108,19 @@ impl OutputState {
         self.tell();
     }
 
+    /// So much went by without passing through our memory; it is on disk.
+    pub(crate) fn pass(&self, length: u64, mono_ms: u64, wall_ms: u64) {
+        {
+            let mut tail = self.tail.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            tail.bytes.clear();
+            tail.marks.clear();
+            self.written.fetch_add(length, Ordering::AcqRel);
+        }
+        self.last_mono_ms.store(mono_ms, Ordering::Release);
+        self.last_wall_ms.store(wall_ms, Ordering::Release);
+        self.tell();
+    }
+
     pub(crate) fn end(&self) {
         self.ended.store(true, Ordering::Release);
         self.tell();

@@ -2,7 +2,7 @@
 
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;
-use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
+use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
@@ -51,6 +51,70 @@ pub fn read_some(descriptor: impl AsFd, buffer: &mut [u8]) -> io::Result<Option<
             Err(Errno::IO) => Ok(Some(0)),
             Err(error) => Err(error.into()),
         };
+    }
+}
+
+/// Moves bytes from a pipe into a file without copying them through our memory. They rest in a pipe of
+/// our own in between, so that the writer at the other end of theirs can go on meanwhile.
+#[derive(Debug)]
+pub struct Siphon {
+    read: OwnedFd,
+    write: OwnedFd,
+    held: usize,
+}
+
+impl Siphon {
+    const MOST: usize = 1 << 20;
+
+    pub fn new() -> io::Result<Self> {
+        let (read, write) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
+        set_capacity(&read, Self::MOST);
+        Ok(Self { read, write, held: 0 })
+    }
+
+    /// Takes what is there now: `Some(0)` at the end, `None` if nothing is there yet. Must be empty.
+    pub fn take(&mut self, source: impl AsFd) -> io::Result<Option<usize>> {
+        loop {
+            let flags = SpliceFlags::MOVE | SpliceFlags::NONBLOCK;
+            match splice(&source, None, &self.write, None, Self::MOST, flags) {
+                Ok(length) => {
+                    self.held = length;
+                    return Ok(Some(length));
+                }
+                Err(Errno::AGAIN) => return Ok(None),
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Writes all of it to where the file stands. On an error the rest stays here.
+    pub fn pour(&mut self, file: impl AsFd) -> io::Result<()> {
+        while self.held > 0 {
+            match splice(&self.read, None, &file, None, self.held, SpliceFlags::MOVE) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(length) => self.held -= length,
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// What could not be poured, into memory; returns how much it was. The buffer must be large enough.
+    pub fn spill(&mut self, buffer: &mut [u8]) -> usize {
+        let mut spilt = 0;
+        while self.held > 0 {
+            match rustix::io::read(&self.read, &mut buffer[spilt..]) {
+                Ok(length) if length > 0 => {
+                    spilt += length;
+                    self.held -= length.min(self.held);
+                }
+                Err(Errno::INTR) => {}
+                Ok(_) | Err(_) => self.held = 0,
+            }
+        }
+        spilt
     }
 }
 
