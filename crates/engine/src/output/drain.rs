@@ -227,6 +227,9 @@ impl Worker {
             if self.poller.wait(timeout, &mut ready).is_err() {
                 return;
             }
+            // Before those who called: what a flooding stdout wrote before its stderr was written is here now.
+            let was_flooding = !self.flooding.is_empty();
+            let most = self.read_flooding();
             for event in std::mem::take(&mut ready) {
                 if event.token == WAKER {
                     self.waker.rest();
@@ -238,7 +241,7 @@ impl Worker {
                 }
             }
             // Who writes in bulk gives more than a small pipe holds each time, and is best read at once.
-            if !self.flooding.is_empty() && self.read_flooding() < PIPE_SMALL {
+            if was_flooding && most < PIPE_SMALL {
                 ostler_os::nap(NAP);
             }
         }
