@@ -1,7 +1,7 @@
 //! Ending a tree: TERM, the grace, KILL, and the truth about what is left.
 
 use super::finish;
-use super::machine::{DRAIN_IDLE_MS, GIVE_UP_MS, Output, Phase, Root, Run, Stage};
+use super::machine::{DRAIN_IDLE_MS, Ending, GIVE_UP_MS, Output, Phase, Root, Run, Stage};
 use crate::action::{Action, Reach, Signal};
 use crate::event::{ExitStatus, Survey};
 use crate::time::Now;
@@ -35,7 +35,7 @@ impl Run {
         out.push(Action::Watch(self.id()));
         let output = if self.expects_output() { output } else { Output::Ended };
         let kill_due = now.mono_ms.saturating_add(self.limits.grace_ms);
-        Phase::Ending { reason, root, tree, output, stage: Stage::Grace { kill_due } }
+        Phase::Ending(Ending { reason, root, tree, output, stage: Stage::Grace { kill_due } })
     }
 
     /// The root is gone and the time to settle is over: whatever is left is ended.
@@ -72,7 +72,8 @@ impl Run {
             out.push(self.save(RunState::Exiting, now));
             out.push(Action::Watch(self.id()));
             let stage = Stage::Killed { give_up_due: now.mono_ms + GIVE_UP_MS };
-            return Phase::Ending { reason, root: Root::Exited(status), tree, output, stage };
+            let root = Root::Exited(status);
+            return Phase::Ending(Ending { reason, root, tree, output, stage });
         }
         self.begin_ending(reason, Root::Exited(status), tree, output, now, out)
     }
@@ -93,7 +94,8 @@ impl Run {
         out.push(Action::Signal { run: self.id(), signal: Signal::Kill, reach: Reach::Tree });
         out.push(Action::Watch(self.id()));
         let stage = Stage::Killed { give_up_due: now.mono_ms + GIVE_UP_MS };
-        Phase::Ending { reason, root: Root::Exited(status), tree, output: Output::Open, stage }
+        let root = Root::Exited(status);
+        Phase::Ending(Ending { reason, root, tree, output: Output::Open, stage })
     }
 
     /// Those outside the boundary are named, once.
@@ -117,54 +119,31 @@ impl Run {
         ));
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the parts of one phase, taken apart by match")]
-    pub(super) fn end_on(
-        &mut self,
-        reason: Option<Termination>,
-        root: Root,
-        tree: Survey,
-        output: Output,
-        stage: Stage,
-        now: Now,
-        out: &mut Vec<Action>,
-    ) -> Phase {
-        let Root::Exited(status) = root else {
-            return Phase::Ending { reason, root, tree, output, stage };
-        };
+    /// After every new look: over when the root is known to have exited and nobody is left.
+    pub(super) fn end_on(&mut self, ending: Ending, now: Now, out: &mut Vec<Action>) -> Phase {
+        let Root::Exited(status) = ending.root else { return Phase::Ending(ending) };
         finish::keep_status(&mut self.record, status);
-        if tree.is_empty() {
-            return self.drain(reason, status, Extinct::Yes, output, now, out);
+        if ending.tree.is_empty() {
+            return self.drain(ending.reason, status, Extinct::Yes, ending.output, now, out);
         }
-        self.tell_escape(&tree, now, out);
-        if matches!(stage, Stage::Killed { .. }) {
+        self.tell_escape(&ending.tree, now, out);
+        if matches!(ending.stage, Stage::Killed { .. }) {
             // Somebody was born between the look and the blow.
             out.push(Action::Signal { run: self.id(), signal: Signal::Kill, reach: Reach::Tree });
         }
         out.push(Action::Watch(self.id()));
-        Phase::Ending { reason, root, tree, output, stage }
+        Phase::Ending(ending)
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the parts of one phase, taken apart by match")]
-    pub(super) fn ending_due(
-        &mut self,
-        reason: Option<Termination>,
-        root: Root,
-        tree: Survey,
-        output: Output,
-        stage: Stage,
-        now: Now,
-        out: &mut Vec<Action>,
-    ) -> Phase {
-        match stage {
-            Stage::Grace { kill_due } if now.mono_ms < kill_due => {
-                Phase::Ending { reason, root, tree, output, stage }
-            }
-            Stage::Grace { .. } | Stage::Killed { .. }
-                if matches!(root, Root::Exited(_)) && tree.is_empty() =>
+    pub(super) fn ending_due(&mut self, ending: Ending, now: Now, out: &mut Vec<Action>) -> Phase {
+        match (ending.stage, ending.root) {
+            (Stage::Grace { kill_due: due } | Stage::Killed { give_up_due: due }, _)
+                if now.mono_ms < due =>
             {
-                self.end_on(reason, root, tree, output, stage, now, out)
+                Phase::Ending(ending)
             }
-            Stage::Grace { .. } => {
+            (_, Root::Exited(_)) if ending.tree.is_empty() => self.end_on(ending, now, out),
+            (Stage::Grace { .. }, _) => {
                 out.push(Action::Signal {
                     run: self.id(),
                     signal: Signal::Kill,
@@ -172,25 +151,25 @@ impl Run {
                 });
                 out.push(Action::Watch(self.id()));
                 let stage = Stage::Killed { give_up_due: now.mono_ms + GIVE_UP_MS };
-                Phase::Ending { reason, root, tree, output, stage }
+                Phase::Ending(Ending { stage, ..ending })
             }
-            Stage::Killed { give_up_due } if now.mono_ms < give_up_due => {
-                Phase::Ending { reason, root, tree, output, stage }
-            }
-            Stage::Killed { .. } => {
-                let extinct = if root == Root::Alive { Extinct::Unknown } else { Extinct::No };
+            (Stage::Killed { .. }, root) => {
+                let (status, extinct) = match root {
+                    Root::Exited(status) => (status, Extinct::No),
+                    Root::Alive => (ExitStatus::Unknown, Extinct::Unknown),
+                };
                 out.push(self.note(
                     Actor::Kernel,
                     What::NotExtinct,
                     "something of it outlived KILL; it will be reaped when the kernel lets it go",
-                    json!({ "inside": tree.inside, "outside": tree.outside, "waitedMs": GIVE_UP_MS }),
+                    json!({
+                        "inside": ending.tree.inside,
+                        "outside": ending.tree.outside,
+                        "waitedMs": GIVE_UP_MS,
+                    }),
                     now,
                 ));
-                let status = match root {
-                    Root::Exited(status) => status,
-                    Root::Alive => ExitStatus::Unknown,
-                };
-                finish::ended(self, reason, status, extinct, now, out)
+                finish::ended(self, ending.reason, status, extinct, now, out)
             }
         }
     }

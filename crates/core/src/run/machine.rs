@@ -71,10 +71,31 @@ pub(crate) enum Phase {
     Queued,
     Starting { cancel: Option<Termination> },
     Running { overall_due: Option<u64>, silence_due: Option<u64> },
-    Settling { status: ExitStatus, since: u64, due: u64, tree: Survey, output: Output },
-    Ending { reason: Option<Termination>, root: Root, tree: Survey, output: Output, stage: Stage },
+    Settling(Settling),
+    Ending(Ending),
     Draining { reason: Option<Termination>, status: ExitStatus, due: u64, extinct: Extinct },
     Exited,
+}
+
+/// The root exited by itself; whoever is left has a moment.
+#[derive(Clone, Debug)]
+pub(crate) struct Settling {
+    pub(super) status: ExitStatus,
+    pub(super) since: u64,
+    pub(super) due: u64,
+    pub(super) tree: Survey,
+    pub(super) output: Output,
+}
+
+/// The tree is being ended.
+#[derive(Clone, Debug)]
+pub(crate) struct Ending {
+    /// `None` where the root ended by itself: its own status is the reason then.
+    pub(super) reason: Option<Termination>,
+    pub(super) root: Root,
+    pub(super) tree: Survey,
+    pub(super) output: Output,
+    pub(super) stage: Stage,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,9 +155,12 @@ impl Run {
             Phase::Running { overall_due, silence_due } => {
                 [*overall_due, *silence_due].into_iter().flatten().min()
             }
-            Phase::Settling { due, .. } | Phase::Draining { due, .. } => Some(*due),
-            Phase::Ending { stage: Stage::Grace { kill_due }, .. } => Some(*kill_due),
-            Phase::Ending { stage: Stage::Killed { give_up_due }, .. } => Some(*give_up_due),
+            Phase::Settling(settling) => Some(settling.due),
+            Phase::Draining { due, .. } => Some(*due),
+            Phase::Ending(ending) => match ending.stage {
+                Stage::Grace { kill_due } => Some(kill_due),
+                Stage::Killed { give_up_due } => Some(give_up_due),
+            },
         }
     }
 
@@ -287,34 +311,23 @@ impl Run {
             ) => phase,
 
             // Settling: the root exited by itself.
-            (Phase::Settling { status, since, due, tree, .. }, RunEvent::OutputEnded) => {
-                self.settle(status, since, due, tree, Output::Ended, now, out)
+            (Phase::Settling(settling), RunEvent::OutputEnded) => {
+                self.settle(Settling { output: Output::Ended, ..settling }, now, out)
             }
-            (Phase::Settling { status, since, due, output, .. }, RunEvent::Surveyed(tree)) => {
-                self.settle(status, since, due, tree, output, now, out)
+            (Phase::Settling(settling), RunEvent::Surveyed(tree)) => {
+                self.settle(Settling { tree, ..settling }, now, out)
             }
-            (
-                Phase::Settling { status, since, tree: before, output, .. },
-                RunEvent::Due { last_output_mono_ms, tree },
-            ) => {
-                let tree = tree.unwrap_or(before);
-                let quiet_since = last_output_mono_ms.unwrap_or(since).max(since);
-                let due = (quiet_since + DRAIN_IDLE_MS)
-                    .min(since + self.limits.grace_ms.max(DRAIN_IDLE_MS));
-                if now.mono_ms < due {
-                    Phase::Settling { status, since, due, tree, output }
-                } else {
-                    self.end_leftovers(status, tree, output, now, out)
-                }
+            (Phase::Settling(settling), RunEvent::Due { last_output_mono_ms, tree }) => {
+                self.settling_due(settling, last_output_mono_ms, tree, now, out)
             }
-            (Phase::Settling { status, tree, output, .. }, RunEvent::Cancel { .. }) => {
+            (Phase::Settling(settling), RunEvent::Cancel { .. }) => {
                 // It ended by itself first, and that stays the reason; but somebody wants it gone now. The
                 // look at its tree is old: with the time over at once, a new one comes first.
                 let since = now.mono_ms.saturating_sub(self.limits.grace_ms.max(DRAIN_IDLE_MS));
-                Phase::Settling { status, since, due: now.mono_ms, tree, output }
+                Phase::Settling(Settling { since, due: now.mono_ms, ..settling })
             }
             (
-                phase @ Phase::Settling { .. },
+                phase @ Phase::Settling(_),
                 RunEvent::Unblocked
                 | RunEvent::Spawned(_)
                 | RunEvent::SpawnFailed { .. }
@@ -323,32 +336,28 @@ impl Run {
             ) => phase,
 
             // Ending: TERM was sent, KILL follows.
-            (
-                Phase::Ending { reason, tree: _, output, stage, root: Root::Alive },
-                RunEvent::RootExited { status, tree },
-            ) => self.end_on(reason, Root::Exited(status), tree, output, stage, now, out),
-            (phase @ Phase::Ending { root: Root::Exited(_), .. }, RunEvent::RootExited { .. }) => {
-                phase
+            (Phase::Ending(ending), RunEvent::RootExited { status, tree }) => match ending.root {
+                Root::Alive => {
+                    self.end_on(Ending { root: Root::Exited(status), tree, ..ending }, now, out)
+                }
+                Root::Exited(_) => Phase::Ending(ending),
+            },
+            (Phase::Ending(ending), RunEvent::Surveyed(tree)) => {
+                self.end_on(Ending { tree, ..ending }, now, out)
             }
-            (Phase::Ending { reason, root, tree: _, output, stage }, RunEvent::Surveyed(tree)) => {
-                self.end_on(reason, root, tree, output, stage, now, out)
+            (Phase::Ending(ending), RunEvent::OutputEnded) => {
+                Phase::Ending(Ending { output: Output::Ended, ..ending })
             }
-            (Phase::Ending { reason, root, tree, stage, .. }, RunEvent::OutputEnded) => {
-                Phase::Ending { reason, root, tree, output: Output::Ended, stage }
+            (Phase::Ending(mut ending), RunEvent::Due { tree, .. }) => {
+                ending.tree = tree.unwrap_or(ending.tree);
+                self.ending_due(ending, now, out)
             }
-            (
-                Phase::Ending { reason, root, tree: before, output, stage },
-                RunEvent::Due { tree, .. },
-            ) => {
-                let tree = tree.unwrap_or(before);
-                self.ending_due(reason, root, tree, output, stage, now, out)
-            }
-            (phase @ Phase::Ending { .. }, RunEvent::Killed { mode, processes }) => {
+            (phase @ Phase::Ending(_), RunEvent::Killed { mode, processes }) => {
                 self.killed(mode, processes, now, out);
                 phase
             }
             (
-                phase @ Phase::Ending { .. },
+                phase @ Phase::Ending(_),
                 RunEvent::Unblocked
                 | RunEvent::Spawned(_)
                 | RunEvent::SpawnFailed { .. }

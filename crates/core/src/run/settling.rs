@@ -1,7 +1,7 @@
 //! The root has exited by itself: is anything of it left?
 
 use super::finish;
-use super::machine::{DRAIN_IDLE_MS, Output, Phase, Run};
+use super::machine::{DRAIN_IDLE_MS, Output, Phase, Run, Settling};
 use crate::action::Action;
 use crate::event::{ExitStatus, Survey};
 use crate::time::Now;
@@ -38,30 +38,41 @@ impl Run {
             ));
             out.push(Action::Watch(self.id()));
         }
-        Phase::Settling {
+        Phase::Settling(Settling {
             status,
             since: now.mono_ms,
             due: now.mono_ms + DRAIN_IDLE_MS,
             tree,
             output,
+        })
+    }
+
+    pub(super) fn settle(&mut self, settling: Settling, now: Now, out: &mut Vec<Action>) -> Phase {
+        if settling.tree.is_empty() && settling.output == Output::Ended {
+            finish::ended(self, None, settling.status, Extinct::Yes, now, out)
+        } else {
+            Phase::Settling(settling)
         }
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the parts of one phase, taken apart by match")]
-    pub(super) fn settle(
+    /// Output moves the end of the moment, but not beyond the grace.
+    pub(super) fn settling_due(
         &mut self,
-        status: ExitStatus,
-        since: u64,
-        due: u64,
-        tree: Survey,
-        output: Output,
+        mut settling: Settling,
+        last_output_mono_ms: Option<u64>,
+        tree: Option<Survey>,
         now: Now,
         out: &mut Vec<Action>,
     ) -> Phase {
-        if tree.is_empty() && output == Output::Ended {
-            finish::ended(self, None, status, Extinct::Yes, now, out)
+        settling.tree = tree.unwrap_or(settling.tree);
+        let since = settling.since;
+        let quiet_since = last_output_mono_ms.unwrap_or(since).max(since);
+        settling.due =
+            (quiet_since + DRAIN_IDLE_MS).min(since + self.limits.grace_ms.max(DRAIN_IDLE_MS));
+        if now.mono_ms < settling.due {
+            Phase::Settling(settling)
         } else {
-            Phase::Settling { status, since, due, tree, output }
+            self.end_leftovers(settling.status, settling.tree, settling.output, now, out)
         }
     }
 }
