@@ -1,11 +1,11 @@
-/* The ceiling of `logs`: what the fastest reader of a pipe that we know of can do.
+/* For `logs`: what the fastest reader of a pipe that we wrote can do.
  *
  *     pour EMIT LINES WRITE_SIZE FILE      prints the seconds it took
  *
  * It never polls the pipe (a pipe that was polled once wakes its reader's queue at every write, for
  * ever), lets bytes gather in a large pipe, and moves pages instead of copying them: first into a pipe
  * of its own, so that the writer can go on, then into the file. It can watch nothing else meanwhile,
- * so it is a bound and no design.
+ * so it is a yardstick and no design.
  */
 #define _GNU_SOURCE
 #include "bench.h"

@@ -15,9 +15,9 @@ def measure(bench: Bench) -> list[Result]:
     lines = ((64 << 20) if bench.quick else (1 << 30)) // LINE
     results = []
     for size, what in ((BULK, "bulk writes of 64 KiB"), (LINE, "one write a line")):
-        rates = {name: Samples() for name in ("cat", "ours", "bound")}
+        rates = {name: Samples() for name in ("cat", "ours", "in_c")}
         for number in range(bench.rounds):
-            for name, trial in (("cat", by_cat), ("ours", ours), ("bound", by_bound)):
+            for name, trial in (("cat", by_cat), ("ours", ours), ("in_c", by_c_reader)):
                 warm(bench, lines * LINE)
                 rates[name].add(lines * LINE / trial(bench, lines, size) / 1e6)
             bench.progress(
@@ -27,7 +27,7 @@ def measure(bench: Bench) -> list[Result]:
         data = {"lines": lines, "write_size": size, "rates": {name: s.as_json() for name, s in rates.items()}}
         for name, subject, target in (
             ("ours", f"{lines * LINE / (1 << 20):.0f} MiB of lines, {what}; every line checked", TARGET),
-            ("bound", f"the same, the fastest reader in C that we know (a bound), {what}", None),
+            ("in_c", f"the same, the fastest reader in C that we wrote, {what}", None),
         ):
             results.append(
                 at_least(
@@ -46,9 +46,8 @@ def measure(bench: Bench) -> list[Result]:
 def warm(bench: Bench, size: int) -> None:
     """Takes the memory that the trial will need and gives it back.
 
-    A virtual machine's host hands out memory at first touch and takes it back when it is long unused.
-    Without this, a trial is twice as fast if another has just freed what it needs. What an earlier
-    trial left to be written to disk is not this one's burden either.
+    Without this, a trial is often twice as fast if another has just freed what it needs; probably the
+    host of a virtual machine hands out memory at first touch. What an earlier trial left to be written to disk is not this one's burden either.
     """
     os.sync()
     folder = bench.folder("warm")
@@ -73,7 +72,7 @@ def by_cat(bench: Bench, lines: int, size: int) -> float:
     return took
 
 
-def by_bound(bench: Bench, lines: int, size: int) -> float:
+def by_c_reader(bench: Bench, lines: int, size: int) -> float:
     folder = bench.folder("pour")
     file = folder / "log"
     took = float(bench.run_tool("pour", bench.tool("emit"), lines, size, file))
