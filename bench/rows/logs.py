@@ -47,7 +47,8 @@ def warm(bench: Bench, size: int) -> None:
     """Takes the memory that the trial will need and gives it back.
 
     Without this, a trial is often twice as fast if another has just freed what it needs; probably the
-    host of a virtual machine hands out memory at first touch. What an earlier trial left to be written to disk is not this one's burden either.
+    host of a virtual machine hands out memory at first touch. What an earlier trial left
+    to be written to disk is not this one's burden either.
     """
     os.sync()
     folder = bench.folder("warm")
