@@ -147,7 +147,11 @@ async fn carry_out(call: Call, by: Actor, shared: &Shared) -> Result<Answer, Wir
         Call::Metrics => metrics(shared).await.map(Answer::Metrics),
         Call::Shutdown => {
             let stopped = shared.engine.shutdown(by).await;
-            Ok(Answer::ShutDown(ShutdownAnswer { pid: std::process::id(), ended: stopped.ended }))
+            Ok(Answer::ShutDown(ShutdownAnswer {
+                pid: std::process::id(),
+                ended: stopped.ended,
+                unsaved: stopped.unsaved as u64,
+            }))
         }
         Call::View(_) | Call::Write(_) => {
             Err(error(ErrorCode::Internal, "this call takes the connection over"))
@@ -224,7 +228,7 @@ pub(crate) async fn ended(shared: &Shared, run: RunId) -> Result<RunResult, Wire
 
 fn others(record: &RunRecord) -> WireError {
     error(
-        ErrorCode::Conflict,
+        ErrorCode::Elsewhere,
         format!(
             "run {} belongs to another supervisor (instance {}); ask that one",
             record.run_id, record.owner_instance_id

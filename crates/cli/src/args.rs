@@ -1,8 +1,10 @@
 //! The words of the command line.
 
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use ostler_model::{Limits, TerminalSize};
 use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 #[derive(Debug, Parser)]
@@ -116,7 +118,7 @@ pub struct RunArguments {
     #[arg(long, value_name = "FOLDER")]
     pub cwd: Option<PathBuf>,
     /// Set a variable; may be repeated
-    #[arg(long, value_name = "NAME=VALUE", value_parser = parse_variable)]
+    #[arg(long, value_name = "NAME=VALUE", value_parser = OsStringValueParser::new().try_map(parse_variable))]
     pub env: Vec<OsString>,
     /// Take a variable out of its environment; may be repeated
     #[arg(long, value_name = "NAME")]
@@ -282,10 +284,10 @@ fn parse_size(text: &str) -> Result<TerminalSize, String> {
     Ok(TerminalSize { columns, rows })
 }
 
-fn parse_variable(text: &str) -> Result<OsString, String> {
-    match text.split_once('=') {
-        Some((name, _)) if !name.is_empty() => Ok(OsString::from(text)),
-        Some(_) | None => Err(format!("{text:?} is not a variable; write it as NAME=VALUE")),
+fn parse_variable(text: OsString) -> Result<OsString, String> {
+    match text.as_bytes().iter().position(|byte| *byte == b'=') {
+        Some(1..) => Ok(text),
+        Some(0) | None => Err(format!("{text:?} is not a variable; write it as NAME=VALUE")),
     }
 }
 
@@ -325,7 +327,7 @@ mod tests {
         assert!(parse_key("x").is_err());
         assert!(parse_size("0x5").is_err());
         assert_eq!(parse_size("80x24"), Ok(TerminalSize { columns: 80, rows: 24 }));
-        assert!(parse_variable("=x").is_err());
+        assert!(parse_variable("=x".into()).is_err());
         use clap::CommandFactory;
         Arguments::command().debug_assert();
     }

@@ -98,6 +98,7 @@ impl From<ClientError> for Failure {
                 ErrorCode::AmbiguousRun | ErrorCode::InvalidRequest => Exit::USAGE,
                 ErrorCode::ShuttingDown
                 | ErrorCode::Conflict
+                | ErrorCode::Elsewhere
                 | ErrorCode::RegistryFailed
                 | ErrorCode::Internal => Exit::FAILED,
             },

@@ -3,6 +3,9 @@
 use crate::args::parse_duration;
 use ostler_model::{AdoptPolicy, Settings};
 
+/// Output is kept and dropped in segments of a sixteenth of it, and read in chunks of up to 1 MiB.
+const LOG_BYTES_LEAST: u64 = 1_000_000;
+
 /// Reads `OSTLER_LEASE`, `OSTLER_ADOPT`, `OSTLER_HISTORY_COUNT`, `OSTLER_HISTORY_AGE`,
 /// `OSTLER_LOG_BYTES` and `OSTLER_NO_CGROUP`; a wrong value is an error that names the variable.
 pub fn from_environment(get: impl Fn(&str) -> Option<String>) -> Result<Settings, String> {
@@ -35,6 +38,11 @@ pub fn from_environment(get: impl Fn(&str) -> Option<String>) -> Result<Settings
         settings.log_bytes = text
             .parse()
             .map_err(|_| format!("OSTLER_LOG_BYTES: {text:?} is not a number of bytes"))?;
+    }
+    if settings.log_bytes < LOG_BYTES_LEAST {
+        return Err(format!(
+            "OSTLER_LOG_BYTES: at least {LOG_BYTES_LEAST}, or whole chunks would be dropped"
+        ));
     }
     if let Some(text) = read("OSTLER_NO_CGROUP") {
         settings.kernel_boundary = match text.as_str() {

@@ -63,6 +63,8 @@ fn open() -> Result<(Supervisor, Server), Refused> {
         settings::from_environment(|name| std::env::var(name).ok()).map_err(Refused::Failed)?;
     let home = Home::from_environment(|name| std::env::var_os(name))
         .map_err(|error| Refused::because(&error))?;
+    // Only now: a home may be named relative to where we were started.
+    let _ = std::env::set_current_dir("/");
     let supervisor = match Supervisor::start(home.clone(), settings) {
         Ok(supervisor) => supervisor,
         Err(EngineError::Owned { .. }) => return Err(Refused::Owned),

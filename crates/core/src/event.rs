@@ -1,4 +1,4 @@
-use ostler_model::{Actor, Detach, Fingerprint, Limits, RunId, RunRecord, SpawnErrorKind};
+use ostler_model::{Actor, Detach, Extinct, Fingerprint, Limits, RunId, RunRecord, SpawnErrorKind};
 
 /// Something that happened: a command, a word of the kernel, or the outcome of an action.
 #[derive(Clone, Debug)]
@@ -106,11 +106,18 @@ pub struct Survey {
     pub outside: usize,
     /// Some of those outside, by name, for the journal.
     pub named: Vec<Member>,
+    /// Somebody may be left whom nothing ties to this run: then "gone" is not a fact.
+    pub is_unexplained: bool,
 }
 
 impl Survey {
     pub fn is_empty(&self) -> bool {
         self.inside == 0 && self.outside == 0
+    }
+
+    /// What an empty tree proves.
+    pub fn extinct(&self) -> Extinct {
+        if self.is_unexplained { Extinct::Unknown } else { Extinct::Yes }
     }
 }
 

@@ -379,7 +379,7 @@ impl World {
         }
         match decision {
             Decision::LeaveAlone | Decision::Steal => {}
-            Decision::MarkStale => run.found_gone(seen.why_not, now, out),
+            Decision::MarkStale => run.found_gone(&seen, now, out),
             Decision::EndRest | Decision::Resume | Decision::Terminate => {
                 out.push(Action::Count(Counter::ReconcileOrphans, 1));
                 out.push(Action::Adopt(Box::new(run.record.clone())));

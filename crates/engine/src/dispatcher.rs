@@ -6,6 +6,7 @@ use crate::error::EngineError;
 use crate::failpoint;
 use crate::handle::{Ask, Cancelled, Handle, SpawnRefused, Stopped};
 use crate::home::Home;
+use crate::input::Input;
 use crate::live::{LiveRun, survey};
 use crate::output::{Drain, DrainEvent};
 use ostler_core::{Action, Event, ExitStatus, Now, World};
@@ -20,7 +21,7 @@ use ostler_registry::{Batch, Registry};
 use serde_json::json;
 use std::cell::OnceCell;
 use std::collections::{HashMap, VecDeque};
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use tokio::sync::{oneshot, watch};
 
 const WAKER: u64 = 0;
@@ -42,6 +43,8 @@ pub struct Supervisor {
     pub(crate) live: HashMap<RunId, LiveRun>,
     /// The first processes of our runs that are our children.
     pub(crate) leaders: HashMap<i32, RunId>,
+    /// Of runs that another supervisor took over from us; kept open as long as their output is.
+    pub(crate) kept_inputs: HashMap<RunId, Arc<Input>>,
     /// One look at all processes a turn is enough.
     pub(crate) census: OnceCell<Census>,
     pub(crate) tokens: HashMap<u64, RunId>,
@@ -109,6 +112,7 @@ impl Supervisor {
             launcher: Launcher::new(),
             live: HashMap::new(),
             leaders: HashMap::new(),
+            kept_inputs: HashMap::new(),
             census: OnceCell::new(),
             tokens: HashMap::new(),
             next_token: FIRST_RUN,
@@ -175,14 +179,17 @@ impl Supervisor {
 
     fn finish(&mut self) {
         self.entry(What::SupervisorStopped, "every run has ended", json!({}));
+        self.retry_at = None;
+        self.batch_owed();
         self.commit();
+        let unsaved = self.owed.runs.len();
         let _ = self.registry.release(self.instance);
         self.room.close();
         let _ = std::fs::remove_file(self.home.pid_file());
         let _ = std::fs::remove_file(self.home.socket());
         let ended = std::mem::take(&mut self.ended);
         for reply in self.stop_replies.drain(..) {
-            let _ = reply.send(Stopped { ended: ended.clone() });
+            let _ = reply.send(Stopped { ended: ended.clone(), unsaved });
         }
     }
 
@@ -258,8 +265,7 @@ impl Supervisor {
     }
 
     pub(crate) fn members(&self, live: &LiveRun) -> ostler_os::Members {
-        let alone = live.is_bounded()
-            || self.live.values().filter(|other| !other.is_bounded()).count() == 1;
+        let alone = self.live.len() == 1;
         live.members(&Kin { leaders: &self.leaders, alone, census: &self.census })
     }
 
@@ -293,7 +299,10 @@ impl Supervisor {
 
     fn take_drained(&mut self, event: DrainEvent) {
         match event {
-            DrainEvent::Ended { run } => self.events.push_back(Event::OutputEnded { run }),
+            DrainEvent::Ended { run } => {
+                self.kept_inputs.remove(&run);
+                self.events.push_back(Event::OutputEnded { run });
+            }
             DrainEvent::GapBegan { run, from, error } => {
                 self.run_entry(
                     run,

@@ -28,6 +28,8 @@ pub enum Cancelled {
 #[derive(Debug)]
 pub struct Stopped {
     pub ended: Vec<RunResult>,
+    /// Results that could not be written to the registry any more.
+    pub unsaved: usize,
 }
 
 pub(crate) enum Ask {
@@ -119,7 +121,9 @@ impl Handle {
 
     /// Ends every run, then the supervisor. Answers when the runs are gone.
     pub async fn shutdown(&self, by: Actor) -> Stopped {
-        self.ask(|reply| Ask::Shutdown { by, reply }).await.unwrap_or(Stopped { ended: Vec::new() })
+        self.ask(|reply| Ask::Shutdown { by, reply })
+            .await
+            .unwrap_or(Stopped { ended: Vec::new(), unsaved: 0 })
     }
 
     /// Changes with every commit to the journal; its value is the last entry's number.

@@ -36,11 +36,6 @@ impl LiveRun {
         let is_pinned = self.leader > 0 && !is_recycled && !(self.is_adopted && self.root_gone);
         scope.members(Leader { group: self.leader, is_pinned }, kin)
     }
-
-    /// Whether the kernel keeps its members for us.
-    pub(crate) fn is_bounded(&self) -> bool {
-        self.scope.as_ref().is_none_or(|scope| scope.boundary().is_some())
-    }
 }
 
 pub(crate) fn survey(members: &Members) -> Survey {
@@ -53,5 +48,6 @@ pub(crate) fn survey(members: &Members) -> Survey {
             .take(NAMED_MOST)
             .map(|member| Member { pid: member.pid, group: member.group, session: member.session })
             .collect(),
+        is_unexplained: members.is_unexplained,
     }
 }

@@ -362,6 +362,10 @@ impl Supervisor {
             scope.kill_all(Some(process), || self.members(live));
         } else if let Some(live) = self.live.get_mut(&run) {
             live.scope = None;
+            // Its pipes and its terminal are still in our hands, and closing them could end it.
+            live.output.end();
+            let input = Arc::clone(&live.input);
+            self.kept_inputs.insert(run, input);
         }
         self.drop_live(run);
         if let Some(reply) = self.spawn_replies.remove(&run) {

@@ -182,7 +182,11 @@ impl Supervisor {
             group: record.process_group_id.or(alive.as_ref().map(|alive| alive.pid)).unwrap_or(0),
             is_pinned: alive.is_some(),
         };
-        let tree = crate::live::survey(&scope.members(leader, &kin));
+        let mut tree = crate::live::survey(&scope.members(leader, &kin));
+        if record.pid.is_none() && alive.is_none() {
+            // Nothing was executed, so nothing can have left.
+            tree.is_unexplained = false;
+        }
         if alive.is_none() && tree.is_empty() {
             scope.remove();
         }

@@ -149,6 +149,8 @@ pub struct Viewing {
 pub struct ShutdownAnswer {
     pub pid: u32,
     pub ended: Vec<RunResult>,
+    /// Results that could not be written to the registry any more.
+    pub unsaved: u64,
 }
 
 /// An error at the door, with a code a program can tell apart and a message a person can use.
@@ -166,6 +168,8 @@ pub enum ErrorCode {
     AmbiguousRun,
     ShuttingDown,
     Conflict,
+    /// The run is another supervisor's.
+    Elsewhere,
     RegistryFailed,
     Internal,
 }

@@ -77,7 +77,7 @@ impl Follow {
         if keys != Keys::None {
             let sender = view.sender()?;
             let left = Arc::clone(&left);
-            std::thread::spawn(move || type_keys(sender, keys, &left));
+            std::thread::spawn(move || type_keys(sender, keys, on_interrupt, &left));
         }
         self.hear(context, &view, events, keys, on_interrupt, Arc::clone(&left))?;
         let outcome = self.show(&mut view, &left);
@@ -183,7 +183,7 @@ fn leave_now() -> ! {
     std::process::exit(i32::from(Exit(130).0))
 }
 
-fn type_keys(mut sender: FrameSender, keys: Keys, left: &AtomicBool) {
+fn type_keys(mut sender: FrameSender, keys: Keys, on_interrupt: OnInterrupt, left: &AtomicBool) {
     let mut buffer = [0u8; 64 << 10];
     let mut stdin = io::stdin().lock();
     loop {
@@ -193,12 +193,13 @@ fn type_keys(mut sender: FrameSender, keys: Keys, left: &AtomicBool) {
                     Keys::Stdin { close: true } => {
                         let _ = sender.end_of_input();
                     }
-                    // The window is gone: that is nothing to the run.
-                    Keys::Terminal { .. } => {
+                    // The window is gone: nothing to a run that we only look at. One that is ours to end
+                    // is ended by the hang-up that comes with it.
+                    Keys::Terminal { .. } if on_interrupt == OnInterrupt::Leave => {
                         left.store(true, Ordering::Release);
                         let _ = sender.close();
                     }
-                    Keys::Stdin { close: false } | Keys::None => {}
+                    Keys::Terminal { .. } | Keys::Stdin { close: false } | Keys::None => {}
                 }
                 return;
             }

@@ -2,7 +2,7 @@ use crate::args::JsonArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::render;
-use crate::say::say;
+use crate::say::{say, tell};
 use ostler_client::ClientError;
 use ostler_model::wire::{Answer, Call};
 
@@ -28,6 +28,13 @@ pub fn stop(context: &Context, arguments: &JsonArguments) -> Result<Exit, Failur
         }
         let runs = render::count(answer.ended.len(), "run");
         say!("supervisor {} stopped, {runs} ended", answer.pid);
+    }
+    if answer.unsaved > 0 {
+        tell!(
+            "ostler: {} could not be written to the registry and will be found stale",
+            render::count(answer.unsaved as usize, "result")
+        );
+        return Ok(Exit::FAILED);
     }
     Ok(Exit::DONE)
 }

@@ -48,7 +48,7 @@ impl Run {
         out: &mut Vec<Action>,
     ) -> Phase {
         if tree.is_empty() {
-            return self.drain(None, status, Extinct::Yes, output, now, out);
+            return self.drain(None, status, tree.extinct(), output, now, out);
         }
         let escaped = tree.outside > 0;
         if escaped && self.detach == Detach::Allow {
@@ -124,10 +124,12 @@ impl Run {
         let Root::Exited(status) = ending.root else { return Phase::Ending(ending) };
         finish::keep_status(&mut self.record, status);
         if ending.tree.is_empty() {
-            return self.drain(ending.reason, status, Extinct::Yes, ending.output, now, out);
+            let extinct = ending.tree.extinct();
+            return self.drain(ending.reason, status, extinct, ending.output, now, out);
         }
-        self.tell_escape(&ending.tree, now, out);
+        // Whoever still dies of TERM did not outlive it.
         if matches!(ending.stage, Stage::Killed { .. }) {
+            self.tell_escape(&ending.tree, now, out);
             // Somebody was born between the look and the blow.
             out.push(Action::Signal { run: self.id(), signal: Signal::Kill, reach: Reach::Tree });
         }
@@ -143,7 +145,10 @@ impl Run {
                 Phase::Ending(ending)
             }
             (_, Root::Exited(_)) if ending.tree.is_empty() => self.end_on(ending, now, out),
-            (Stage::Grace { .. }, _) => {
+            (Stage::Grace { .. }, root) => {
+                if matches!(root, Root::Exited(_)) {
+                    self.tell_escape(&ending.tree, now, out);
+                }
                 out.push(Action::Signal {
                     run: self.id(),
                     signal: Signal::Kill,

@@ -5,7 +5,7 @@ use super::machine::{DRAIN_IDLE_MS, Output, Phase, Run, Settling};
 use crate::action::Action;
 use crate::event::{ExitStatus, Survey};
 use crate::time::Now;
-use ostler_model::{Actor, Extinct, RunState, What};
+use ostler_model::{Actor, RunState, What};
 use serde_json::json;
 
 impl Run {
@@ -20,7 +20,7 @@ impl Run {
         let output = if self.expects_output() { output } else { Output::Ended };
         finish::keep_status(&mut self.record, status);
         if tree.is_empty() && output == Output::Ended {
-            return finish::ended(self, None, status, Extinct::Yes, now, out);
+            return finish::ended(self, None, status, tree.extinct(), now, out);
         }
         out.push(self.save(RunState::Exiting, now));
         if !tree.is_empty() {
@@ -49,7 +49,7 @@ impl Run {
 
     pub(super) fn settle(&mut self, settling: Settling, now: Now, out: &mut Vec<Action>) -> Phase {
         if settling.tree.is_empty() && settling.output == Output::Ended {
-            finish::ended(self, None, settling.status, Extinct::Yes, now, out)
+            finish::ended(self, None, settling.status, settling.tree.extinct(), now, out)
         } else {
             Phase::Settling(settling)
         }

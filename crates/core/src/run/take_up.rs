@@ -6,7 +6,7 @@ use crate::action::Action;
 use crate::event::{ExitStatus, Observation, Survey};
 use crate::reconcile::Decision;
 use crate::time::Now;
-use ostler_model::{Actor, Detach, Extinct, Limits, RunRecord, RunState, Termination, What};
+use ostler_model::{Actor, Detach, Limits, RunRecord, RunState, Termination, What};
 use serde_json::json;
 
 impl Run {
@@ -37,7 +37,8 @@ impl Run {
     }
 
     /// The recorded process does not exist any more; what is known of its end is kept.
-    pub(crate) fn found_gone(&mut self, why: &'static str, now: Now, out: &mut Vec<Action>) {
+    pub(crate) fn found_gone(&mut self, seen: &Observation, now: Now, out: &mut Vec<Action>) {
+        let why = seen.why_not;
         let reason = self.recorded_reason().unwrap_or(Termination::ReconciledStale);
         out.push(self.note(
             Actor::Supervisor,
@@ -54,7 +55,7 @@ impl Run {
             reason: Some(reason),
             status,
             due: now.mono_ms,
-            extinct: Extinct::Yes,
+            extinct: seen.tree.extinct(),
         };
         self.step(RunEvent::OutputEnded, now, out);
     }

@@ -63,6 +63,7 @@ impl Tree {
             named: (0..self.outside.min(1))
                 .map(|_| Member { pid: self.pid + 1, group: self.pid + 1, session: self.pid + 1 })
                 .collect(),
+            is_unexplained: false,
         }
     }
 

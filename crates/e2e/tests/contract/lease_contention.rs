@@ -57,7 +57,7 @@ fn lease_contention(setup: Setup) {
     assert!(tree.iter().all(Process::is_alive), "another's run outlives the stop of a stranger");
     let result = second.cancel(&run);
     assert_eq!(result["termination"], "manual-cancel", "{result}");
-    assert_eq!(result["extinct"], "yes");
+    assert_eq!(result["extinct"], setup.extinct_of_adopted());
     for (what, times) in [("term-sent", 1), ("exited", 1), ("lease-stolen", 1), ("lease-lost", 1)] {
         assert_eq!(second.count(&run, what), times, "{what}");
     }
@@ -82,7 +82,7 @@ fn terminate_policy(setup: Setup) {
     second.spawn(&["events", "-f", "--json", "--run", &run]).until_written("\"exited\"");
     let record = second.record(&run);
     assert_eq!(record["termination"], "lease-lost", "{record}");
-    assert_eq!(record["extinct"], "yes");
+    assert_eq!(record["extinct"], setup.extinct_of_adopted());
     assert!(tree.iter().all(|process| !process.is_alive()), "{tree:?}");
     silent.signal(Signal::CONT);
     eventually("the first lets go", || (first.metric("run_live", None) == 0).then_some(()));

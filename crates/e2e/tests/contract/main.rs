@@ -13,6 +13,7 @@ mod restart_reconcile;
 mod shell_wrapper_tree;
 
 // And beyond them.
+mod attacks;
 mod bad_input;
 mod crash_at_every_commit;
 mod escape;

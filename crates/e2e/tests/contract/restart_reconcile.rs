@@ -30,7 +30,7 @@ fn restart_reconcile(setup: Setup) {
     let stale = home.record(&ended);
     assert_eq!(stale["state"], "exited", "{stale}");
     assert_eq!(stale["termination"], "reconciled-stale");
-    assert_eq!(stale["extinct"], "yes");
+    assert_eq!(stale["extinct"], setup.extinct_of_adopted());
     assert_eq!(home.count(&ended, "reconciled-stale"), 1);
     assert_eq!(home.count(&ended, "exited"), 1);
     assert_eq!(home.metric("run_reconcile_orphans_total", None), 1);
@@ -40,7 +40,7 @@ fn restart_reconcile(setup: Setup) {
     assert!(root.is_alive());
     let result = home.cancel(&lasting);
     assert_eq!(result["termination"], "manual-cancel", "{result}");
-    assert_eq!(result["extinct"], "yes");
+    assert_eq!(result["extinct"], setup.extinct_of_adopted());
     assert!(tree.iter().all(|process| !process.is_alive()), "{tree:?}");
 }
 
@@ -63,7 +63,7 @@ fn adopted_exit(setup: Setup) {
     assert_eq!(home.record(&run)["state"], "running");
     std::fs::write(&file, "").expect("written");
     let result = home.wait(&run);
-    assert_eq!(result["extinct"], "yes", "{result}");
+    assert_eq!(result["extinct"], setup.extinct_of_adopted(), "{result}");
     let doctor = home.ostler(&["doctor", "--json"]).json();
     let checks = doctor["checks"].as_array().expect("checks");
     let told = checks.iter().find(|check| check["check"] == "exit status").expect("a check");
@@ -101,7 +101,7 @@ fn cancellation_goes_on(setup: Setup) {
     home.kill_supervisor();
     let result = home.wait(&run);
     assert_eq!(result["termination"], "manual-cancel", "{result}");
-    assert_eq!(result["extinct"], "yes");
+    assert_eq!(result["extinct"], setup.extinct_of_adopted());
     assert!(tree.iter().all(|process| !process.is_alive()), "{tree:?}");
     assert_eq!(home.count(&run, "exited"), 1);
 }
@@ -123,7 +123,7 @@ fn rest_is_ended(setup: Setup) {
     root.wait_gone();
     let result = home.wait(&run);
     assert_eq!(result["termination"], "reconciled-stale", "{setup:?} {result}");
-    assert_eq!(result["extinct"], "yes");
+    assert_eq!(result["extinct"], setup.extinct_of_adopted());
     assert!(tree.iter().all(|process| !process.is_alive()), "{tree:?}");
 }
 

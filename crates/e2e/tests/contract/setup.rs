@@ -43,6 +43,15 @@ impl Setup {
         home
     }
 
+    /// What can be said of the tree of a run that outlived its supervisor. Without a cgroup, one that left
+    /// the session and wiped its environment could not be found: so nobody says it is gone.
+    pub fn extinct_of_adopted(self) -> &'static str {
+        match self.boundary {
+            Boundary::Strongest => "yes",
+            Boundary::WithoutCgroup => "unknown",
+        }
+    }
+
     /// These options of `run`, and the backend's own.
     pub fn options<'a>(self, options: &[&'a str]) -> Vec<&'a str> {
         let mut all = options.to_vec();

@@ -22,12 +22,7 @@ pub fn start_background(
     log: std::fs::File,
 ) -> io::Result<Background> {
     let mut command = Command::new(program);
-    command
-        .args(arguments)
-        .current_dir("/")
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::from(log));
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::from(log));
     #[expect(unsafe_code, reason = "std has no setsid yet")]
     // SAFETY: setsid is async-signal-safe and touches no memory.
     unsafe {

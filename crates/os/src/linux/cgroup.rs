@@ -170,3 +170,13 @@ pub(super) fn sub_groups(path: &Path) -> Vec<PathBuf> {
         .map(|entry| entry.path())
         .collect()
 }
+
+/// Whether a process is in the group of some run.
+pub(super) fn is_in_some_leaf(pid: i32) -> bool {
+    fs::read_to_string(format!("/proc/{pid}/cgroup")).is_ok_and(|groups| {
+        groups
+            .lines()
+            .filter_map(|line| line.strip_prefix("0::"))
+            .any(|own| own.contains("/ostler-") && own.contains("/run-"))
+    })
+}

@@ -89,6 +89,8 @@ pub struct Members {
     pub inside: usize,
     pub outside: Vec<Member>,
     inside_pids: Vec<i32>,
+    /// Somebody may be left whom nothing ties to this run or to another.
+    pub is_unexplained: bool,
 }
 
 impl Members {
@@ -151,40 +153,61 @@ impl Scope {
         }
     }
 
-    /// Who is alive in it.
+    /// Who is alive in it. A process may leave its cgroup (whoever may write there can), so what descends
+    /// from the run is looked for in any case.
     pub fn members(&self, leader: Leader, kin: &Kin<'_>) -> Members {
-        match &self.leaf {
+        let mut found = match &self.leaf {
             Some(leaf) => match leaf.populated() {
-                None | Some(false) => Members::default(),
-                Some(true) => sort_members(leader, leaf.members()),
+                None | Some(false) => Vec::new(),
+                Some(true) => leaf.members(),
             },
-            None => {
-                let found = match self.lineage {
-                    Lineage::Child => self.search_children(leader, kin),
-                    Lineage::Adopted => None,
-                };
+            None => Vec::new(),
+        };
+        let mut is_unexplained = false;
+        let searched = match self.lineage {
+            Lineage::Child => self.search_children(leader, kin, &mut is_unexplained),
+            Lineage::Adopted => None,
+        };
+        match (searched, &self.leaf) {
+            (Some(searched), _) => found.extend(searched),
+            (None, Some(_)) => {}
+            (None, None) => {
                 // Our predecessor's orphans are not among our children; nor does every kernel list those.
-                sort_members(leader, found.unwrap_or_else(|| self.search_census(leader, kin)))
+                // One that has left the session and wiped its environment cannot be found.
+                is_unexplained = true;
+                found.extend(self.search_census(leader, kin));
             }
         }
+        found.sort_unstable();
+        found.dedup();
+        Members { is_unexplained, ..sort_members(leader, found) }
     }
 
     /// Children are listed one look after the other, and a process that ends in between hands its own on to
     /// us behind our back. So a look in which somebody was newly found dead is taken again.
-    fn search_children(&self, leader: Leader, kin: &Kin<'_>) -> Option<Vec<i32>> {
+    fn search_children(
+        &self,
+        leader: Leader,
+        kin: &Kin<'_>,
+        is_unexplained: &mut bool,
+    ) -> Option<Vec<i32>> {
         let mut dead = HashSet::new();
         let mut found = Vec::new();
         for _ in 0..LOOKS_MOST {
             let known_dead = dead.len();
             found.clear();
+            *is_unexplained = false;
             for child in children_of(rustix::process::getpid().as_raw_pid())? {
                 let ours = (leader.is_pinned && child == leader.group)
                     || (!kin.leaders.contains_key(&child)
                         && stat(child).is_some_and(|stat| {
-                            kin.alone
-                                || stat.dead
-                                || belongs(leader, &stat)
-                                || carries(child, &self.tag)
+                            let whose = whose(child, &stat, leader, kin, &self.tag);
+                            *is_unexplained |= whose == Whose::Unknown && !kin.alone;
+                            match whose {
+                                Whose::Ours => true,
+                                Whose::Unknown => kin.alone,
+                                Whose::Another => false,
+                            }
                         }));
                 if ours {
                     with_descendants(child, &mut found, &mut dead);
@@ -273,10 +296,11 @@ impl Scope {
     pub fn kill_all(&self, process: Option<&Process>, again: impl Fn() -> Members) -> KillReport {
         let members = again();
         let processes = members.len();
+        let mut mode = None;
         if let Some(leaf) = &self.leaf
             && leaf.kill()
         {
-            return KillReport { mode: "cgroup", processes };
+            mode = Some("cgroup");
         }
         let group = process.is_some_and(|process| process.signal_group(Signal::Kill));
         let mut left = members;
@@ -299,15 +323,15 @@ impl Scope {
                 left.inside_pids.clear();
             }
         }
-        KillReport { mode: if group { "pgid" } else { "pid" }, processes }
+        KillReport { mode: mode.unwrap_or(if group { "pgid" } else { "pid" }), processes }
     }
 
     /// One process, if it still is the member it was found to be once it can be no other.
     fn signal_member(&self, pid: i32, signal: Signal) -> bool {
         let known = stat(pid);
         signal_checked(pid, signal, || match &self.leaf {
-            Some(leaf) => leaf.holds(pid),
-            None => known.is_some_and(|known| {
+            Some(leaf) if leaf.holds(pid) => true,
+            Some(_) | None => known.is_some_and(|known| {
                 stat(pid).is_some_and(|now| {
                     now.start_time == known.start_time && now.session == known.session
                 })
@@ -360,7 +384,7 @@ pub struct Leader {
 pub struct Kin<'a> {
     /// The first processes of all our runs.
     pub leaders: &'a HashMap<i32, ostler_model::RunId>,
-    /// No other run without a kernel boundary is there, so an orphan nobody can tell is this one's.
+    /// There is no other run, so an orphan nobody can tell is this one's.
     pub alone: bool,
     /// One look at all processes, taken when the first one needs it.
     pub census: &'a OnceCell<Census>,
@@ -456,20 +480,43 @@ fn with_descendants(pid: i32, found: &mut Vec<i32>, dead: &mut HashSet<i32>) {
     }
 }
 
-/// Whether the process was started with the run's id in its environment. While it executes another
-/// program there is an instant in which it shows none.
-fn carries(pid: i32, tag: &str) -> bool {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Whose {
+    Ours,
+    Another,
+    /// Of one of our runs, but it has left everything by which one could tell.
+    Unknown,
+}
+
+/// Which run an orphan that came to us is of.
+fn whose(pid: i32, stat: &Stat, leader: Leader, kin: &Kin<'_>, tag: &str) -> Whose {
+    if stat.dead || belongs(leader, stat) {
+        return Whose::Ours;
+    }
+    if kin.leaders.contains_key(&stat.session) || kin.leaders.contains_key(&stat.group) {
+        return Whose::Another;
+    }
+    match carried(pid) {
+        Some(carried) if carried == tag.as_bytes() => Whose::Ours,
+        Some(_) => Whose::Another,
+        None if cgroup::is_in_some_leaf(pid) => Whose::Another,
+        None => Whose::Unknown,
+    }
+}
+
+/// The run's id that a process was started with, as it stands in its environment. While it executes
+/// another program there is an instant in which it shows none.
+fn carried(pid: i32) -> Option<Vec<u8>> {
     const TRIES: u32 = 20;
     for _ in 0..TRIES {
-        match fs::read(format!("/proc/{pid}/environ")) {
-            Ok(environment) if environment.is_empty() => {
-                super::pipe::nap(std::time::Duration::from_micros(100));
-            }
-            Ok(environment) => {
-                return environment.split(|byte| *byte == 0).any(|entry| entry == tag.as_bytes());
-            }
-            Err(_) => return false,
+        let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
+        if !environment.is_empty() {
+            return environment
+                .split(|byte| *byte == 0)
+                .find(|entry| entry.starts_with(RunSpec::RUN_ID_VARIABLE.as_bytes()))
+                .map(<[u8]>::to_vec);
         }
+        super::pipe::nap(std::time::Duration::from_micros(100));
     }
-    false
+    None
 }
