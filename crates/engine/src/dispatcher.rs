@@ -239,21 +239,24 @@ impl Supervisor {
         }
     }
 
-    /// Every child that has ended: the runs' own, and the orphans that came to us.
+    /// Every child that has ended: the runs' own, and the orphans that came to us. A tree is looked at when
+    /// all corpses are gone.
     fn reap(&mut self) {
         let mut orphans = 0;
+        let mut roots = Vec::new();
         while let Some(reaped) = self.reaper.next() {
             match self.leaders.remove(&reaped.pid) {
-                Some(run) => {
-                    let status = match reaped.ending {
-                        Ending::Code(code) => ExitStatus::Code(code),
-                        Ending::Signal(signal) => ExitStatus::Signal(signal),
-                    };
-                    let tree = self.survey(run);
-                    self.events.push_back(Event::RootExited { run, status, tree });
-                }
+                Some(run) => roots.push((run, reaped.ending)),
                 None => orphans += 1,
             }
+        }
+        for (run, ending) in roots {
+            let status = match ending {
+                Ending::Code(code) => ExitStatus::Code(code),
+                Ending::Signal(signal) => ExitStatus::Signal(signal),
+            };
+            let tree = self.survey(run);
+            self.events.push_back(Event::RootExited { run, status, tree });
         }
         if orphans > 0 {
             self.batch.counts.push((Counter::ZombiesReaped, orphans));

@@ -165,7 +165,7 @@ impl Scope {
         };
         let mut is_unexplained = false;
         let searched = match self.lineage {
-            Lineage::Child => self.search_children(leader, kin, &mut is_unexplained),
+            Lineage::Child => self.search_children(leader, kin, &found, &mut is_unexplained),
             Lineage::Adopted => None,
         };
         match (searched, &self.leaf) {
@@ -189,8 +189,11 @@ impl Scope {
         &self,
         leader: Leader,
         kin: &Kin<'_>,
+        in_leaf: &[i32],
         is_unexplained: &mut bool,
     ) -> Option<Vec<i32>> {
+        // Those the kernel keeps for us need no second look; a tree may have thousands.
+        let in_leaf: HashSet<i32> = in_leaf.iter().copied().collect();
         let mut dead = HashSet::new();
         let mut found = Vec::new();
         for _ in 0..LOOKS_MOST {
@@ -198,6 +201,9 @@ impl Scope {
             found.clear();
             *is_unexplained = false;
             for child in children_of(rustix::process::getpid().as_raw_pid())? {
+                if in_leaf.contains(&child) {
+                    continue;
+                }
                 let ours = (leader.is_pinned && child == leader.group)
                     || (!kin.leaders.contains_key(&child)
                         && stat(child).is_some_and(|stat| {
