@@ -5,7 +5,7 @@ use crate::find::{current, error, find, registry_error};
 use crate::frames::{Frames, Stop};
 use crate::server::Shared;
 use crate::{typing, view};
-use ostler_engine::{Cancelled, SpawnRefused};
+use ostler_engine::{Cancelled, HandOver, SpawnRefused};
 use ostler_model::wire::{
     Answer, Call, CancelAnswer, EntryFilter, ErrorCode, FrameKind, MAX_LINE, Outcome, Pong,
     Request, Response, RunFilter, ShutdownAnswer, WireError,
@@ -13,6 +13,7 @@ use ostler_model::wire::{
 use ostler_model::{Actor, Limits, RunId, RunRecord, RunResult, RunSpec, RunState, Sample};
 use ostler_registry::RunQuery;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
@@ -129,13 +130,18 @@ pub(crate) async fn answer(writing: &Writing, id: u64, outcome: Outcome) -> std:
 
 async fn carry_out(call: Call, by: Actor, shared: &Shared) -> Result<Answer, WireError> {
     match call {
-        Call::Ping => Ok(Answer::Pong(Pong {
-            version: shared.version.to_owned(),
-            pid: std::process::id(),
-            home: shared.home.path().display().to_string(),
-            started_at_ms: shared.started_at_ms,
-            live: shared.engine.live().await as u64,
-        })),
+        Call::Ping => {
+            let keeping = shared.engine.keeping().await;
+            Ok(Answer::Pong(Pong {
+                version: shared.version.to_owned(),
+                pid: std::process::id(),
+                home: shared.home.path().display().to_string(),
+                started_at_ms: shared.started_at_ms,
+                live: shared.engine.live().await as u64,
+                guardian: keeping.guardian,
+                went_back: keeping.went_back,
+            }))
+        }
         Call::Spawn(spec) => spawn(spec, by, shared).await,
         Call::Runs(filter) => runs(filter, shared).await.map(Answer::Runs),
         Call::Show(target) => {
@@ -152,6 +158,9 @@ async fn carry_out(call: Call, by: Actor, shared: &Shared) -> Result<Answer, Wir
                 ended: stopped.ended,
                 unsaved: stopped.unsaved as u64,
             }))
+        }
+        Call::HandOver(call) => {
+            hand_over(shared.engine.hand_over(call.program.map(PathBuf::from)).await)
         }
         Call::View(_) | Call::Write(_) => {
             Err(error(ErrorCode::Internal, "this call takes the connection over"))
@@ -345,7 +354,12 @@ async fn take_input(
             }
             Ok((FrameKind::EndOfInput, _)) => {
                 return match typing::end(run, &attached.input).await {
-                    Ok(()) => Outcome::Ok(Answer::Written(written)),
+                    Ok(()) => {
+                        if !attached.input.is_terminal() {
+                            shared.engine.input_closed(run);
+                        }
+                        Outcome::Ok(Answer::Written(written))
+                    }
                     Err(refusal) => Outcome::Error(refusal),
                 };
             }
@@ -361,4 +375,20 @@ async fn take_input(
             Err(Stop::HungUp) => return Outcome::Ok(Answer::Written(written)),
         }
     }
+}
+
+fn hand_over(outcome: HandOver) -> Result<Answer, WireError> {
+    let why_not = match outcome {
+        HandOver::Begun => return Ok(Answer::HandingOver),
+        HandOver::NoGuardian => {
+            "this supervisor was started without a guardian; end it and use `ostler start`"
+        }
+        HandOver::Systemd => {
+            "systemd looks after this supervisor: replace the program its unit names, then `systemctl restart` the unit"
+        }
+        HandOver::Stopping => {
+            return Err(error(ErrorCode::ShuttingDown, "the supervisor is stopping"));
+        }
+    };
+    Err(error(ErrorCode::Conflict, why_not))
 }

@@ -17,8 +17,6 @@ use tokio::task::JoinSet;
 
 #[derive(Debug, Error)]
 pub enum ServeError {
-    #[error("the door {path} cannot be opened")]
-    Door { path: String, source: io::Error },
     #[error(transparent)]
     Registry(#[from] RegistryError),
     #[error("the door's thread cannot be started")]
@@ -70,19 +68,21 @@ impl Shared {
 
 /// The open door.
 pub struct Server {
-    close: Option<oneshot::Sender<()>>,
+    close: Option<oneshot::Sender<Duration>>,
     thread: Option<JoinHandle<()>>,
 }
 
 /// How long answers that are on their way may take when the door closes.
 const LAST_ANSWERS: Duration = Duration::from_secs(1);
+const PARTING_WORDS: Duration = Duration::from_millis(50);
 
 impl Server {
-    pub fn open(engine: Handle, home: Home, version: &'static str) -> Result<Self, ServeError> {
-        let door = Door::open(home.socket()).map_err(|source| ServeError::Door {
-            path: home.socket().display().to_string(),
-            source,
-        })?;
+    pub fn open(
+        engine: Handle,
+        door: Door,
+        home: Home,
+        version: &'static str,
+    ) -> Result<Self, ServeError> {
         let reader = Mutex::new(Reader::open(home.registry())?);
         let (close, closed) = oneshot::channel();
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -112,9 +112,18 @@ impl Server {
     }
 
     /// Lets the last answers go out.
-    pub fn close(mut self) {
+    pub fn close(self) {
+        self.close_within(LAST_ANSWERS);
+    }
+
+    /// Others wait already: whoever is still waiting for an answer will ask our successor.
+    pub fn leave(self) {
+        self.close_within(PARTING_WORDS);
+    }
+
+    fn close_within(mut self, most: Duration) {
         if let Some(close) = self.close.take() {
-            let _ = close.send(());
+            let _ = close.send(most);
         }
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
@@ -122,10 +131,11 @@ impl Server {
     }
 }
 
-async fn serve(door: Door, shared: Rc<Shared>, mut closed: oneshot::Receiver<()>) {
+async fn serve(door: Door, shared: Rc<Shared>, mut closed: oneshot::Receiver<Duration>) {
     let Ok(listener) = tokio::net::UnixListener::from_std(door.listener) else { return };
     let mut connections = JoinSet::new();
-    loop {
+    let mut pulse = shared.engine.pulse();
+    let most = loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => {
@@ -135,9 +145,13 @@ async fn serve(door: Door, shared: Rc<Shared>, mut closed: oneshot::Receiver<()>
                 Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
             },
             Some(_) = connections.join_next(), if !connections.is_empty() => {}
-            _ = &mut closed => break,
+            Ok(()) = pulse.changed() => {
+                let seen = *pulse.borrow_and_update();
+                shared.engine.pulse_seen(seen);
+            }
+            most = &mut closed => break most.unwrap_or(LAST_ANSWERS),
         }
-    }
+    };
     drop(listener);
-    let _ = tokio::time::timeout(LAST_ANSWERS, shared.until_all_given()).await;
+    let _ = tokio::time::timeout(most, shared.until_all_given()).await;
 }

@@ -56,8 +56,18 @@ pub enum Verb {
     Metrics(JsonArguments),
     /// Check what this machine lets Ostler do, and whether its home is sound
     Doctor(JsonArguments),
-    /// End every run, then the supervisor
+    /// Start the daemon: a guardian, and the supervisor it keeps alive
+    Start(JsonArguments),
+    /// End every run, then the daemon; returns when all of it is gone
     Stop(JsonArguments),
+    /// Say whether the daemon runs, since when, and how often it crashed
+    Status(JsonArguments),
+    /// Replace the running supervisor's program; every run goes on
+    Upgrade(UpgradeArguments),
+    /// Apply what changed; with --self, start the supervisor anew from the program on disk
+    Reload(ReloadArguments),
+    /// Be process 1 of a container: run a command, reap everything, pass signals on
+    Init(InitArguments),
     /// Print a completion script for a shell
     Completions {
         /// bash, zsh, fish, elvish or powershell
@@ -65,7 +75,17 @@ pub enum Verb {
     },
     /// The supervisor itself, in the foreground (other verbs start it by themselves)
     #[command(hide = true)]
-    Supervisor,
+    Supervisor {
+        /// Take up what lives, end it, and exit
+        #[arg(long)]
+        then_stop: bool,
+    },
+    /// The guardian itself (`start` and others start it by themselves)
+    #[command(hide = true)]
+    Guardian {
+        /// The home it guards
+        home: PathBuf,
+    },
 }
 
 #[derive(Debug, Args)]
@@ -73,6 +93,41 @@ pub struct JsonArguments {
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "The new program is started and must answer within 15 s; if it does not, the old one takes its place again \
+(exit 1). Meanwhile every run goes on, and whoever calls is answered by the one that stays. The guardian itself stays the \
+one it is until the next `ostler stop` and `ostler start`."
+)]
+pub struct UpgradeArguments {
+    /// The program to go on with; by default the one this command is
+    pub path: Option<PathBuf>,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct ReloadArguments {
+    /// The supervisor itself: the same as `ostler upgrade`
+    #[arg(long = "self", required = true)]
+    pub own: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Its exit code is the command's own (128+n for signal n, 126 cannot execute, 127 not found). What the command \
+leaves behind is ended: TERM, 3 s, KILL.\n\nExample, in a Dockerfile:  ENTRYPOINT [\"ostler\", \"init\", \"--\"]"
+)]
+pub struct InitArguments {
+    /// The command and its arguments, after --
+    #[arg(required = true, last = true, value_name = "CMD")]
+    pub command: Vec<OsString>,
 }
 
 #[derive(Debug, Args)]

@@ -1,8 +1,11 @@
 //! What every verb starts from: the home, and the way to its supervisor.
 
+use crate::args::parse_duration;
 use crate::exit::Failure;
-use ostler_client::{Client, Start, connect};
+use ostler_client::{Client, Found, Place, Start, connect, find};
 use ostler_engine::Home;
+use std::ffi::OsString;
+use std::path::PathBuf;
 
 #[derive(Clone, Debug)]
 pub struct Context {
@@ -18,17 +21,48 @@ impl Context {
     }
 
     pub fn connect(&self) -> Result<Client, Failure> {
-        self.connect_with(self.start)
+        Ok(connect(&self.place()?, self.start)?)
     }
 
     /// To a supervisor that is there, or not at all.
     pub fn connect_running(&self) -> Result<Client, Failure> {
-        self.connect_with(Start::Never)
+        Ok(connect(&self.place()?, Start::Never)?)
     }
 
-    fn connect_with(&self, start: Start) -> Result<Client, Failure> {
-        let program = std::env::current_exe()?;
-        let home = &self.home;
-        Ok(connect(home.path(), home.socket(), &home.log(), &program, start)?)
+    /// To the one that is there, or to a new one.
+    pub fn start(&self) -> Result<Found, Failure> {
+        Ok(find(&self.place()?, Start::IfNeeded)?)
     }
+
+    fn place(&self) -> Result<Place, Failure> {
+        Ok(Place {
+            home: self.home.path().to_owned(),
+            socket: self.home.socket().to_owned(),
+            log: self.home.log(),
+            program: std::env::current_exe()?,
+            environment: environment()?,
+        })
+    }
+}
+
+/// The guardian leaves the folder we are in, so what is named relative to it is named anew.
+fn environment() -> Result<Vec<(&'static str, OsString)>, Failure> {
+    let mut environment = Vec::new();
+    for name in ["OSTLER_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "HOME", "OSTLER_REGISTRY"] {
+        let named = std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        if let Some(path) = named.filter(|path| path.is_relative()) {
+            environment.push((name, std::path::absolute(path)?.into_os_string()));
+        }
+    }
+    if let Some(text) = std::env::var("OSTLER_WATCHDOG").ok().filter(|text| !text.is_empty()) {
+        let ms = parse_duration(&text)
+            .map_err(|error| Failure::usage(format!("OSTLER_WATCHDOG: {error}")))?;
+        if ms < 100 {
+            return Err(Failure::usage(format!(
+                "OSTLER_WATCHDOG: {text} is too short; at least 100ms"
+            )));
+        }
+        environment.push((ostler_guardian::WATCHDOG_VARIABLE, ms.to_string().into()));
+    }
+    Ok(environment)
 }

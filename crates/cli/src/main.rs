@@ -1,4 +1,4 @@
-//! `ostler`: the command line, and the supervisor it starts in the background.
+//! `ostler`: the command line, the supervisor it starts in the background, and the guardian above that.
 
 mod args;
 mod context;
@@ -12,9 +12,13 @@ mod verbs;
 use crate::say::tell;
 use clap::Parser;
 use exit::Exit;
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    if let Some(code) = small() {
+        return ExitCode::from(code);
+    }
     let arguments = match args::Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => {
@@ -33,5 +37,17 @@ fn main() -> ExitCode {
             tell!("ostler: {}", failure.told());
             ExitCode::from(failure.exit.0)
         }
+    }
+}
+
+/// The guardian, and process 1 of a container: before anything else is touched, so that they stay small.
+fn small() -> Option<u8> {
+    let mut words = std::env::args_os().skip(1);
+    match words.next()?.to_str()? {
+        "guardian" => words.next().map(|home| ostler_guardian::guard(home.as_ref())),
+        "init" if words.next()? == "--" => {
+            Some(ostler_guardian::init(&words.collect::<Vec<OsString>>()))
+        }
+        _ => None,
     }
 }

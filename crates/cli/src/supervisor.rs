@@ -1,15 +1,21 @@
 //! The supervisor's own process: the dispatcher on the main thread, the door and the drain beside it.
 
 use crate::exit::{Exit, Failure};
-use crate::say::say;
 use crate::settings;
 use ostler_api::Server;
-use ostler_engine::{EngineError, Home, Supervisor};
+use ostler_engine::{EngineError, Guarded, Home, Inheritance, Outcome, Supervisor};
 use std::error::Error;
 
-/// Reports one word (or what went wrong) on standard output, then closes it.
-pub fn supervise() -> Result<Exit, Failure> {
-    ostler_os::close_inherited();
+/// Whether to go on, or to end all that lives and then exit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    Serve,
+    EndAll,
+}
+
+/// Whoever looks after us is told when we are ready; what goes wrong is on standard error.
+pub fn supervise(purpose: Purpose) -> Result<Exit, Failure> {
+    let inherited = ostler_os::take_inherited();
     ostler_os::be_private();
     // A thread that panics takes the process with it: half a supervisor is worse than none.
     let told = std::panic::take_hook();
@@ -19,58 +25,74 @@ pub fn supervise() -> Result<Exit, Failure> {
             std::process::abort();
         }
     }));
-    match open() {
-        Ok((supervisor, server)) => {
-            say!("ready");
-            ostler_os::close_report()?;
-            let _lock = supervisor.run().map_err(Failure::failed)?;
+    let (mut supervisor, server) = open(Inheritance::new(inherited))?;
+    supervisor.say_ready();
+    if purpose == Purpose::EndAll {
+        supervisor.end_all();
+    }
+    match supervisor.run().map_err(Failure::failed)? {
+        Outcome::Stopped(_lock) => {
             server.close();
             Ok(Exit::DONE)
         }
-        Err(Refused::Owned) => {
-            say!("owned");
-            Ok(Exit::DONE)
-        }
-        Err(Refused::Failed(message)) => {
-            say!("{message}");
-            Err(Failure { exit: Exit::FAILED, cause: anyhow::anyhow!(message) })
+        Outcome::HandedOver => {
+            server.leave();
+            Ok(Exit(ostler_guardian::HAND_OVER as u8))
         }
     }
 }
 
-enum Refused {
-    Owned,
-    Failed(String),
-}
-
-impl Refused {
-    fn because(error: &dyn Error) -> Self {
-        let mut told = error.to_string();
-        let mut cause = error.source();
-        while let Some(error) = cause {
-            let text = error.to_string();
-            if !told.contains(&text) && !told.split(": ").any(|part| text.contains(part)) {
-                told = format!("{told}: {text}");
-            }
-            cause = error.source();
+/// The causes in one line, none twice.
+fn refused(error: &dyn Error) -> Failure {
+    let mut told = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let text = error.to_string();
+        if !told.contains(&text) && !told.split(": ").any(|part| text.contains(part)) {
+            told = format!("{told}: {text}");
         }
-        Refused::Failed(told)
+        cause = error.source();
     }
+    refused_because(told)
 }
 
-fn open() -> Result<(Supervisor, Server), Refused> {
+fn refused_because(told: String) -> Failure {
+    Failure { exit: Exit(ostler_guardian::REFUSED as u8), cause: anyhow::anyhow!(told) }
+}
+
+fn open(inheritance: Inheritance) -> Result<(Supervisor, Server), Failure> {
     let settings =
-        settings::from_environment(|name| std::env::var(name).ok()).map_err(Refused::Failed)?;
-    let home = Home::from_environment(|name| std::env::var_os(name))
-        .map_err(|error| Refused::because(&error))?;
+        settings::from_environment(|name| std::env::var(name).ok()).map_err(refused_because)?;
+    let home =
+        Home::from_environment(|name| std::env::var_os(name)).map_err(|error| refused(&error))?;
     // Only now: a home may be named relative to where we were started.
     let _ = std::env::set_current_dir("/");
-    let supervisor = match Supervisor::start(home.clone(), settings) {
+    let supervisor = Supervisor::start(home.clone(), settings, guarded(), inheritance);
+    let mut supervisor = match supervisor {
         Ok(supervisor) => supervisor,
-        Err(EngineError::Owned { .. }) => return Err(Refused::Owned),
-        Err(error) => return Err(Refused::because(&error)),
+        // It may be the end of one before us; whoever looks after us tries again.
+        Err(error @ EngineError::Owned { .. }) => return Err(Failure::failed(error)),
+        Err(error) => return Err(refused(&error)),
     };
-    let server = Server::open(supervisor.handle(), home, env!("CARGO_PKG_VERSION"))
-        .map_err(|error| Refused::because(&error))?;
+    let door = supervisor.open_door().map_err(|error| {
+        refused_because(format!("the door {} cannot be opened: {error}", home.socket().display()))
+    })?;
+    let server = Server::open(supervisor.handle(), door, home, env!("CARGO_PKG_VERSION"))
+        .map_err(|error| refused(&error))?;
     Ok((supervisor, server))
+}
+
+/// Who looks after us, as they told us.
+fn guarded() -> Guarded {
+    let text = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let is_watched = text("WATCHDOG_PID").is_none_or(|pid| pid.parse() == Ok(std::process::id()));
+    Guarded {
+        address: std::env::var_os("NOTIFY_SOCKET").filter(|value| !value.is_empty()),
+        guardian: text(ostler_guardian::GUARDIAN_VARIABLE).and_then(|pid| pid.parse().ok()),
+        watchdog_ms: text("WATCHDOG_USEC")
+            .filter(|_| is_watched)
+            .and_then(|us| us.parse::<u64>().ok())
+            .map(|us| us / 1_000),
+        went_back: text(ostler_guardian::WENT_BACK_VARIABLE),
+    }
 }

@@ -5,6 +5,7 @@ use crate::viewing::View;
 use ostler_model::wire::{Answer, Call, FrameKind, Outcome, Request, Response, Target, ViewCall};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
+use std::time::Duration;
 
 /// One connection. Questions are asked one after the other.
 #[derive(Debug)]
@@ -18,6 +19,11 @@ impl Client {
     pub(crate) fn new(stream: UnixStream) -> Result<Self, ClientError> {
         let writing = stream.try_clone().map_err(ClientError::Lost)?;
         Ok(Self { writing, reading: BufReader::with_capacity(64 << 10, stream), next_id: 0 })
+    }
+
+    /// How long to wait for an answer; without a limit if none is given.
+    pub fn be_patient(&self, patience: Option<Duration>) -> Result<(), ClientError> {
+        self.writing.set_read_timeout(patience).map_err(ClientError::Lost)
     }
 
     /// Asks, without waiting for the answer.

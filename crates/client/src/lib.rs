@@ -7,5 +7,5 @@ mod viewing;
 
 pub use connection::Client;
 pub use error::ClientError;
-pub use start::{Start, connect};
+pub use start::{Found, Place, Start, connect, find, greet};
 pub use viewing::{Frame, FrameSender, View};

@@ -2,11 +2,12 @@
 
 use crate::connection::Client;
 use crate::error::ClientError;
-use ostler_model::wire::{Answer, Call};
+use ostler_model::wire::{Answer, Call, Pong};
+use std::ffi::{OsStr, OsString};
 use std::fs::OpenOptions;
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Whether a supervisor may be started for this.
@@ -16,61 +17,91 @@ pub enum Start {
     Never,
 }
 
+/// Where a supervisor is, and how one is made.
+#[derive(Clone, Debug)]
+pub struct Place {
+    pub home: PathBuf,
+    pub socket: PathBuf,
+    pub log: PathBuf,
+    /// Our own executable.
+    pub program: PathBuf,
+    /// What its environment has beside ours.
+    pub environment: Vec<(&'static str, OsString)>,
+}
+
+/// Who was there, or was made.
+#[derive(Debug)]
+pub enum Found {
+    Running(Client),
+    Started(Client),
+}
+
 const WAIT_SECONDS: u64 = 15;
 const SILENT_MOST: u32 = 3;
 const STEP: Duration = Duration::from_millis(10);
+/// A supervisor that is being started again takes our call when it is there.
+const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Connects to the supervisor at `socket`; starts `program supervisor` if nobody is there.
-pub fn connect(
-    home: &Path,
-    socket: &Path,
-    log: &Path,
-    program: &Path,
-    start: Start,
-) -> Result<Client, ClientError> {
-    if let Some(client) = greet(socket) {
-        return Ok(client);
+/// Connects to the supervisor; starts a guardian with one if nobody is there.
+pub fn connect(place: &Place, start: Start) -> Result<Client, ClientError> {
+    match find(place, start)? {
+        Found::Running(client) | Found::Started(client) => Ok(client),
+    }
+}
+
+pub fn find(place: &Place, start: Start) -> Result<Found, ClientError> {
+    if let Some((client, _)) = greet(&place.socket, PATIENCE) {
+        return Ok(Found::Running(client));
     }
     if start == Start::Never {
-        return Err(ClientError::NotRunning { home: home.to_owned() });
+        return Err(ClientError::NotRunning { home: place.home.clone() });
     }
-    // Several callers may do this at once: the lock of the home decides whose supervisor stays.
+    // Several callers may do this at once: the lock of the home decides whose guardian stays.
     let deadline = ostler_os::mono_ms() + WAIT_SECONDS * 1_000;
     let mut silent = 0;
     while ostler_os::mono_ms() < deadline {
-        match launch(home, log, program)?.as_str() {
-            "ready" | "owned" => {}
+        let is_ours = match launch(place)?.as_str() {
+            "ready" => true,
+            "owned" => false,
             // It died without a word; the next may not, and if it does, that is said.
             "" if silent < SILENT_MOST => {
                 silent += 1;
                 continue;
             }
             "" => {
-                return Err(ClientError::StartFailed {
-                    report: format!("it ended without a word; its log is {}", log.display()),
-                });
+                let log = place.log.display();
+                let report = format!("it ended without a word; its log is {log}");
+                return Err(ClientError::StartFailed { report });
             }
             report => return Err(ClientError::StartFailed { report: report.to_owned() }),
-        }
+        };
         // The owner may still be about to open its door, or be just closing it.
         for _ in 0..20 {
-            if let Some(client) = greet(socket) {
-                return Ok(client);
+            if let Some((client, _)) = greet(&place.socket, PATIENCE) {
+                return Ok(if is_ours { Found::Started(client) } else { Found::Running(client) });
             }
             ostler_os::nap(STEP);
         }
     }
-    Err(ClientError::NoAnswer { home: home.to_owned(), seconds: WAIT_SECONDS, log: log.to_owned() })
+    Err(ClientError::NoAnswer {
+        home: place.home.clone(),
+        seconds: WAIT_SECONDS,
+        log: place.log.clone(),
+    })
 }
 
-/// A supervisor that answers: one that is just going away may still take a connection.
-fn greet(socket: &Path) -> Option<Client> {
+/// A supervisor that answers in this time: one that is just going away may still take a connection, and
+/// one that is dead may have left its door open for its successor.
+pub fn greet(socket: &Path, patience: Duration) -> Option<(Client, Pong)> {
     let mut client = Client::new(ostler_os::connect(socket).ok()?).ok()?;
-    matches!(client.call(Call::Ping), Ok(Answer::Pong(_))).then_some(client)
+    client.be_patient(Some(patience)).ok()?;
+    let Ok(Answer::Pong(pong)) = client.call(Call::Ping) else { return None };
+    client.be_patient(None).ok()?;
+    Some((client, pong))
 }
 
 /// Starts one and returns what it reports: `ready`, `owned` by another, or what went wrong.
-fn launch(home: &Path, log: &Path, program: &Path) -> Result<String, ClientError> {
+fn launch(place: &Place) -> Result<String, ClientError> {
     let failed = |what: &Path| {
         let what = what.display().to_string();
         move |error: io::Error| ClientError::StartFailed {
@@ -79,11 +110,12 @@ fn launch(home: &Path, log: &Path, program: &Path) -> Result<String, ClientError
             ),
         }
     };
+    let Place { home, log, program, .. } = place;
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(home).map_err(failed(home))?;
     let log_file =
         OpenOptions::new().create(true).append(true).mode(0o600).open(log).map_err(failed(log))?;
-    let started =
-        ostler_os::start_background(program, &["supervisor"], log_file).map_err(failed(program))?;
-    let report = started.report();
-    Ok(report.trim().to_owned())
+    let arguments = [OsStr::new("guardian"), home.as_os_str()];
+    let started = ostler_os::start_background(program, &arguments, &place.environment, log_file)
+        .map_err(failed(program))?;
+    Ok(started.report().trim().to_owned())
 }

@@ -137,4 +137,15 @@ pub struct Observation {
     pub why_not: &'static str,
     pub tree: Survey,
     pub ownership: crate::Ownership,
+    /// How the recorded process ended, where it did.
+    pub status: ExitStatus,
+    pub hearing: Hearing,
+}
+
+/// What became of a run's output and input when its supervisor died.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hearing {
+    /// Somebody held them for us: nothing of it is lost.
+    Kept,
+    Lost,
 }

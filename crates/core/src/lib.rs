@@ -10,7 +10,7 @@ mod time;
 mod world;
 
 pub use action::{Action, Reach, Refusal, Signal};
-pub use event::{Event, ExitStatus, Identity, Member, NewRun, Observation, Survey};
+pub use event::{Event, ExitStatus, Hearing, Identity, Member, NewRun, Observation, Survey};
 pub use lease::{Claim, may_steal};
 pub use reconcile::{Decision, Ownership, decide};
 pub use run::{DRAIN_IDLE_MS, GIVE_UP_MS};

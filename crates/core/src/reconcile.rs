@@ -1,6 +1,6 @@
 //! What to do with a record that is not exited, once the kernel has been asked about it (R15).
 
-use crate::Observation;
+use crate::{ExitStatus, Observation};
 use ostler_model::AdoptPolicy;
 
 /// Whose the record is.
@@ -19,6 +19,8 @@ pub enum Decision {
     LeaveAlone,
     /// Make it ours in the registry first, then decide again.
     Steal,
+    /// The process that was recorded has ended while nobody watched, and how is known.
+    TakeEnd,
     /// The process that was recorded is gone, and so is its tree.
     MarkStale,
     /// The process that was recorded is gone, but others of its tree are not: end them.
@@ -32,6 +34,7 @@ pub fn decide(seen: &Observation, policy: AdoptPolicy, stolen: bool) -> Decision
         Ownership::Another => Decision::LeaveAlone,
         Ownership::Expired => Decision::Steal,
         Ownership::Ours => match (&seen.identity, policy, stolen) {
+            (None, _, _) if seen.status != ExitStatus::Unknown => Decision::TakeEnd,
             (None, _, _) if seen.tree.is_empty() => Decision::MarkStale,
             (None, _, _) => Decision::EndRest,
             (Some(_), AdoptPolicy::Terminate, true) => Decision::Terminate,

@@ -6,7 +6,7 @@
 //! runs are still ours: a supervisor that slept must not wake up and signal another's run.
 
 use crate::action::{Action, Refusal};
-use crate::event::{Event, NewRun, Observation};
+use crate::event::{Event, Hearing, NewRun, Observation};
 use crate::lease::Lease;
 use crate::reconcile::{Decision, decide};
 use crate::run::{Phase, Run, RunEvent};
@@ -379,8 +379,13 @@ impl World {
         }
         match decision {
             Decision::LeaveAlone | Decision::Steal => {}
-            Decision::MarkStale => run.found_gone(&seen, now, out),
-            Decision::EndRest | Decision::Resume | Decision::Terminate => {
+            Decision::MarkStale => {
+                if seen.hearing == Hearing::Kept {
+                    out.push(Action::Adopt(Box::new(run.record.clone())));
+                }
+                run.found_gone(&seen, now, out);
+            }
+            Decision::TakeEnd | Decision::EndRest | Decision::Resume | Decision::Terminate => {
                 out.push(Action::Count(Counter::ReconcileOrphans, 1));
                 out.push(Action::Adopt(Box::new(run.record.clone())));
                 run.resume(decision, &seen, now, out);

@@ -1,7 +1,7 @@
 //! What faces ask, turned into events or answered from what is known.
 
 use crate::dispatcher::Supervisor;
-use crate::handle::{Ask, Attached, Cancelled, SpawnRefused};
+use crate::handle::{Ask, Attached, Cancelled, Keeping, SpawnRefused};
 use crate::input::Input;
 use crate::live::LiveRun;
 use crate::output::{OutputState, Screen};
@@ -54,9 +54,19 @@ impl Supervisor {
                 }
             }
             Ask::Shutdown { by, reply } => {
-                self.stopping = true;
                 self.stop_replies.push(reply);
-                self.events.push_back(Event::ShutdownAsked { by });
+                self.begin_stop(by);
+            }
+            Ask::InputClosed { run } => self.input_closed(run),
+            Ask::PulseSeen { pulse } => self.guarding.hear_door(pulse),
+            Ask::HandOver { program, reply } => {
+                let _ = reply.send(self.hand_over(program));
+            }
+            Ask::Guardian { reply } => {
+                let _ = reply.send(Keeping {
+                    guardian: self.guardian_pid(),
+                    went_back: self.guarded.went_back.clone(),
+                });
             }
         }
     }
@@ -149,6 +159,7 @@ impl Supervisor {
                 watch: None,
                 output: Arc::new(OutputState::new(self.home.run_folder(id), screen)),
                 input: Arc::new(Input::Closed),
+                ends: Vec::new(),
                 leader: 0,
                 root_gone: false,
                 is_adopted: false,

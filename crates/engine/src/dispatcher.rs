@@ -4,29 +4,53 @@
 
 use crate::error::EngineError;
 use crate::failpoint;
-use crate::handle::{Ask, Cancelled, Handle, SpawnRefused, Stopped};
+use crate::guarding::{Guarded, Guarding, status_of};
+use crate::handle::{Ask, Cancelled, HandOver, Handle, SpawnRefused, Stopped};
 use crate::home::Home;
+use crate::inheritance::{Inheritance, LOCK};
 use crate::input::Input;
 use crate::live::{LiveRun, survey};
 use crate::output::{Drain, DrainEvent};
-use ostler_core::{Action, Event, ExitStatus, Now, World};
+use ostler_core::{Action, Event, Now, World};
 use ostler_model::{
     Actor, Counter, InstanceId, RunId, RunRecord, RunResult, RunState, Settings, What,
 };
 use ostler_os::{
-    Allocated, Census, Ending, HomeLock, Interest, Kin, Launcher, Notice, Poller, Ready, Reaper,
-    ScopeRoom, Waker,
+    Allocated, Census, HomeLock, Interest, Kin, Launcher, Notice, Poller, Ready, Reaper, ScopeRoom,
+    Waker,
 };
 use ostler_registry::{Batch, Registry};
 use serde_json::json;
 use std::cell::OnceCell;
 use std::collections::{HashMap, VecDeque};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
 use tokio::sync::{oneshot, watch};
 
 const WAKER: u64 = 0;
 const SIGNALS: u64 = 1;
-const FIRST_RUN: u64 = 2;
+pub(crate) const GUARDIAN: u64 = 2;
+pub(crate) const GUARDIAN_LINE: u64 = 3;
+pub(crate) const REPORTS: u64 = 4;
+const FIRST_RUN: u64 = 5;
+
+/// How a supervisor's run ended.
+#[derive(Debug)]
+pub enum Outcome {
+    /// Every run has ended. The home's lock is to be kept until the process is as good as gone.
+    Stopped(HomeLock),
+    /// The runs go on; a successor is to be started.
+    HandedOver,
+}
+
+/// Who is to take our place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Successor {
+    /// Told, but not yet ready to leave.
+    Named,
+    /// All is written down.
+    Awaited,
+}
 
 /// One supervisor: made, reconciled, then run until it is asked to stop.
 pub struct Supervisor {
@@ -64,6 +88,11 @@ pub struct Supervisor {
     pub(crate) pruned_mono_ms: u64,
     pub(crate) stopping: bool,
     pub(crate) stopped: bool,
+    pub(crate) guarded: Guarded,
+    pub(crate) guarding: Guarding,
+    /// Set when we are to make room for a successor.
+    pub(crate) successor: Option<Successor>,
+    pub(crate) pulse: watch::Sender<u64>,
     reaper: Reaper,
     waker: Waker,
     asks: mpsc::Receiver<Ask>,
@@ -71,20 +100,35 @@ pub struct Supervisor {
     pub(crate) last_seq: watch::Sender<i64>,
     handle: Handle,
     pub(crate) lock: HomeLock,
+    _fence: HomeLock,
 }
 
 impl Supervisor {
     /// Takes the home, opens the registry and reconciles. Must be called before any other thread is made.
-    pub fn start(home: Home, settings: Settings) -> Result<Self, EngineError> {
+    pub fn start(
+        home: Home,
+        settings: Settings,
+        guarded: Guarded,
+        mut inheritance: Inheritance,
+    ) -> Result<Self, EngineError> {
         let reaper = Reaper::new().map_err(EngineError::os("listen to signals"))?;
         home.prepare()?;
-        let lock = take_lock(&home)?;
+        // Whoever gave us the lock has it as well, so that the home has an owner while we are dead. The
+        // fence is ours alone, and of children between their birth and their exec.
+        let lock = match inheritance.take(LOCK) {
+            Some(lock) => HomeLock::shared(lock),
+            None => take_lock(&home, &home.lock())?,
+        };
+        let fence = take_lock(&home, &home.fence())?;
         ostler_os::become_reaper().map_err(EngineError::os("become the reaper of descendants"))?;
         let descriptors = ostler_os::lift_descriptor_limit();
         let instance = home.instance()?;
         let mut registry = Registry::open(home.registry())?;
         failpoint::arm(&mut registry);
-        let _ = home.write_pid();
+        if guarded.guardian.is_none() {
+            let _ = home.write_pid();
+        }
+        let mut guarding = Guarding::new(&guarded, inheritance);
 
         let poller = Poller::new().map_err(EngineError::os("make a poller"))?;
         let waker = Waker::new(&poller, WAKER).map_err(EngineError::os("make a waker"))?;
@@ -94,13 +138,14 @@ impl Supervisor {
         let (ask_sender, asks) = mpsc::channel();
         let (drain_sender, drained) = mpsc::channel();
         let drain_waker = waker.clone();
-        let drain = Drain::start(move |event| {
+        let drain = Drain::start(guarding.siphon(), move |event| {
             if drain_sender.send(event).is_ok() {
                 drain_waker.wake();
             }
         })
         .map_err(EngineError::os("start the drain"))?;
         let (last_seq, seq_receiver) = watch::channel(0);
+        let (pulse, pulse_receiver) = watch::channel(0);
         let room = if settings.kernel_boundary {
             ScopeRoom::open(&instance.to_string())
         } else {
@@ -108,7 +153,7 @@ impl Supervisor {
         };
         let mut supervisor = Self {
             world: World::new(&settings, now()),
-            handle: Handle::new(ask_sender, waker.clone(), seq_receiver),
+            handle: Handle::new(ask_sender, waker.clone(), seq_receiver, pulse_receiver),
             launcher: Launcher::new(),
             live: HashMap::new(),
             leaders: HashMap::new(),
@@ -129,6 +174,10 @@ impl Supervisor {
             pruned_mono_ms: 0,
             stopping: false,
             stopped: false,
+            guarded,
+            guarding,
+            successor: None,
+            pulse,
             home,
             settings,
             instance,
@@ -143,11 +192,14 @@ impl Supervisor {
             drained,
             last_seq,
             lock,
+            _fence: fence,
         };
+        supervisor.watch_guardian();
         if let Err(error) = supervisor.reconcile() {
             supervisor.room.close();
             return Err(error.at(supervisor.home.registry()));
         }
+        supervisor.miss_guardian(supervisor.guarded.guardian);
         Ok(supervisor)
     }
 
@@ -159,14 +211,21 @@ impl Supervisor {
         &self.home
     }
 
-    /// Until it was asked to stop and every run has ended. The home's lock is handed back, to be kept until
-    /// the process is as good as gone.
-    pub fn run(mut self) -> Result<HomeLock, EngineError> {
+    /// Until it was asked to stop and every run has ended, or to hand over.
+    pub fn run(mut self) -> Result<Outcome, EngineError> {
         let mut ready: Vec<Ready> = Vec::new();
         self.turn();
         while !self.stopped {
+            if self.successor == Some(Successor::Named) && self.is_all_written() {
+                self.successor = Some(Successor::Awaited);
+                return Ok(self.leave());
+            }
             let now_ms = ostler_os::mono_ms();
-            let due = self.world.next_due().min(self.retry_at.unwrap_or(u64::MAX));
+            let due = self
+                .world
+                .next_due()
+                .min(self.retry_at.unwrap_or(u64::MAX))
+                .min(self.guarding.next_due(now_ms));
             self.poller
                 .wait(Some(due.saturating_sub(now_ms)), &mut ready)
                 .map_err(EngineError::os("wait for events"))?;
@@ -174,7 +233,53 @@ impl Supervisor {
             self.turn();
         }
         self.finish();
-        Ok(self.lock)
+        Ok(Outcome::Stopped(self.lock))
+    }
+
+    /// Ends every run, then us. Our guardian is told how long it may take.
+    pub(crate) fn begin_stop(&mut self, by: Actor) {
+        self.stopping = true;
+        let grace_ms = self.world.records().map(|record| record.grace_ms).max().unwrap_or(0);
+        self.guarding.keeper.say_stopping(grace_ms.saturating_add(STOP_MARGIN_MS));
+        self.events.push_back(Event::ShutdownAsked { by });
+    }
+
+    /// Takes nothing new: ends what it took up, then itself.
+    pub fn end_all(&mut self) {
+        self.begin_stop(Actor::Supervisor);
+    }
+
+    /// Leaves the runs to a successor.
+    pub(crate) fn hand_over(&mut self, program: Option<PathBuf>) -> HandOver {
+        if self.stopping {
+            return HandOver::Stopping;
+        }
+        if !self.guarding.keeper.is_there() {
+            return HandOver::NoGuardian;
+        }
+        match (program, self.guarded.guardian) {
+            (Some(_), None) => return HandOver::Systemd,
+            (Some(program), Some(_)) => self.guarding.keeper.say_successor(&program),
+            (None, _) => {}
+        }
+        self.successor = Some(Successor::Named);
+        HandOver::Begun
+    }
+
+    /// What a successor needs is on disk and with the guardian.
+    fn is_all_written(&self) -> bool {
+        self.spawn_replies.is_empty()
+            && self.owed.is_empty()
+            && self.guarding.keeper.retry_in().is_none()
+    }
+
+    fn leave(mut self) -> Outcome {
+        self.entry(What::HandedOver, "a successor takes up what lives", json!({}));
+        self.commit();
+        // The log is written to the end. Nobody who waits here is answered: they ask our successor.
+        self.drain.finish();
+        std::mem::forget(self);
+        Outcome::HandedOver
     }
 
     fn finish(&mut self) {
@@ -185,7 +290,9 @@ impl Supervisor {
         let unsaved = self.owed.runs.len();
         let _ = self.registry.release(self.instance);
         self.room.close();
-        let _ = std::fs::remove_file(self.home.pid_file());
+        if self.guarded.guardian.is_none() {
+            let _ = std::fs::remove_file(self.home.pid_file());
+        }
         let _ = std::fs::remove_file(self.home.socket());
         let ended = std::mem::take(&mut self.ended);
         for reply in self.stop_replies.drain(..) {
@@ -200,12 +307,16 @@ impl Supervisor {
             match event.token {
                 WAKER => self.waker.rest(),
                 SIGNALS => self.take_signals(),
+                GUARDIAN => self.guardian_died(),
+                GUARDIAN_LINE => self.hear_new_guardian(),
+                REPORTS => self.take_reports(),
                 token => self.take_run_word(token),
             }
         }
         while let Ok(event) = self.drained.try_recv() {
             self.take_drained(event);
         }
+        self.tend_guardian();
         let now = now();
         if self.world.lease_due(now) {
             self.events.push_back(Event::LeaseDue);
@@ -231,9 +342,9 @@ impl Supervisor {
         for notice in self.reaper.notices() {
             match notice {
                 Notice::ChildChanged => self.reap(),
-                Notice::StopAsked => {
-                    self.stopping = true;
-                    self.events.push_back(Event::ShutdownAsked { by: Actor::Kernel });
+                Notice::StopAsked => self.begin_stop(Actor::Kernel),
+                Notice::HandOverAsked => {
+                    self.hand_over(None);
                 }
             }
         }
@@ -251,10 +362,7 @@ impl Supervisor {
             }
         }
         for (run, ending) in roots {
-            let status = match ending {
-                Ending::Code(code) => ExitStatus::Code(code),
-                Ending::Signal(signal) => ExitStatus::Signal(signal),
-            };
+            let status = status_of(Some(ending));
             let tree = self.survey(run);
             self.events.push_back(Event::RootExited { run, status, tree });
         }
@@ -275,19 +383,11 @@ impl Supervisor {
     /// A word from a run's own descriptors: its scope changed, or (if adopted) its first process ended.
     fn take_run_word(&mut self, token: u64) {
         let Some(run) = self.tokens.get(&token).copied() else { return };
-        let Some(live) = self.live.get_mut(&run) else { return };
+        let Some(live) = self.live.get(&run) else { return };
         if live.is_adopted && token == live.token {
-            let status = match live.process.as_ref().and_then(ostler_os::Process::ending) {
-                Some(Ending::Code(code)) => ExitStatus::Code(code),
-                Some(Ending::Signal(signal)) => ExitStatus::Signal(signal),
-                None => ExitStatus::Unknown,
-            };
-            live.root_gone = true;
-            if let Some(process) = &live.process {
-                self.poller.remove(process);
-            }
-            let tree = self.survey(run);
-            self.events.push_back(Event::RootExited { run, status, tree });
+            // Our guardian tells before it reaps: if the corpse is gone, we have been told.
+            self.take_reports();
+            self.root_gone(run);
             return;
         }
         self.unwatch(run);
@@ -302,6 +402,7 @@ impl Supervisor {
 
     fn take_drained(&mut self, event: DrainEvent) {
         match event {
+            DrainEvent::Alive { pulse } => self.guarding.hear_drain(pulse),
             DrainEvent::Ended { run } => {
                 self.kept_inputs.remove(&run);
                 self.events.push_back(Event::OutputEnded { run });
@@ -385,12 +486,15 @@ pub(crate) fn now() -> Now {
     Now { mono_ms: ostler_os::mono_ms(), wall_ms: ostler_os::wall_ms() }
 }
 
+/// Beyond the longest grace: for KILL, and for writing down how it ended.
+const STOP_MARGIN_MS: u64 = 15_000;
+
 /// A killed predecessor may still have a child between birth and exec, which holds the lock with it; that
 /// is over in an instant.
-fn take_lock(home: &Home) -> Result<HomeLock, EngineError> {
+fn take_lock(home: &Home, path: &Path) -> Result<HomeLock, EngineError> {
     const TRIES: u32 = 50;
     for _ in 0..TRIES {
-        match ostler_os::take_lock(&home.lock()).map_err(EngineError::os("lock the home"))? {
+        match ostler_os::take_lock(path).map_err(EngineError::os("lock the home"))? {
             Some(lock) => return Ok(lock),
             None if ostler_os::connect(home.socket()).is_ok() => break,
             None => ostler_os::nap(std::time::Duration::from_millis(20)),

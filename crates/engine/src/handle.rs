@@ -4,6 +4,7 @@ use crate::input::Input;
 use crate::output::OutputState;
 use ostler_model::{Actor, RunId, RunRecord, RunResult, RunSpec, TerminalSize};
 use ostler_os::Waker;
+use std::path::PathBuf;
 use std::sync::{Arc, mpsc};
 use tokio::sync::{oneshot, watch};
 
@@ -32,6 +33,25 @@ pub struct Stopped {
     pub unsaved: usize,
 }
 
+/// What became of the wish to hand over to a successor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HandOver {
+    Begun,
+    /// There is nobody above us who would start it.
+    NoGuardian,
+    /// It is systemd, which starts what its unit says.
+    Systemd,
+    Stopping,
+}
+
+/// Who keeps us.
+#[derive(Clone, Debug, Default)]
+pub struct Keeping {
+    pub guardian: Option<i32>,
+    /// Why the program that was to take our place did not.
+    pub went_back: Option<String>,
+}
+
 pub(crate) enum Ask {
     Spawn { spec: Box<RunSpec>, by: Actor, reply: oneshot::Sender<Result<RunRecord, SpawnRefused>> },
     Cancel { run: RunId, by: Actor, reply: oneshot::Sender<Cancelled> },
@@ -42,6 +62,10 @@ pub(crate) enum Ask {
     Attach { run: RunId, reply: oneshot::Sender<Option<Attached>> },
     Resize { run: RunId, size: TerminalSize },
     Shutdown { by: Actor, reply: oneshot::Sender<Stopped> },
+    InputClosed { run: RunId },
+    PulseSeen { pulse: u64 },
+    HandOver { program: Option<PathBuf>, reply: oneshot::Sender<HandOver> },
+    Guardian { reply: oneshot::Sender<Keeping> },
 }
 
 /// The live ends of a run.
@@ -57,6 +81,7 @@ pub struct Handle {
     asks: mpsc::Sender<Ask>,
     waker: Waker,
     last_seq: watch::Receiver<i64>,
+    pulse: watch::Receiver<u64>,
 }
 
 impl Handle {
@@ -64,8 +89,9 @@ impl Handle {
         asks: mpsc::Sender<Ask>,
         waker: Waker,
         last_seq: watch::Receiver<i64>,
+        pulse: watch::Receiver<u64>,
     ) -> Self {
-        Self { asks, waker, last_seq }
+        Self { asks, waker, last_seq, pulse }
     }
 
     async fn ask<T>(&self, make: impl FnOnce(oneshot::Sender<T>) -> Ask) -> Option<T> {
@@ -124,6 +150,29 @@ impl Handle {
         self.ask(|reply| Ask::Shutdown { by, reply })
             .await
             .unwrap_or(Stopped { ended: Vec::new(), unsaved: 0 })
+    }
+
+    /// The run's standard input was closed: nobody is to hold it open any more.
+    pub fn input_closed(&self, run: RunId) {
+        self.tell(Ask::InputClosed { run });
+    }
+
+    /// Changes when a sign of life is wanted; whoever sees it says so.
+    pub fn pulse(&self) -> watch::Receiver<u64> {
+        self.pulse.clone()
+    }
+
+    pub fn pulse_seen(&self, pulse: u64) {
+        self.tell(Ask::PulseSeen { pulse });
+    }
+
+    /// Makes room for a successor: the same program, or another. The runs go on.
+    pub async fn hand_over(&self, program: Option<PathBuf>) -> HandOver {
+        self.ask(|reply| Ask::HandOver { program, reply }).await.unwrap_or(HandOver::Stopping)
+    }
+
+    pub async fn keeping(&self) -> Keeping {
+        self.ask(|reply| Ask::Guardian { reply }).await.unwrap_or_default()
     }
 
     /// Changes with every commit to the journal; its value is the last entry's number.

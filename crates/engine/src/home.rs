@@ -75,6 +75,11 @@ impl Home {
         self.path.join("lock")
     }
 
+    /// Held by the one process that may act on the home's runs, and its children before their exec.
+    pub(crate) fn fence(&self) -> PathBuf {
+        self.path.join("supervisor.lock")
+    }
+
     pub fn log(&self) -> PathBuf {
         self.path.join("ostler.log")
     }

@@ -9,20 +9,40 @@ mod commit;
 mod dispatcher;
 mod error;
 mod failpoint;
+mod guarding;
 mod handle;
 mod home;
+mod inheritance;
 mod input;
+mod keeper;
 mod live;
 mod output;
 mod perform;
 mod reconcile;
 
-pub use dispatcher::Supervisor;
+pub use dispatcher::{Outcome, Supervisor};
 pub use error::EngineError;
-pub use handle::{Attached, Cancelled, Handle, SpawnRefused, Stopped};
+pub use guarding::Guarded;
+pub use handle::{Attached, Cancelled, HandOver, Handle, Keeping, SpawnRefused, Stopped};
 pub use home::{Home, HomeError};
+pub use inheritance::Inheritance;
 pub use input::Input;
 pub use output::{LogReader, OutputState, Piece, panic_is_contained};
+
+/// The runs that a registry says are live, for whoever cannot ask a supervisor. Changes nothing.
+pub fn recorded_live(registry: &std::path::Path) -> Vec<ostler_model::RunId> {
+    let Ok(reader) = ostler_registry::Reader::open(registry) else { return Vec::new() };
+    let live = reader.live().unwrap_or_default();
+    live.into_iter().map(|record| record.run_id).collect()
+}
+
+/// What a registry knows of a run. Changes nothing.
+pub fn recorded(
+    registry: &std::path::Path,
+    run: ostler_model::RunId,
+) -> Option<ostler_model::RunRecord> {
+    ostler_registry::Reader::open(registry).ok()?.run(run).ok().flatten()
+}
 
 /// Whether a registry file is sound, for `doctor`. Changes nothing.
 pub fn check_registry(path: &std::path::Path) -> Result<(), String> {

@@ -1,10 +1,12 @@
 //! What the dispatcher holds for one live run, beside the record.
 
+use crate::inheritance::End;
 use crate::input::Input;
 use crate::output::OutputState;
 use ostler_core::{Member, Survey};
 use ostler_model::{RunId, RunSpec};
 use ostler_os::{Kin, Leader, Members, Process, Scope, Watch};
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 /// How many of those outside a boundary are named in the journal.
@@ -19,6 +21,8 @@ pub(crate) struct LiveRun {
     pub(crate) watch: Option<Watch>,
     pub(crate) output: Arc<OutputState>,
     pub(crate) input: Arc<Input>,
+    /// What our guardian holds too.
+    pub(crate) ends: Vec<(End, Arc<OwnedFd>)>,
     /// Its first process's pid, which is also its group's number.
     pub(crate) leader: i32,
     pub(crate) root_gone: bool,

@@ -3,19 +3,22 @@
 use crate::adapters;
 use crate::commit::Durable;
 use crate::dispatcher::{Supervisor, now};
+use crate::guarding::{sources, status_of};
 use crate::handle::{Cancelled, SpawnRefused};
+use crate::inheritance::End;
 use crate::input::Input;
 use crate::live::{LiveRun, survey};
-use crate::output::{NewLog, OutputState};
-use ostler_core::{Action, Event, ExitStatus, Identity, Reach, Refusal, Signal};
+use crate::output::{NewLog, OutputState, Resumed, Screen, end_on_disk};
+use ostler_core::{Action, Event, Identity, Reach, Refusal, Signal};
 use ostler_model::{Backend, RunId, RunRecord, RunSpec, SpawnErrorKind};
-use ostler_os::{Interest, Launch, Program, ScopeRoom, SpawnError, SpawnStage};
+use ostler_os::{Interest, Launch, Process, Program, ScopeRoom, SpawnError, SpawnStage};
 use ostler_registry::Theft;
 use std::cell::OnceCell;
 use std::ffi::CString;
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
+use tokio::sync::Mutex;
 
 /// Pruning is done when this part of the history has been added to it.
 const PRUNE_EVERY: u64 = 10;
@@ -104,6 +107,7 @@ impl Supervisor {
         let directory = c_string(spec.cwd.as_bytes()).map_err(prepared)?;
         let connection = adapters::connect(&spec).map_err(prepared)?;
         let mut scope = self.room.make(&run.to_string(), &tag);
+        self.keep_ends(run, &connection.ends);
         let launched = self.launcher.launch(
             &Launch {
                 program,
@@ -125,9 +129,15 @@ impl Supervisor {
             Ok(launched) => launched,
             Err(error) => {
                 scope.remove();
+                self.let_go_ends(run, &connection.ends);
                 return Err(error);
             }
         };
+        self.guarding.keeper.keep_process(
+            run,
+            launched.process.fingerprint().pid,
+            &launched.process,
+        );
         let fingerprint = launched.process.fingerprint().clone();
         let Some(live) = self.live.get_mut(&run) else {
             return Err(SpawnError::new(SpawnStage::Prepare, 0, "run", "", false));
@@ -135,8 +145,9 @@ impl Supervisor {
         self.drain.add(NewLog {
             run,
             state: Arc::clone(&live.output),
-            sources: connection.sources,
+            sources: sources(&connection.ends),
             most_bytes: self.settings.log_bytes,
+            resumed: None,
         });
         let identity =
             Identity { process_group_id: fingerprint.pid, cgroup: scope.boundary(), fingerprint };
@@ -144,6 +155,7 @@ impl Supervisor {
         live.process = Some(launched.process);
         live.scope = Some(scope);
         live.input = Arc::new(connection.input);
+        live.ends = connection.ends;
         self.leaders.insert(identity.fingerprint.pid, run);
         Ok(identity)
     }
@@ -152,12 +164,25 @@ impl Supervisor {
     fn adopt(&mut self, record: &RunRecord) {
         let run = record.run_id;
         let token = self.new_token(run);
-        let process = record.fingerprint().as_ref().and_then(ostler_os::Process::open);
+        let held = self.guarding.inheritance.take_end(run, End::Process);
+        let process = match (record.fingerprint(), held) {
+            (Some(fingerprint), Some(held)) => Some(Process::held(held, fingerprint)),
+            (Some(fingerprint), None) => {
+                let process = Process::open(&fingerprint);
+                if let Some(process) = &process {
+                    self.guarding.keeper.keep_process(run, fingerprint.pid, process);
+                }
+                process
+            }
+            (None, _) => None,
+        };
         if let Some(process) = &process {
             let _ = self.poller.add(process, token, Interest::Readable);
         }
         let scope = ScopeRoom::reopen(record.cgroup.as_deref(), &RunSpec::run_id_variable(run));
         let is_gone = process.is_none();
+        let (ends, input) = self.take_ends(run);
+        let output = self.resumed_output(record, &ends);
         self.live.insert(
             run,
             LiveRun {
@@ -167,21 +192,67 @@ impl Supervisor {
                 process,
                 scope: Some(scope),
                 watch: None,
-                output: Arc::new(OutputState::of_ended(
-                    self.home.run_folder(run),
-                    record.output_bytes,
-                )),
-                input: Arc::new(Input::Closed),
+                output: Arc::clone(&output),
+                input: Arc::new(input),
+                ends: ends.clone(),
                 root_gone: is_gone,
                 is_adopted: true,
                 token,
             },
         );
+        let sources = sources(&ends);
+        if !sources.is_empty() {
+            self.drain.add(NewLog {
+                run,
+                state: output,
+                sources,
+                most_bytes: self.settings.log_bytes,
+                resumed: Some(Resumed { leftover: self.guarding.leftover_of(run) }),
+            });
+        }
         if is_gone {
             // It may have ended between the look and now; nobody else would tell.
             let tree = self.survey(run);
-            self.events.push_back(Event::RootExited { run, status: ExitStatus::Unknown, tree });
+            let ending = record.pid.and_then(|pid| self.guarding.end_of(pid));
+            self.events.push_back(Event::RootExited { run, status: status_of(ending), tree });
         }
+    }
+
+    /// Its stdin, its output, its terminal, as somebody held them for us.
+    fn take_ends(&mut self, run: RunId) -> (Vec<(End, Arc<OwnedFd>)>, Input) {
+        let mut ends = Vec::new();
+        let mut input = Input::Closed;
+        for end in [End::Input, End::Stdout, End::Stderr, End::Terminal] {
+            let Some(descriptor) = self.guarding.inheritance.take_end(run, end) else { continue };
+            let descriptor = Arc::new(descriptor);
+            match end {
+                End::Input => input = Input::Pipe(Mutex::new(Some(Arc::clone(&descriptor)))),
+                End::Terminal => {
+                    let master = Arc::clone(&descriptor);
+                    input = Input::Terminal { master, turn: Mutex::new(()) };
+                }
+                End::Stdout | End::Stderr | End::Process => {}
+            }
+            ends.push((end, descriptor));
+        }
+        (ends, input)
+    }
+
+    fn resumed_output(&self, record: &RunRecord, ends: &[(End, Arc<OwnedFd>)]) -> Arc<OutputState> {
+        let folder = self.home.run_folder(record.run_id);
+        let is_heard = ends.iter().any(|(end, _)| *end != End::Input);
+        if !is_heard {
+            return Arc::new(OutputState::of_ended(folder, record.output_bytes));
+        }
+        let terminal = ends.iter().find(|(end, _)| *end == End::Terminal);
+        let size = terminal.and_then(|(_, master)| ostler_os::terminal_size(&**master));
+        let written = end_on_disk(&folder).max(record.output_bytes);
+        Arc::new(OutputState::resumed(
+            folder,
+            written,
+            terminal.map(|_| Screen::undrawn(size.unwrap_or_default())),
+            record.last_output_at_ms,
+        ))
     }
 
     fn signal(&mut self, run: RunId, signal: Signal, reach: Reach) {
@@ -283,11 +354,18 @@ impl Supervisor {
         }
         self.unwatch(run);
         let token = self.new_token(id);
-        let process = ostler_os::Process::open(&fingerprint);
+        let process = Process::open(&fingerprint);
         let scope = self.live.get_mut(&run).and_then(|live| live.scope.take());
         self.leaders.insert(fingerprint.pid, id);
         let output = Arc::new(OutputState::new(self.home.run_folder(id), None));
         self.drain.hand(run, id, Arc::clone(&output), self.settings.log_bytes);
+        let handed = self.live.get_mut(&run).map(|live| std::mem::take(&mut live.ends));
+        let handed = handed.unwrap_or_default();
+        self.keep_ends(id, &handed);
+        self.let_go_ends(run, &handed);
+        if let Some(process) = &process {
+            self.guarding.keeper.keep_process(id, fingerprint.pid, process);
+        }
         self.live.insert(
             id,
             LiveRun {
@@ -299,6 +377,7 @@ impl Supervisor {
                 watch: None,
                 output: Arc::clone(&output),
                 input: Arc::new(Input::Closed),
+                ends: handed,
                 root_gone: false,
                 is_adopted: false,
                 token,
@@ -392,6 +471,10 @@ impl Supervisor {
             if self.leaders.get(&pid) == Some(&run) {
                 self.leaders.remove(&pid);
             }
+        }
+        self.let_go_ends(run, &live.ends);
+        if live.process.is_some() {
+            self.guarding.keeper.let_go(&End::Process.name(run));
         }
         if !live.output.is_ended() {
             self.drain.close(run);

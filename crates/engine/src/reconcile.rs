@@ -2,9 +2,10 @@
 
 use crate::dispatcher::{Supervisor, now};
 use crate::error::EngineError;
-use ostler_core::{Claim, Event, Identity, Observation, Ownership, may_steal};
+use crate::guarding::status_of;
+use ostler_core::{Claim, Event, ExitStatus, Hearing, Identity, Observation, Ownership, may_steal};
 use ostler_model::{Actor, InstanceId, RunRecord, RunSpec, What};
-use ostler_os::{Kin, Leader, ScopeRoom};
+use ostler_os::{Kin, Leader, Process, ScopeRoom};
 use ostler_registry::Claims;
 use serde_json::json;
 use std::collections::{HashMap, HashSet};
@@ -20,19 +21,27 @@ impl Supervisor {
             json!({ "pid": std::process::id(), "instance": self.instance, "boundary": self.room.why_no_boundary().unwrap_or("cgroup") }),
         );
         self.registry.renew(self.instance, &self.own_claims())?;
-        let records = self.registry.live()?;
+        let mut records = self.registry.live()?;
+        // What is in the siphon has to get out before anything else goes in.
+        let leftover = self.guarding.leftover_run();
+        records.sort_by_key(|record| Some(record.run_id) != leftover);
         let claims = self.registry.claims()?;
         let mut recorded: HashSet<String> = HashSet::new();
+        let mut others = Vec::new();
         if !records.is_empty() {
             for record in records {
                 recorded.extend(record.cgroup.clone());
                 let ownership = self.ownership(&record, &claims);
+                if ownership != Ownership::Ours {
+                    others.push(record.run_id);
+                }
                 let seen = self.observe(&record, ownership);
                 self.events.push_back(Event::Observed { record: Box::new(record), seen });
             }
         }
         self.clear_unrecorded(&recorded);
         self.turn();
+        self.let_go_rest(&others);
         self.prune();
         self.clear_unrecorded_logs()
     }
@@ -103,8 +112,7 @@ impl Supervisor {
     pub(crate) fn renew_lease(&mut self) {
         if !self.stopping && !self.lock.is_in_place(&self.home.lock()) {
             // Whoever comes next could not know of our runs, and would start them a second time.
-            self.stopping = true;
-            self.events.push_back(Event::ShutdownAsked { by: Actor::Supervisor });
+            self.begin_stop(Actor::Supervisor);
         }
         let owned = match self.registry.renew(self.instance, &self.own_claims()) {
             Ok(owned) => Ok(owned),
@@ -163,6 +171,8 @@ impl Supervisor {
             why_not,
             tree: ostler_core::Survey::default(),
             ownership,
+            status: ExitStatus::Unknown,
+            hearing: Hearing::Lost,
         };
         if ownership == Ownership::Another {
             return nothing("not looked at");
@@ -176,6 +186,16 @@ impl Supervisor {
             Some(fingerprint) => Some(fingerprint),
             // Only the intent was recorded: was it carried out?
             None => scope.find_root(&kin).and_then(ostler_os::fingerprint_of),
+        };
+        let status = match (&fingerprint, self.guarding.inheritance.process(record.run_id)) {
+            // An end that our guardian saw, or that the descriptor it held tells of.
+            (Some(recorded), held) => status_of(
+                held.and_then(|held| held.try_clone().ok())
+                    .and_then(|held| Process::held(held, recorded.clone()).ending())
+                    .or_else(|| held.and_then(|_| self.guarding.end_of(recorded.pid)))
+                    .or_else(|| ostler_os::corpse_of(recorded)),
+            ),
+            (None, _) => ExitStatus::Unknown,
         };
         let alive = fingerprint.filter(ostler_os::is_same_process);
         let leader = Leader {
@@ -203,6 +223,12 @@ impl Supervisor {
             }),
             tree,
             ownership,
+            status,
+            hearing: if self.guarding.inheritance.has_output(record.run_id) {
+                Hearing::Kept
+            } else {
+                Hearing::Lost
+            },
         }
     }
 }

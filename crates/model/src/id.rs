@@ -64,3 +64,21 @@ macro_rules! id {
 
 id!(RunId);
 id!(InstanceId);
+
+impl RunId {
+    pub fn bytes(&self) -> &[u8; 16] {
+        self.0.as_bytes()
+    }
+
+    pub fn from_bytes(bytes: [u8; 16]) -> Self {
+        Self(Uuid::from_bytes(bytes))
+    }
+
+    /// Eight characters of its random part: enough to tell live runs apart where space is short.
+    pub fn short(&self) -> String {
+        const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+        let bits =
+            self.0.as_bytes()[11..].iter().fold(0u64, |bits, byte| bits << 8 | u64::from(*byte));
+        (0..8).rev().map(|at| char::from(LETTERS[(bits >> (at * 5)) as usize & 31])).collect()
+    }
+}

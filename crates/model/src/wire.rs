@@ -31,6 +31,15 @@ pub enum Call {
     Entries(EntryFilter),
     Metrics,
     Shutdown,
+    /// Make room for a successor; the runs go on.
+    HandOver(HandOverCall),
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HandOverCall {
+    /// The program to hand over to; its own again where there is none.
+    pub program: Option<String>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -114,6 +123,7 @@ pub enum Answer {
     Entries(Vec<Entry>),
     Metrics(Vec<Sample>),
     ShutDown(ShutdownAnswer),
+    HandingOver,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -124,6 +134,10 @@ pub struct Pong {
     pub home: String,
     pub started_at_ms: u64,
     pub live: u64,
+    /// The guardian's pid; none where systemd or nobody looks after the supervisor.
+    pub guardian: Option<i32>,
+    /// Why the program that was to take its place did not.
+    pub went_back: Option<String>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]

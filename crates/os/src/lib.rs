@@ -10,22 +10,24 @@ mod platform;
 mod error;
 
 pub use error::{SpawnError, SpawnStage};
-pub use platform::background::{Background, start_background};
-pub use platform::clock::{mono_ms, wall_ms};
+pub use platform::background::{Background, start_background, start_beside};
+pub use platform::clock::{mono_ms, started_at_ms, wall_ms};
 pub use platform::door::{Door, Peer, connect, peer_of};
 pub use platform::facts::{Facts, facts};
 pub use platform::files::{
-    Allocated, HomeLock, be_private, close_inherited, free_bytes, is_last_reserve,
+    Allocated, HomeLock, Note, be_private, free_bytes, holders, holds_open, is_last_reserve,
     lift_descriptor_limit, out_of_descriptors, owner_of, random, take_lock, umask, user_id,
 };
 pub use platform::identity::{boot_id, fingerprint_of, is_same_process};
+pub use platform::inherited::take_inherited;
+pub use platform::notify::{Notifier, Sent};
 pub use platform::pipe::{
     Pipe, Siphon, nap, read_some, set_capacity, spin_down_timer_slack, write_all,
 };
 pub use platform::poll::{Interest, Poller, Ready, Waker};
-pub use platform::process::{Ending, Process, Signal, die};
+pub use platform::process::{Ending, Process, Signal, corpse_of, die};
 pub use platform::pty::{Pty, resize, terminal_size};
-pub use platform::reaper::{Notice, Reaped, Reaper, become_reaper};
+pub use platform::reaper::{Notice, Reaped, Reaper, become_reaper, read_ends};
 pub use platform::scope::{
     Census, KillReport, Kin, Leader, Member, Members, Scope, ScopeRoom, Watch,
 };

@@ -13,6 +13,35 @@ pub fn duration(ms: u64) -> String {
     }
 }
 
+/// `42s`, `3m42s`, `2h34m`, `1d2h34m`.
+pub fn plain_duration(ms: u64) -> String {
+    let seconds = ms / 1_000;
+    let (days, hours, minutes) = (seconds / 86_400, seconds / 3_600 % 24, seconds / 60 % 60);
+    match (days, hours, minutes) {
+        (0, 0, 0) => format!("{seconds}s"),
+        (0, 0, minutes) => format!("{minutes}m{}s", seconds % 60),
+        (0, hours, minutes) => format!("{hours}h{minutes}m"),
+        (days, hours, minutes) => format!("{days}d{hours}h{minutes}m"),
+    }
+}
+
+/// `just now`, `5m ago`, `2h ago`, `3d ago`.
+pub fn ago(ms: u64) -> String {
+    let minutes = ms / 60_000;
+    match minutes {
+        0 => "just now".to_owned(),
+        1..60 => format!("{minutes}m ago"),
+        60..1_440 => format!("{}h ago", minutes / 60),
+        _ => format!("{}d ago", minutes / 1_440),
+    }
+}
+
+/// `2026-02-08 14:30:00`, in the reader's own time zone.
+pub fn plain_time(at_ms: u64) -> String {
+    let timestamp = Timestamp::from_millisecond(at_ms as i64).unwrap_or_default();
+    timestamp.to_zoned(TimeZone::system()).strftime("%Y-%m-%d %H:%M:%S").to_string()
+}
+
 /// `1 run`, `2 runs`.
 pub fn count(number: usize, thing: &str) -> String {
     format!("{number} {thing}{}", if number == 1 { "" } else { "s" })

@@ -7,7 +7,10 @@ mod logs;
 mod metrics;
 mod run;
 mod runs;
+mod start;
+mod status;
 mod stop;
+mod upgrade;
 mod wait;
 mod why;
 mod write;
@@ -15,6 +18,7 @@ mod write;
 use crate::args::{Arguments, Verb};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
+use crate::supervisor::Purpose;
 use clap::CommandFactory;
 
 pub fn carry_out(arguments: Arguments) -> Result<Exit, Failure> {
@@ -28,7 +32,12 @@ pub fn carry_out(arguments: Arguments) -> Result<Exit, Failure> {
             );
             return Ok(Exit::DONE);
         }
-        Verb::Supervisor => return crate::supervisor::supervise(),
+        Verb::Supervisor { then_stop } => {
+            let purpose = if then_stop { Purpose::EndAll } else { Purpose::Serve };
+            return crate::supervisor::supervise(purpose);
+        }
+        Verb::Guardian { home } => return Ok(Exit(ostler_guardian::guard(&home))),
+        Verb::Init(init) => return Ok(Exit(ostler_guardian::init(&init.command))),
         _ => {}
     }
     let context = Context::new(arguments.no_start)?;
@@ -45,6 +54,13 @@ pub fn carry_out(arguments: Arguments) -> Result<Exit, Failure> {
         Verb::Metrics(metrics) => metrics::metrics(&context, &metrics),
         Verb::Doctor(doctor) => doctor::doctor(&context, &doctor),
         Verb::Stop(stop) => stop::stop(&context, &stop),
-        Verb::Completions { .. } | Verb::Supervisor => Ok(Exit::DONE),
+        Verb::Start(start) => start::start(&context, &start),
+        Verb::Status(status) => status::status(&context, &status),
+        Verb::Upgrade(upgrade) => upgrade::upgrade(&context, upgrade.path, upgrade.json),
+        Verb::Reload(reload) => upgrade::upgrade(&context, None, reload.json),
+        Verb::Completions { .. }
+        | Verb::Supervisor { .. }
+        | Verb::Guardian { .. }
+        | Verb::Init(_) => Ok(Exit::DONE),
     }
 }

@@ -1,33 +1,87 @@
+use super::status::Status;
 use crate::args::JsonArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::render;
 use crate::say::{say, tell};
-use ostler_client::ClientError;
-use ostler_model::wire::{Answer, Call};
+use ostler_client::{Client, ClientError, greet};
+use ostler_model::RunResult;
+use ostler_model::wire::{Answer, Call, ShutdownAnswer};
+use ostler_os::{Process, Signal};
+use std::time::Duration;
 
-/// Returns when every run and the supervisor itself are gone.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// The guardian ends by itself well within this, whatever its supervisor does: it has 30 s or the longest
+/// grace, then it is killed, twice more for its successors, then all is swept.
+const MOST_MS: u64 = 240_000;
+
+/// Returns when every run, the supervisor and its guardian are gone.
 pub fn stop(context: &Context, arguments: &JsonArguments) -> Result<Exit, Failure> {
-    let mut client = context.connect_running()?;
-    let Answer::Pong(pong) = client.call(Call::Ping)? else {
-        return Err(ClientError::Unexpected.into());
-    };
-    let process =
-        ostler_os::fingerprint_of(pong.pid as i32).as_ref().and_then(ostler_os::Process::open);
-    let Answer::ShutDown(answer) = client.call(Call::Shutdown)? else {
-        return Err(ClientError::Unexpected.into());
-    };
-    if let Some(process) = process {
-        process.wait_gone()?;
+    let status = Status::look(context);
+    if !status.running {
+        return Err(ClientError::NotRunning { home: context.home.path().to_owned() }.into());
     }
-    if arguments.json {
-        say!("{}", serde_json::to_string(&answer)?);
+    let open = |pid: Option<i32>| {
+        let pid = pid.filter(|pid| ostler_os::holds_open(*pid, &context.home.lock()))?;
+        Process::open(&ostler_os::fingerprint_of(pid)?)
+    };
+    let (guardian, gateway) = (open(status.pid), open(status.gateway_pid));
+    let registry = context.home.registry();
+    let live_before = ostler_engine::recorded_live(registry);
+    let asked = greet(context.home.socket(), PATIENCE).map(|(client, _)| ask(client));
+    // After the question: whatever becomes of the supervisor, nobody starts it again.
+    if let Some(guardian) = &guardian {
+        guardian.signal(Signal::Term);
+        guardian.signal(Signal::Continue);
+    } else if let (Some(gateway), None) = (&gateway, &asked) {
+        gateway.signal(Signal::Term);
+    }
+    let answer = asked.and_then(|asked| asked.ok()).and_then(answer);
+    for process in [&gateway, &guardian].into_iter().flatten() {
+        if !process.wait_gone(Some(MOST_MS))? {
+            let pid = process.fingerprint().pid;
+            return Err(Failure::failed(anyhow::anyhow!("process {pid} does not end")));
+        }
+    }
+    let answer = answer.unwrap_or_else(|| ShutdownAnswer {
+        pid: status.gateway_pid.or(status.pid).unwrap_or(0) as u32,
+        ended: live_before
+            .into_iter()
+            .filter_map(|run| ostler_engine::recorded(registry, run))
+            .map(|record| record.result())
+            .collect(),
+        unsaved: 0,
+    });
+    tell_outcome(&answer, arguments.json)
+}
+
+fn ask(mut client: Client) -> Result<Client, ClientError> {
+    client.ask(Call::Shutdown)?;
+    Ok(client)
+}
+
+/// `None` if it died before it could say.
+fn answer(mut client: Client) -> Option<ShutdownAnswer> {
+    match client.next_answer() {
+        Ok(Answer::ShutDown(answer)) => Some(answer),
+        Ok(_) | Err(_) => None,
+    }
+}
+
+fn tell_outcome(answer: &ShutdownAnswer, json: bool) -> Result<Exit, Failure> {
+    if json {
+        say!("{}", serde_json::to_string(answer)?);
     } else {
         for result in &answer.ended {
             say!("{}", render::result_line(result));
         }
         let runs = render::count(answer.ended.len(), "run");
-        say!("supervisor {} stopped, {runs} ended", answer.pid);
+        let killed = answer.ended.iter().filter(|result| was_killed(result)).count();
+        let told = match killed {
+            0 => String::new(),
+            killed => format!(", {killed} of them by KILL"),
+        };
+        say!("supervisor {} stopped, {runs} ended{told}", answer.pid);
     }
     if answer.unsaved > 0 {
         tell!(
@@ -37,4 +91,9 @@ pub fn stop(context: &Context, arguments: &JsonArguments) -> Result<Exit, Failur
         return Ok(Exit::FAILED);
     }
     Ok(Exit::DONE)
+}
+
+fn was_killed(result: &RunResult) -> bool {
+    const KILL: i32 = 9;
+    result.exit_signal == Some(KILL)
 }

@@ -57,7 +57,7 @@ pub(crate) struct Run {
     pub(crate) phase: Phase,
     /// Where the world has this run in its list of deadlines.
     pub(crate) listed_due: Option<u64>,
-    /// False for a run we took up again: its output is no longer seen, so silence means nothing.
+    /// False for a run we took up and whose output nobody held for us: silence means nothing then.
     pub(crate) hears_output: bool,
     /// It closed its output while it ran.
     pub(crate) output_over: bool,

@@ -1,9 +1,10 @@
 //! Taking up a run that an earlier supervisor started: what is known of it is kept, the rest is asked
 //! of the kernel.
 
-use super::machine::{Output, Phase, Root, Run, RunEvent};
+use super::finish;
+use super::machine::{DRAIN_IDLE_MS, Output, Phase, Root, Run, RunEvent};
 use crate::action::Action;
-use crate::event::{ExitStatus, Observation, Survey};
+use crate::event::{ExitStatus, Hearing, Observation, Survey};
 use crate::reconcile::Decision;
 use crate::time::Now;
 use ostler_model::{Actor, Detach, Limits, RunRecord, RunState, Termination, What};
@@ -20,7 +21,7 @@ impl Run {
             detach: if record.detach_allowed { Detach::Allow } else { Detach::Forbid },
             phase: Phase::Starting { cancel: None },
             listed_due: None,
-            hears_output: false,
+            hears_output: seen.hearing == Hearing::Kept,
             output_over: false,
             escape_told: false,
             kills_told: Vec::new(),
@@ -54,10 +55,12 @@ impl Run {
         self.phase = Phase::Draining {
             reason: Some(reason),
             status,
-            due: now.mono_ms,
+            due: now.mono_ms + DRAIN_IDLE_MS,
             extinct: seen.tree.extinct(),
         };
-        self.step(RunEvent::OutputEnded, now, out);
+        if !self.expects_output() {
+            self.step(RunEvent::OutputEnded, now, out);
+        }
     }
 
     /// What the dead supervisor had already learned is not thrown away.
@@ -85,6 +88,7 @@ impl Run {
         out: &mut Vec<Action>,
     ) {
         let told = match decision {
+            Decision::TakeEnd => "it ended while nobody watched; its exit status was kept",
             Decision::EndRest => "its first process is gone; the rest of it is ended",
             Decision::Terminate => "it lives, and the policy is to terminate",
             Decision::Resume | Decision::MarkStale | Decision::LeaveAlone | Decision::Steal => {
@@ -100,7 +104,7 @@ impl Run {
                 "startTime": self.record.start_time,
                 "inside": seen.tree.inside,
                 "outside": seen.tree.outside,
-                "outputSeen": false,
+                "outputSeen": self.hears_output,
             }),
             now,
         ));
@@ -110,18 +114,26 @@ impl Run {
         }
         let interrupted = self.record.termination;
         self.phase = match decision {
+            Decision::TakeEnd => match interrupted {
+                Some(reason) => {
+                    finish::keep_status(&mut self.record, seen.status);
+                    let (root, tree) = (Root::Exited(seen.status), seen.tree.clone());
+                    self.begin_ending(Some(reason), root, tree, Output::Open, now, out)
+                }
+                None => self.root_exited(seen.status, seen.tree.clone(), Output::Open, now, out),
+            },
             Decision::EndRest => {
                 let status = self.recorded_status();
                 let reason = Some(self.recorded_reason().unwrap_or(Termination::ReconciledStale));
                 let tree = seen.tree.clone();
-                self.begin_ending(reason, Root::Exited(status), tree, Output::Ended, now, out)
+                self.begin_ending(reason, Root::Exited(status), tree, Output::Open, now, out)
             }
             // If its end had begun for another reason, that one came first.
             Decision::Terminate => self.begin_ending(
                 Some(interrupted.unwrap_or(Termination::LeaseLost)),
                 Root::Alive,
                 Survey::default(),
-                Output::Ended,
+                Output::Open,
                 now,
                 out,
             ),
@@ -132,7 +144,7 @@ impl Run {
                         Some(reason),
                         Root::Alive,
                         Survey::default(),
-                        Output::Ended,
+                        Output::Open,
                         now,
                         out,
                     ),

@@ -3,8 +3,8 @@
 use crate::kernel::{BOOT, Tree};
 use crate::random::Random;
 use ostler_core::{
-    Action, Claim, Event, ExitStatus, NewRun, Now, Observation, Ownership, Reach, Signal, Survey,
-    World, may_steal,
+    Action, Claim, Event, ExitStatus, Hearing, NewRun, Now, Observation, Ownership, Reach, Signal,
+    Survey, World, may_steal,
 };
 use ostler_model::{
     Actor, AdoptPolicy, Backend, Detach, Extinct, InstanceId, Limits, RunId, RunRecord, RunState,
@@ -18,6 +18,8 @@ const INSTANCES: usize = 2;
 pub struct Simulation {
     now: Now,
     told: bool,
+    /// A guardian holds what a supervisor leaves behind, for its own successor.
+    guarded: bool,
     next: u64,
     trees: BTreeMap<RunId, Tree>,
     // The registry: what survives a crash.
@@ -25,6 +27,8 @@ pub struct Simulation {
     claims: BTreeMap<InstanceId, Claim>,
     exits: BTreeMap<RunId, u32>,
     born: BTreeMap<RunId, InstanceId>,
+    /// Taken over at least once: what one guardian holds is no use to another home.
+    stolen: BTreeSet<RunId>,
     supervisors: [Option<Supervisor>; INSTANCES],
 }
 
@@ -53,16 +57,18 @@ fn instance(index: usize) -> InstanceId {
 }
 
 impl Simulation {
-    pub fn new(told: bool) -> Self {
+    pub fn new(told: bool, guarded: bool) -> Self {
         Self {
             now: Now { mono_ms: 1_000, wall_ms: 1_700_000_000_000 },
             told,
+            guarded,
             next: 0,
             trees: BTreeMap::new(),
             records: BTreeMap::new(),
             claims: BTreeMap::new(),
             exits: BTreeMap::new(),
             born: BTreeMap::new(),
+            stolen: BTreeSet::new(),
             supervisors: [None, None],
         }
     }
@@ -226,7 +232,7 @@ impl Simulation {
             adopted: BTreeSet::new(),
         };
         for record in self.records.values().filter(|record| record.state != RunState::Exited) {
-            let seen = self.observe(record, self.ownership(record, index));
+            let seen = self.observe(record, self.ownership(record, index), index);
             supervisor.events.push_back(Event::Observed { record: Box::new(record.clone()), seen });
         }
         self.supervisors[index] = Some(supervisor);
@@ -257,13 +263,22 @@ impl Simulation {
         }
     }
 
-    fn observe(&self, record: &RunRecord, ownership: Ownership) -> Observation {
+    fn is_kept(&self, run: RunId, index: usize) -> bool {
+        self.guarded && self.born.get(&run) == Some(&instance(index)) && !self.stolen.contains(&run)
+    }
+
+    fn observe(&self, record: &RunRecord, ownership: Ownership, index: usize) -> Observation {
         let tree = self.trees.get(&record.run_id).filter(|_| ownership != Ownership::Another);
         Observation {
             identity: tree.filter(|tree| tree.status.is_none()).map(Tree::identity),
             why_not: "gone",
             tree: tree.map(Tree::survey).unwrap_or_default(),
             ownership,
+            status: tree
+                .filter(|_| self.is_kept(record.run_id, index))
+                .and_then(|tree| tree.status)
+                .unwrap_or(ExitStatus::Unknown),
+            hearing: if self.is_kept(record.run_id, index) { Hearing::Kept } else { Hearing::Lost },
         }
     }
 
@@ -403,7 +418,15 @@ impl Simulation {
             Action::Spawn(run) => self.spawn(supervisor, run, random)?,
             Action::Adopt(record) => {
                 supervisor.held.insert(record.run_id);
-                supervisor.adopted.insert(record.run_id);
+                if self.is_kept(record.run_id, index) {
+                    // Whatever the one before was told, this one is told as well.
+                    if let Some(tree) = self.trees.get_mut(&record.run_id) {
+                        tree.output_told = false;
+                        tree.status_told = false;
+                    }
+                } else {
+                    supervisor.adopted.insert(record.run_id);
+                }
             }
             Action::Signal { run, signal, reach } => self.signal(supervisor, run, signal, reach)?,
             Action::Watch(run) => {
@@ -467,7 +490,7 @@ impl Simulation {
                 {
                     let ownership = self.ownership(record, index);
                     if ownership == Ownership::Expired {
-                        let seen = self.observe(record, ownership);
+                        let seen = self.observe(record, ownership, index);
                         supervisor
                             .events
                             .push_back(Event::Observed { record: Box::new(record.clone()), seen });
@@ -482,6 +505,7 @@ impl Simulation {
                     && known.state != RunState::Exited
                 {
                     known.owner_instance_id = supervisor.instance;
+                    self.stolen.insert(record.run_id);
                     seen.ownership = Ownership::Ours;
                     supervisor
                         .events
@@ -599,6 +623,23 @@ impl Simulation {
                     if tree.is_some_and(|tree| !tree.is_extinct()) && record.extinct == Extinct::Yes
                     {
                         return Err(format!("run {} is said to be gone and is not", record.run_id));
+                    }
+                    let is_ours = record.owner_instance_id == instance(0);
+                    if is_ours
+                        && self.is_kept(record.run_id, 0)
+                        && let Some(tree) = tree
+                    {
+                        let known = match (record.exit_code, record.exit_signal) {
+                            (Some(code), _) => ExitStatus::Code(code),
+                            (None, Some(signal)) => ExitStatus::Signal(signal),
+                            (None, None) => ExitStatus::Unknown,
+                        };
+                        if tree.status != Some(known) {
+                            return Err(format!(
+                                "run {} ended with {:?}, its record says {known:?}",
+                                record.run_id, tree.status
+                            ));
+                        }
                     }
                 }
                 RunState::Running => {

@@ -3,11 +3,12 @@
 mod pipe;
 mod pty;
 
+use crate::inheritance::End;
 use crate::input::Input;
-use crate::output::Source;
 use ostler_model::{Backend, RunSpec};
 use std::io;
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 
 /// A run's stdio: its ends, which close once it is started, and ours.
 pub(crate) struct Connection {
@@ -15,7 +16,8 @@ pub(crate) struct Connection {
     pub(crate) stdout: OwnedFd,
     pub(crate) stderr: OwnedFd,
     pub(crate) input: Input,
-    pub(crate) sources: Vec<Source>,
+    /// Ours, which must outlive us.
+    pub(crate) ends: Vec<(End, Arc<OwnedFd>)>,
 }
 
 pub(crate) fn connect(spec: &RunSpec) -> io::Result<Connection> {

@@ -1,6 +1,6 @@
 use super::Connection;
+use crate::inheritance::End;
 use crate::input::Input;
-use crate::output::Source;
 use ostler_model::RunSpec;
 use ostler_os::Pipe;
 use std::fs::File;
@@ -11,17 +11,14 @@ use tokio::sync::Mutex;
 pub(super) fn connect(spec: &RunSpec) -> io::Result<Connection> {
     let stdout = Pipe::from_run()?;
     let stderr = Pipe::from_run()?;
+    let mut ends = vec![(End::Stdout, Arc::new(stdout.ours)), (End::Stderr, Arc::new(stderr.ours))];
     let (stdin, input) = if spec.stdin {
         let pipe = Pipe::to_run()?;
-        (pipe.theirs, Input::Pipe(Mutex::new(Some(Arc::new(pipe.ours)))))
+        let ours = Arc::new(pipe.ours);
+        ends.push((End::Input, Arc::clone(&ours)));
+        (pipe.theirs, Input::Pipe(Mutex::new(Some(ours))))
     } else {
         (File::open("/dev/null")?.into(), Input::Closed)
     };
-    Ok(Connection {
-        stdin,
-        stdout: stdout.theirs,
-        stderr: stderr.theirs,
-        input,
-        sources: vec![Source::Stdout(stdout.ours), Source::Stderr(stderr.ours)],
-    })
+    Ok(Connection { stdin, stdout: stdout.theirs, stderr: stderr.theirs, input, ends })
 }

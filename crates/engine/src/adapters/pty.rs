@@ -1,6 +1,6 @@
 use super::Connection;
+use crate::inheritance::End;
 use crate::input::Input;
-use crate::output::Source;
 use ostler_model::RunSpec;
 use ostler_os::Pty;
 use std::io;
@@ -15,6 +15,6 @@ pub(super) fn connect(spec: &RunSpec) -> io::Result<Connection> {
         stdout: pty.theirs.try_clone()?,
         stderr: pty.theirs,
         input: Input::Terminal { master: Arc::clone(&master), turn: Mutex::new(()) },
-        sources: vec![Source::Terminal(master)],
+        ends: vec![(End::Terminal, master)],
     })
 }

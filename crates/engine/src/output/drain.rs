@@ -2,15 +2,20 @@
 //!
 //! It waits for the kernel's word. Each turn every ready stream gets one read, so a flooding run cannot
 //! starve a quiet one. A pipe that is ready again and again is in flood: it is made larger, it is no longer
-//! polled (a polled pipe costs its writer more at every write) but looked at every turn, and its pages are
-//! moved into the log instead of copied. Where little comes at a time, the thread naps between two looks,
-//! so that a program which writes one line a call is not met at every one of them.
+//! polled (a polled pipe costs its writer more at every write) but looked at every turn. Where little comes
+//! at a time, the thread naps between two looks, so that a program which writes one line a call is not met
+//! at every one of them.
+//!
+//! Bytes never rest in our memory only. They are moved by the kernel from the run into a siphon and from
+//! there into the log. Our guardian holds the siphon too, with a note of whose bytes are in it: if we are
+//! killed between the two, our successor pours the rest, and not a byte is lost or written twice.
 
 use super::open_logs::{LogWriter, OpenLogs, Written};
 use super::segment::StreamKind;
+use super::siphon::NotedSiphon;
 use super::state::OutputState;
 use ostler_model::RunId;
-use ostler_os::{Interest, Poller, Ready, Siphon, Waker};
+use ostler_os::{Interest, Note, Poller, Ready, Siphon, Waker};
 use std::collections::HashMap;
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
@@ -22,6 +27,10 @@ use std::time::Duration;
 /// What the drain has to say.
 #[derive(Debug)]
 pub(crate) enum DrainEvent {
+    /// The answer to a pulse.
+    Alive {
+        pulse: u64,
+    },
     Ended {
         run: RunId,
     },
@@ -45,13 +54,21 @@ pub(crate) struct NewLog {
     pub(crate) state: Arc<OutputState>,
     pub(crate) sources: Vec<Source>,
     pub(crate) most_bytes: u64,
+    /// The log of a run we took up.
+    pub(crate) resumed: Option<Resumed>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Resumed {
+    /// What the siphon still holds is the run's.
+    pub(crate) leftover: Option<StreamKind>,
+}
+
+/// Shared: our end is held for our successor too, and a terminal is typed into.
+#[derive(Clone, Debug)]
 pub(crate) enum Source {
-    Stdout(OwnedFd),
-    Stderr(OwnedFd),
-    /// Shared with whoever types into it.
+    Stdout(Arc<OwnedFd>),
+    Stderr(Arc<OwnedFd>),
     Terminal(Arc<OwnedFd>),
 }
 
@@ -67,6 +84,9 @@ enum Order {
         most_bytes: u64,
     },
     RemoveFolder(PathBuf),
+    /// Nobody takes up the run whose bytes are in the siphon.
+    EmptySiphon,
+    Pulse(u64),
     Quit,
 }
 
@@ -79,7 +99,10 @@ pub(crate) struct Drain {
 
 impl Drain {
     /// `tell` is called on the drain's thread and must not block.
-    pub(crate) fn start(tell: impl Fn(DrainEvent) + Send + 'static) -> io::Result<Self> {
+    pub(crate) fn start(
+        siphon: Option<(Siphon, Note)>,
+        tell: impl Fn(DrainEvent) + Send + 'static,
+    ) -> io::Result<Self> {
         let poller = Poller::new()?;
         let waker = Waker::new(&poller, WAKER)?;
         let (orders, inbox) = mpsc::channel();
@@ -98,7 +121,7 @@ impl Drain {
                     next_token: WAKER + 1,
                     open: OpenLogs::default(),
                     buffer: Vec::new(),
-                    siphon: Siphon::new().ok(),
+                    siphon: siphon.map(|(siphon, note)| NotedSiphon::new(siphon, note)),
                     flooding: Vec::new(),
                     large_pipes: 0,
                 }
@@ -123,15 +146,22 @@ impl Drain {
         self.order(Order::RemoveFolder(folder));
     }
 
+    pub(crate) fn empty_siphon(&self) {
+        self.order(Order::EmptySiphon);
+    }
+
+    pub(crate) fn pulse(&self, pulse: u64) {
+        self.order(Order::Pulse(pulse));
+    }
+
     fn order(&self, order: Order) {
         if self.orders.send(order).is_ok() {
             self.waker.wake();
         }
     }
-}
 
-impl Drop for Drain {
-    fn drop(&mut self) {
+    /// What was read is written when this returns.
+    pub(crate) fn finish(&mut self) {
         self.order(Order::Quit);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
@@ -139,8 +169,16 @@ impl Drop for Drain {
     }
 }
 
+impl Drop for Drain {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}
+
 const WAKER: u64 = 0;
 const READ_MOST: usize = 1 << 20;
+/// A terminal gives less than this at a time, and room for more costs.
+const TERMINAL_MOST: usize = 16 << 10;
 /// A pipe as the kernel makes it; reading this much at once means it was full.
 const PIPE_SMALL: usize = 64 << 10;
 const PIPE_LARGE: usize = 1 << 20;
@@ -150,7 +188,8 @@ const LARGE_PIPES_MOST: usize = 16;
 struct Stream {
     run: RunId,
     kind: StreamKind,
-    source: StreamSource,
+    source: Arc<OwnedFd>,
+    is_terminal: bool,
     is_large: bool,
     is_flooding: bool,
     /// Reads in a row with next to no time between them.
@@ -163,24 +202,12 @@ struct Stream {
 /// How bytes came to us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum How {
-    /// They are in the buffer.
+    /// They are in the buffer: there is no siphon.
     Copied,
     /// They are in the siphon.
     Moved,
-}
-
-enum StreamSource {
-    Own(OwnedFd),
-    Shared(Arc<OwnedFd>),
-}
-
-impl StreamSource {
-    fn descriptor(&self) -> &OwnedFd {
-        match self {
-            StreamSource::Own(descriptor) => descriptor,
-            StreamSource::Shared(descriptor) => descriptor,
-        }
-    }
+    /// They are in the siphon, and so many that nobody wants them in memory.
+    Passed,
 }
 
 struct Log {
@@ -201,7 +228,7 @@ struct Worker {
     open: OpenLogs,
     buffer: Vec<u8>,
     /// Where the kernel lets bytes be moved instead of copied.
-    siphon: Option<Siphon>,
+    siphon: Option<NotedSiphon>,
     /// Looked at every turn; nobody tells us about them.
     flooding: Vec<u64>,
     large_pipes: usize,
@@ -265,7 +292,10 @@ impl Worker {
     fn begin_flood(&mut self, token: u64) {
         let Some(stream) = self.streams.get_mut(&token) else { return };
         // A terminal holds little and is read as it is filled.
-        let StreamSource::Own(descriptor) = &stream.source else { return };
+        if stream.is_terminal {
+            return;
+        }
+        let descriptor = &stream.source;
         if !stream.is_large && self.large_pipes < LARGE_PIPES_MOST {
             ostler_os::set_capacity(descriptor, PIPE_LARGE);
             stream.is_large = true;
@@ -282,7 +312,7 @@ impl Worker {
         let Some(stream) = self.streams.get_mut(&token) else { return };
         stream.is_flooding = false;
         stream.streak = 0;
-        let added = self.poller.add(stream.source.descriptor(), token, Interest::Readable);
+        let added = self.poller.add(&stream.source, token, Interest::Readable);
         if added.is_err() {
             // Nobody would tell us of it any more.
             self.begin_flood(token);
@@ -300,6 +330,12 @@ impl Worker {
                 Order::RemoveFolder(folder) => {
                     let _ = std::fs::remove_dir_all(folder);
                 }
+                Order::EmptySiphon => {
+                    if let Some(siphon) = &mut self.siphon {
+                        siphon.siphon.spill(&mut vec![0; READ_MOST]);
+                    }
+                }
+                Order::Pulse(pulse) => (self.tell)(DrainEvent::Alive { pulse }),
                 Order::Quit => return Flow::Quit,
             }
         }
@@ -311,18 +347,17 @@ impl Worker {
         for source in new.sources {
             let token = self.next_token;
             self.next_token += 1;
-            let (kind, source) = match source {
-                Source::Stdout(descriptor) => (StreamKind::Stdout, StreamSource::Own(descriptor)),
-                Source::Stderr(descriptor) => (StreamKind::Stderr, StreamSource::Own(descriptor)),
-                Source::Terminal(descriptor) => {
-                    (StreamKind::Stdout, StreamSource::Shared(descriptor))
-                }
+            let (kind, is_terminal, source) = match source {
+                Source::Stdout(descriptor) => (StreamKind::Stdout, false, descriptor),
+                Source::Stderr(descriptor) => (StreamKind::Stderr, false, descriptor),
+                Source::Terminal(descriptor) => (StreamKind::Stdout, true, descriptor),
             };
-            if self.poller.add(source.descriptor(), token, Interest::Readable).is_ok() {
+            if self.poller.add(&source, token, Interest::Readable).is_ok() {
                 let stream = Stream {
                     run: new.run,
                     kind,
                     source,
+                    is_terminal,
                     is_large: false,
                     is_flooding: false,
                     streak: 0,
@@ -333,19 +368,38 @@ impl Worker {
                 tokens.push(token);
             }
         }
+        let folder = new.state.folder().to_owned();
         let log = Log {
-            writer: LogWriter::new(new.state.folder().to_owned(), new.most_bytes),
+            writer: match new.resumed {
+                None => LogWriter::new(folder, new.most_bytes),
+                Some(_) => LogWriter::resumed(folder, new.most_bytes, new.state.written()),
+            },
             state: new.state,
             tokens,
             number: self.next_token,
         };
         self.next_token += 1;
-        if log.tokens.is_empty() {
-            log.state.end();
-            (self.tell)(DrainEvent::Ended { run: new.run });
-            return;
-        }
+        let is_over = log.tokens.is_empty();
         self.logs.insert(new.run, log);
+        if let Some(kind) = new.resumed.and_then(|resumed| resumed.leftover)
+            && let Some(siphon) = &self.siphon
+        {
+            let length = siphon.siphon.held_bytes();
+            if length > 0 {
+                self.buffer.resize(READ_MOST, 0);
+                self.keep(new.run, kind, length, How::Moved, ostler_os::mono_ms());
+            }
+        }
+        if is_over {
+            self.end_log(new.run);
+        }
+    }
+
+    fn end_log(&mut self, run: RunId) {
+        let Some(log) = self.logs.remove(&run) else { return };
+        log.state.end();
+        self.open.forget(log.number);
+        (self.tell)(DrainEvent::Ended { run });
     }
 
     /// One read of one stream; returns how much it gave.
@@ -354,11 +408,15 @@ impl Worker {
         if self.buffer.is_empty() {
             self.buffer = vec![0; READ_MOST];
         }
-        let source = stream.source.descriptor();
-        let siphon = self.siphon.as_mut().filter(|_| stream.is_flooding);
-        let how = if siphon.is_some() { How::Moved } else { How::Copied };
-        let taken = match siphon {
-            Some(siphon) => siphon.take(source),
+        let source = &stream.source;
+        let most = if stream.is_terminal { TERMINAL_MOST } else { READ_MOST };
+        let how = match (&self.siphon, stream.is_flooding) {
+            (Some(_), true) => How::Passed,
+            (Some(_), false) => How::Moved,
+            (None, _) => How::Copied,
+        };
+        let taken = match &mut self.siphon {
+            Some(siphon) => siphon.take(stream.run, stream.kind, source, most),
             None => ostler_os::read_some(source, &mut self.buffer),
         };
         let length = match taken {
@@ -387,7 +445,7 @@ impl Worker {
         let Some(log) = self.logs.get_mut(&run) else { return };
         let number = log.number;
         let written = match (how, &mut self.siphon) {
-            (How::Moved, Some(siphon)) => {
+            (How::Moved | How::Passed, Some(NotedSiphon { siphon, .. })) => {
                 let mut is_refused = false;
                 let buffer = &mut self.buffer;
                 let written = log.writer.append_with(kind, length, wall_ms, |file| {
@@ -403,7 +461,13 @@ impl Worker {
                 });
                 // What did not get to the disk is at least in memory.
                 let spilt = siphon.spill(buffer);
-                log.state.pass((length - spilt) as u64, mono_ms, wall_ms);
+                let poured = length - spilt;
+                let read = &mut buffer[spilt..];
+                if how == How::Moved && spilt == 0 && log.writer.read_back(&mut read[..poured]) {
+                    log.state.add(kind, &read[..poured], mono_ms, wall_ms);
+                } else {
+                    log.state.pass(poured as u64, mono_ms, wall_ms);
+                }
                 if spilt > 0 {
                     log.state.add(kind, &buffer[..spilt], mono_ms, wall_ms);
                 }
@@ -412,7 +476,7 @@ impl Worker {
                 }
                 written
             }
-            (How::Copied, _) | (How::Moved, None) => {
+            (How::Copied, _) | (How::Moved | How::Passed, None) => {
                 let bytes = &self.buffer[..length];
                 let written = log.writer.append(kind, bytes, wall_ms);
                 log.state.add(kind, bytes, mono_ms, wall_ms);
@@ -438,10 +502,7 @@ impl Worker {
         let Some(log) = self.logs.get_mut(&stream.run) else { return };
         log.tokens.retain(|other| *other != token);
         if log.tokens.is_empty() {
-            log.state.end();
-            self.open.forget(log.number);
-            self.logs.remove(&stream.run);
-            (self.tell)(DrainEvent::Ended { run: stream.run });
+            self.end_log(stream.run);
         }
     }
 
@@ -450,7 +511,7 @@ impl Worker {
         if stream.is_flooding {
             self.flooding.retain(|other| *other != token);
         } else {
-            self.poller.remove(stream.source.descriptor());
+            self.poller.remove(&stream.source);
         }
         if stream.is_large {
             self.large_pipes -= 1;

@@ -6,11 +6,14 @@ mod open_logs;
 mod reader;
 mod screen;
 mod segment;
+mod siphon;
 mod state;
 
 pub use reader::{LogReader, Piece};
 pub use screen::panic_is_contained;
 pub use state::OutputState;
 
-pub(crate) use drain::{Drain, DrainEvent, NewLog, Source};
+pub(crate) use drain::{Drain, DrainEvent, NewLog, Resumed, Source};
 pub(crate) use screen::Screen;
+pub(crate) use segment::{StreamKind, end_on_disk};
+pub(crate) use siphon::left_over;

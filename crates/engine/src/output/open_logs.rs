@@ -1,10 +1,10 @@
 //! Writing one run's segments. Files are opened when there is something to write and only a few of
 //! them stay open: a run at rest holds no descriptor of its log.
 
-use super::segment::{Mark, StreamKind, index_path, log_path, remove};
+use super::segment::{Mark, StreamKind, index_path, log_path, remove, segments};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::PathBuf;
 
 /// How many logs stay open.
@@ -60,6 +60,25 @@ impl LogWriter {
             files: None,
             gap_from: None,
         }
+    }
+
+    /// Goes on with the segments that are there. `counted` is where its last writer believed to be: more
+    /// than is on disk, if the disk could not be written.
+    pub(super) fn resumed(folder: PathBuf, most_bytes: u64, counted: u64) -> Self {
+        let mut writer = Self::new(folder, most_bytes);
+        let segments = segments(&writer.folder).unwrap_or_default();
+        let end = segments.last().map_or(0, |(start, length)| start + length);
+        writer.starts = segments.into_iter().map(|(start, _)| start).collect();
+        writer.offset = end.max(counted);
+        writer.gap_from = (writer.offset > end).then_some(end);
+        writer
+    }
+
+    /// What was appended last, from the log itself.
+    pub(super) fn read_back(&self, bytes: &mut [u8]) -> bool {
+        let (Some(files), Some(start)) = (&self.files, self.starts.last()) else { return false };
+        let from = self.offset - start - bytes.len() as u64;
+        files.log.read_exact_at(bytes, from).is_ok()
     }
 
     pub(super) fn append(&mut self, kind: StreamKind, bytes: &[u8], at_ms: u64) -> Written {
@@ -159,6 +178,7 @@ impl LogWriter {
             let mut file = OpenOptions::new()
                 .create(true)
                 .truncate(false)
+                .read(true)
                 .write(true)
                 .mode(0o600)
                 .open(path)?;

@@ -9,6 +9,8 @@ pub(crate) struct Screen {
     parser: vt100::Parser,
     offset: u64,
     size: TerminalSize,
+    /// Of a run we took up: nothing is drawn before somebody looks.
+    is_undrawn: bool,
 }
 
 impl std::fmt::Debug for Screen {
@@ -23,12 +25,30 @@ impl Screen {
             parser: vt100::Parser::new(at_least_one(size.rows), at_least_one(size.columns), 0),
             offset: 0,
             size,
+            is_undrawn: false,
         }
+    }
+
+    pub(crate) fn undrawn(size: TerminalSize) -> Self {
+        Self { is_undrawn: true, ..Self::new(size) }
+    }
+
+    pub(super) fn is_undrawn(&self) -> bool {
+        self.is_undrawn
+    }
+
+    /// From the last that is known.
+    pub(super) fn draw(&mut self, bytes: &[u8], end: u64) {
+        self.is_undrawn = false;
+        self.process(bytes, end);
     }
 
     /// What a program writes must not be able to end the supervisor: if the emulator cannot cope with it,
     /// the picture begins anew.
     pub(super) fn process(&mut self, bytes: &[u8], end: u64) {
+        if self.is_undrawn {
+            return;
+        }
         let drawn = contained(|| self.parser.process(bytes));
         if drawn.is_none() {
             *self = Self::new(self.size);
@@ -47,7 +67,8 @@ impl Screen {
             self.parser.screen_mut().set_size(at_least_one(size.rows), at_least_one(size.columns));
         });
         if resized.is_none() {
-            *self = Self { offset: self.offset, ..Self::new(size) };
+            let (offset, is_undrawn) = (self.offset, self.is_undrawn);
+            *self = Self { offset, is_undrawn, ..Self::new(size) };
         }
     }
 

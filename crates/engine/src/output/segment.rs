@@ -6,6 +6,7 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +57,31 @@ pub(super) fn log_path(folder: &Path, start: u64) -> PathBuf {
 
 pub(super) fn index_path(folder: &Path, start: u64) -> PathBuf {
     folder.join(format!("{start:020}.idx"))
+}
+
+/// Where the log ends that is on disk.
+pub(crate) fn end_on_disk(folder: &Path) -> u64 {
+    let segments = segments(folder).unwrap_or_default();
+    segments.last().map_or(0, |(start, length)| start + length)
+}
+
+/// What is on disk of this range, as far as it is there.
+pub(super) fn read_range(folder: &Path, from: u64, to: u64) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for (start, length) in segments(folder).unwrap_or_default() {
+        let (begin, end) = (from.max(start), to.min(start + length));
+        if begin >= end {
+            continue;
+        }
+        let held = bytes.len();
+        bytes.resize(held + (end - begin) as usize, 0);
+        let read = fs::File::open(log_path(folder, start))
+            .and_then(|log| log.read_exact_at(&mut bytes[held..], begin - start));
+        if read.is_err() {
+            bytes.truncate(held);
+        }
+    }
+    bytes
 }
 
 /// The segments there are, oldest first, with their lengths.

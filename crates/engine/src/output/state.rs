@@ -1,7 +1,7 @@
 //! What is known of a run's output at this moment, shared between the drain and everyone else.
 
 use super::screen::Screen;
-use super::segment::{Mark, StreamKind};
+use super::segment::{Mark, StreamKind, read_range};
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -10,6 +10,8 @@ use tokio::sync::Notify;
 
 /// How much of the newest output is kept in memory, a run.
 const TAIL_MOST: usize = 4096;
+/// How much of the log a picture is drawn from that nobody has kept.
+const REDRAWN_MOST: u64 = 256 << 10;
 
 #[derive(Debug)]
 pub struct OutputState {
@@ -46,6 +48,19 @@ impl OutputState {
             changed: Notify::new(),
             waiting: AtomicUsize::new(0),
         }
+    }
+
+    /// Of a run that is taken up: what is on disk counts. Its silence begins anew, because nobody listened.
+    pub(crate) fn resumed(
+        folder: PathBuf,
+        written: u64,
+        screen: Option<Screen>,
+        last_wall_ms: Option<u64>,
+    ) -> Self {
+        let state = Self::new(folder, screen);
+        state.written.store(written, Ordering::Release);
+        state.last_wall_ms.store(last_wall_ms.unwrap_or(0), Ordering::Release);
+        state
     }
 
     /// Of a run whose output nobody drains any more: what is on disk is all there is.
@@ -171,7 +186,14 @@ impl OutputState {
     /// The picture on the run's terminal, and the offset up to which it was drawn.
     pub fn picture(&self) -> Option<(Vec<u8>, u64)> {
         let screen = self.screen.as_ref()?;
-        Some(screen.lock().unwrap_or_else(std::sync::PoisonError::into_inner).picture())
+        let mut screen = screen.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if screen.is_undrawn() {
+            // Whoever drains waits for the screen before it counts what it adds.
+            let end = self.written();
+            let bytes = read_range(&self.folder, end.saturating_sub(REDRAWN_MOST), end);
+            screen.draw(&bytes, end);
+        }
+        Some(screen.picture())
     }
 
     pub(crate) fn resize_screen(&self, size: ostler_model::TerminalSize) {

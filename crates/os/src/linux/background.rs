@@ -1,43 +1,129 @@
 //! Starting our own executable in the background, away from the caller's terminal.
 
+use rustix::pipe::{PipeFlags, pipe_with};
+use std::ffi::{CString, OsString};
+use std::fs::File;
 use std::io::{self, Read};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// A started supervisor, until it has said that it is ready or why not.
+/// Something that was started, until it has said that it is ready or why not.
 #[derive(Debug)]
 pub struct Background {
-    child: std::process::Child,
+    line: File,
 }
 
 /// Starts it in a session of its own, with its standard output as the line on which it reports.
 #[expect(
     clippy::disallowed_methods,
-    reason = "the supervisor itself is not a run: nobody owns it yet"
+    reason = "the guardian itself is not a run: nobody owns it yet"
 )]
 pub fn start_background(
     program: &Path,
-    arguments: &[&str],
-    log: std::fs::File,
+    arguments: &[&std::ffi::OsStr],
+    environment: &[(&str, OsString)],
+    log: File,
 ) -> io::Result<Background> {
     let mut command = Command::new(program);
-    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::from(log));
+    let (line, theirs) = pipe_with(PipeFlags::CLOEXEC)?;
+    command
+        .args(arguments)
+        .envs(environment.iter().map(|(name, value)| (name, value)))
+        .stdin(Stdio::null())
+        .stdout(Stdio::from(theirs))
+        .stderr(Stdio::from(log));
     #[expect(unsafe_code, reason = "std has no setsid yet")]
     // SAFETY: setsid is async-signal-safe and touches no memory.
     unsafe {
         command.pre_exec(|| rustix::process::setsid().map(|_| ()).map_err(io::Error::from));
     }
-    Ok(Background { child: command.spawn()? })
+    command.spawn()?;
+    Ok(Background { line: File::from(line) })
+}
+
+/// Starts our own executable beside us: as our parent's child, not ours, so that it is not one of those
+/// we own and does not end with us.
+#[expect(unsafe_code, reason = "only the raw call makes a sibling")]
+#[expect(clippy::disallowed_methods, reason = "the guardian is not a run")]
+pub fn start_beside(
+    arguments: &[&std::ffi::OsStr],
+    environment: &[(&str, OsString)],
+    log: &File,
+) -> io::Result<(i32, Background)> {
+    let text = |bytes: &[u8]| {
+        CString::new(bytes).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))
+    };
+    let mut words = vec![text(b"ostler")?];
+    for argument in arguments {
+        words.push(text(argument.as_bytes())?);
+    }
+    let mut variables = Vec::new();
+    for (name, value) in std::env::vars_os() {
+        if !environment.iter().any(|(own, _)| name == **own) {
+            variables.push(text(&[name.as_bytes(), b"=", value.as_bytes()].concat())?);
+        }
+    }
+    for (name, value) in environment {
+        variables.push(text(&[name.as_bytes(), b"=", value.as_bytes()].concat())?);
+    }
+    let pointers = |list: &[CString]| -> Vec<*const libc::c_char> {
+        list.iter().map(|text| text.as_ptr()).chain([std::ptr::null()]).collect()
+    };
+    let (words_at, variables_at) = (pointers(&words), pointers(&variables));
+    let program = own_executable()?;
+    let null = File::open("/dev/null")?;
+    let (line, theirs) = pipe_with(PipeFlags::CLOEXEC)?;
+    let stdio: [(&dyn AsRawFd, i32); 3] = [(&null, 0), (&theirs as &OwnedFd, 1), (log, 2)];
+    // SAFETY: a plain copy of this process without its other threads; the copy only makes calls that are
+    // allowed then, on memory that was prepared before.
+    let child = unsafe {
+        let child = libc::syscall(libc::SYS_clone, libc::CLONE_PARENT, 0, 0, 0, 0);
+        if child < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        if child == 0 {
+            libc::setsid();
+            for (descriptor, number) in stdio {
+                libc::dup2(descriptor.as_raw_fd(), number);
+            }
+            let mut none = std::mem::zeroed::<libc::sigset_t>();
+            libc::sigemptyset(&raw mut none);
+            libc::sigprocmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());
+            libc::execve(program.as_ptr(), words_at.as_ptr(), variables_at.as_ptr());
+            libc::_exit(127);
+        }
+        child
+    };
+    Ok((child as i32, Background { line: File::from(line) }))
+}
+
+/// By its path where that still is the program we are, so that it is called by its name.
+fn own_executable() -> io::Result<CString> {
+    let own = Path::new("/proc/self/exe");
+    let path = std::fs::read_link(own)?;
+    let is_same = match (std::fs::metadata(own), std::fs::metadata(&path)) {
+        (Ok(own), Ok(there)) => (own.dev(), own.ino()) == (there.dev(), there.ino()),
+        (Err(_), _) | (_, Err(_)) => false,
+    };
+    let path = if is_same { path.as_path() } else { own };
+    CString::new(path.as_os_str().as_bytes()).map_err(|_| io::ErrorKind::InvalidInput.into())
 }
 
 impl Background {
     /// What it reported before it closed the line: empty if it died without a word.
     pub fn report(mut self) -> String {
         let mut report = String::new();
-        if let Some(mut line) = self.child.stdout.take() {
-            let _ = line.read_to_string(&mut report);
-        }
+        let _ = self.line.read_to_string(&mut report);
         report
+    }
+}
+
+impl std::os::fd::AsFd for Background {
+    fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
+        self.line.as_fd()
     }
 }

@@ -39,12 +39,21 @@ impl Door {
     }
 }
 
+impl Door {
+    /// One that was opened before us.
+    pub fn held(listener: OwnedFd) -> io::Result<Self> {
+        let listener = UnixListener::from(listener);
+        listener.set_nonblocking(true)?;
+        Ok(Self { listener })
+    }
+}
+
 pub fn connect(path: &Path) -> io::Result<UnixStream> {
     let (address, _folder) = address(path)?;
     UnixStream::connect(address)
 }
 
-fn address(path: &Path) -> io::Result<(PathBuf, Option<OwnedFd>)> {
+pub(super) fn address(path: &Path) -> io::Result<(PathBuf, Option<OwnedFd>)> {
     if path.as_os_str().len() <= ADDRESS_MOST {
         return Ok((path.to_owned(), None));
     }

@@ -3,8 +3,8 @@
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
-use std::os::fd::{AsFd, AsRawFd};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 /// Whoever holds this is the home's instance. It is given up by the kernel, when the last process that
@@ -23,6 +23,19 @@ impl HomeLock {
             (Err(_), _) => true,
             (Ok(_), Err(error)) => error.kind() != io::ErrorKind::NotFound,
         }
+    }
+}
+
+impl HomeLock {
+    /// A lock that was taken before us and is held with us.
+    pub fn shared(descriptor: OwnedFd) -> Self {
+        Self { file: File::from(descriptor) }
+    }
+}
+
+impl AsFd for HomeLock {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
     }
 }
 
@@ -79,14 +92,6 @@ pub fn umask() -> u32 {
     mask.as_raw_mode()
 }
 
-/// Closes whatever our starter left open beside stdio: a supervisor that keeps a caller's pipe open keeps
-/// the caller waiting for its end. To be called before anything of our own is opened.
-#[expect(unsafe_code, reason = "rustix has no close_range")]
-pub fn close_inherited() {
-    // SAFETY: nothing of ours is open yet; the numbers belong to nobody in this process.
-    unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, 0) };
-}
-
 /// What this process makes from now on is for this user alone.
 pub fn be_private() {
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
@@ -103,4 +108,62 @@ pub fn owner_of(path: &Path) -> io::Result<u32> {
 pub fn free_bytes(path: &Path) -> io::Result<u64> {
     let stat = rustix::fs::statvfs(path)?;
     Ok(stat.f_bavail * stat.f_frsize)
+}
+
+/// A small file that is nowhere but in memory: it lasts as long as somebody holds it.
+#[derive(Debug)]
+pub struct Note {
+    file: File,
+}
+
+impl Note {
+    pub fn new() -> io::Result<Self> {
+        let flags = rustix::fs::MemfdFlags::CLOEXEC;
+        Ok(Self { file: File::from(rustix::fs::memfd_create("ostler-note", flags)?) })
+    }
+
+    pub fn held(descriptor: OwnedFd) -> Self {
+        Self { file: File::from(descriptor) }
+    }
+
+    pub fn write(&self, bytes: &[u8]) -> io::Result<()> {
+        self.file.write_all_at(bytes, 0)
+    }
+
+    pub fn read(&self, bytes: &mut [u8]) -> io::Result<()> {
+        self.file.read_exact_at(bytes, 0)
+    }
+}
+
+impl AsFd for Note {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+}
+
+/// Whether this process has the file at this path open: what a recycled pid has not.
+pub fn holds_open(pid: i32, path: &Path) -> bool {
+    let (Ok(meant), Ok(held)) =
+        (std::fs::metadata(path), std::fs::read_dir(format!("/proc/{pid}/fd")))
+    else {
+        return false;
+    };
+    held.flatten().any(|entry| {
+        std::fs::metadata(entry.path())
+            .is_ok_and(|found| found.dev() == meant.dev() && found.ino() == meant.ino())
+    })
+}
+
+/// Every process of ours that has the file open, with its command line.
+pub fn holders(path: &Path) -> Vec<(i32, Vec<String>)> {
+    let Ok(all) = std::fs::read_dir("/proc") else { return Vec::new() };
+    all.flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok())
+        .filter(|pid| holds_open(*pid, path))
+        .map(|pid| {
+            let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            let words = String::from_utf8_lossy(&line);
+            (pid, words.split('\0').map(str::to_owned).collect())
+        })
+        .collect()
 }

@@ -5,6 +5,8 @@ pub mod door;
 pub mod facts;
 pub mod files;
 pub mod identity;
+pub mod inherited;
+pub mod notify;
 pub mod pipe;
 pub mod poll;
 pub mod process;

@@ -4,7 +4,7 @@ use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice};
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 /// Our end does not block; the run's end is as a shell would make it.
@@ -72,17 +72,33 @@ impl Siphon {
         Ok(Self { read, write, held: 0 })
     }
 
+    /// One that was filled before us, with what may still be in it.
+    pub fn held(read: OwnedFd, write: OwnedFd) -> io::Result<Self> {
+        let held = rustix::io::ioctl_fionread(&read)? as usize;
+        Ok(Self { read, write, held })
+    }
+
+    pub fn ends(&self) -> [BorrowedFd<'_>; 2] {
+        [self.read.as_fd(), self.write.as_fd()]
+    }
+
+    pub fn held_bytes(&self) -> usize {
+        self.held
+    }
+
     /// Takes what is there now: `Some(0)` at the end, `None` if nothing is there yet. Must be empty.
-    pub fn take(&mut self, source: impl AsFd) -> io::Result<Option<usize>> {
+    pub fn take(&mut self, source: impl AsFd, most: usize) -> io::Result<Option<usize>> {
         loop {
             let flags = SpliceFlags::MOVE | SpliceFlags::NONBLOCK;
-            match splice(&source, None, &self.write, None, Self::MOST, flags) {
+            match splice(&source, None, &self.write, None, most.min(Self::MOST), flags) {
                 Ok(length) => {
                     self.held = length;
                     return Ok(Some(length));
                 }
                 Err(Errno::AGAIN) => return Ok(None),
                 Err(Errno::INTR) => {}
+                // The last one at the other side of a terminal has closed it.
+                Err(Errno::IO) => return Ok(Some(0)),
                 Err(error) => return Err(error.into()),
             }
         }

@@ -70,6 +70,24 @@ impl Process {
             .then(|| Self { descriptor, fingerprint: recorded.clone() })
     }
 
+    /// One that somebody held for us. It may have ended, but it can be no other.
+    pub fn held(descriptor: OwnedFd, recorded: Fingerprint) -> Self {
+        Self { descriptor, fingerprint: recorded }
+    }
+
+    /// Whether it has ended.
+    pub fn has_ended(&self) -> bool {
+        let at_once = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
+        let mut ended = [PollFd::new(&self.descriptor, PollFlags::IN)];
+        poll(&mut ended, Some(&at_once)).is_ok_and(|ready| ready > 0)
+    }
+
+    /// Signals this one process.
+    #[expect(clippy::disallowed_methods, reason = "by descriptor: it can be no other process")]
+    pub fn signal(&self, signal: Signal) -> bool {
+        pidfd_send_signal(&self.descriptor, signal.number()).is_ok()
+    }
+
     pub fn fingerprint(&self) -> &Fingerprint {
         &self.fingerprint
     }
@@ -102,12 +120,16 @@ impl Process {
             })
     }
 
-    /// Waits until it has ended.
-    pub fn wait_gone(&self) -> std::io::Result<()> {
+    /// Waits until it has ended, at most so long; returns whether it has.
+    pub fn wait_gone(&self, most_ms: Option<u64>) -> std::io::Result<bool> {
         let mut ended = [PollFd::new(&self.descriptor, PollFlags::IN)];
+        let most = most_ms.map(|ms| rustix::event::Timespec {
+            tv_sec: (ms / 1_000) as i64,
+            tv_nsec: (ms % 1_000) as i64 * 1_000_000,
+        });
         loop {
-            match poll(&mut ended, None) {
-                Ok(_) => return Ok(()),
+            match poll(&mut ended, most.as_ref()) {
+                Ok(ready) => return Ok(ready > 0),
                 Err(Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -184,6 +206,11 @@ fn exit_info(descriptor: BorrowedFd<'_>) -> Option<i32> {
     // SAFETY: the structure is the kernel's first published version, whose size is in the number.
     let result = unsafe { libc::ioctl(descriptor.as_raw_fd(), PIDFD_GET_INFO, &raw mut info) };
     (result == 0 && info.mask & PIDFD_INFO_EXIT != 0).then_some(info.exit_code)
+}
+
+/// How a process ended that is dead and not yet reaped.
+pub fn corpse_of(recorded: &Fingerprint) -> Option<Ending> {
+    corpse_status(recorded).map(Ending::from_wait_status)
 }
 
 /// Ends this very process as if it had been killed from outside: nothing is flushed or cleaned up.

@@ -1,0 +1,172 @@
+use crate::args::JsonArguments;
+use crate::context::Context;
+use crate::exit::{Exit, Failure};
+use crate::render::{ago, plain_duration, plain_time};
+use crate::say::say;
+use ostler_client::greet;
+use ostler_engine::Home;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::path::Path;
+use std::time::Duration;
+
+/// A supervisor that lives answers in this time; one that is just being started may not.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// What the kernel and the supervisor say at this moment. Files are believed only about what nobody else
+/// knows, and only if the process they name is the one that holds the home.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Status {
+    pub running: bool,
+    pub pid: Option<i32>,
+    pub gateway_pid: Option<i32>,
+    pub started_at: Option<String>,
+    pub uptime_ms: Option<u64>,
+    pub crash_count: u64,
+    pub last_crash_at: Option<String>,
+    pub home: String,
+    pub version: Option<String>,
+    pub runs: Option<u64>,
+    pub units: Vec<Value>,
+}
+
+/// `supervisor.json`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct StateFile {
+    pid: Option<i32>,
+    gateway_pid: Option<i32>,
+    started_at: Option<String>,
+    crash_count: u64,
+    last_crash_at: Option<String>,
+}
+
+pub fn status(context: &Context, arguments: &JsonArguments) -> Result<Exit, Failure> {
+    let status = Status::look(context);
+    if arguments.json {
+        say!("{}", serde_json::to_string(&status)?);
+    } else {
+        for line in status.told() {
+            say!("{line}");
+        }
+    }
+    Ok(if status.running { Exit::DONE } else { Exit::NOT_RUNNING })
+}
+
+impl Status {
+    pub fn look(context: &Context) -> Self {
+        let home = &context.home;
+        let file = read(home);
+        let mut status = Self {
+            running: is_owned(&home.lock()),
+            pid: None,
+            gateway_pid: None,
+            started_at: file.started_at,
+            uptime_ms: None,
+            crash_count: file.crash_count,
+            last_crash_at: file.last_crash_at,
+            home: home.path().display().to_string(),
+            version: None,
+            runs: None,
+            units: Vec::new(),
+        };
+        if !status.running {
+            return status;
+        }
+        match greet(home.socket(), PATIENCE) {
+            Some((_, pong)) => {
+                status.pid = pong.guardian;
+                status.gateway_pid = Some(pong.pid as i32);
+                status.version = Some(pong.version);
+                status.runs = Some(pong.live);
+            }
+            None => (status.pid, status.gateway_pid) = holders(home, file.pid, file.gateway_pid),
+        }
+        if file.pid.is_none() || file.pid != status.pid {
+            // Of an earlier guardian: what is counted there is not of this one.
+            status.started_at = None;
+            status.crash_count = 0;
+            status.last_crash_at = None;
+        }
+        if status.started_at.is_none() {
+            let eldest = status.pid.or(status.gateway_pid);
+            status.started_at = eldest.and_then(ostler_os::started_at_ms).map(rfc3339);
+        }
+        status.uptime_ms = status
+            .started_at
+            .as_deref()
+            .and_then(at_ms)
+            .map(|started| ostler_os::wall_ms().saturating_sub(started));
+        status
+    }
+
+    /// As people read it.
+    pub fn told(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        let mut say = |what: &str, told: String| lines.push(format!("{what:<9}{told}"));
+        if !self.running {
+            say("Gateway:", "stopped".to_owned());
+            let last = self.started_at.as_deref().and_then(at_ms).map(plain_time);
+            say("Last run:", format!(" {}", last.unwrap_or_else(|| "never".to_owned())));
+            return lines;
+        }
+        let state = if self.gateway_pid.is_some() { "running" } else { "restarting" };
+        say("Gateway:", state.to_owned());
+        let pids = [(self.pid, "supervisor"), (self.gateway_pid, "gateway")];
+        let pids: Vec<String> =
+            pids.into_iter().filter_map(|(pid, who)| Some(format!("{} ({who})", pid?))).collect();
+        say("PID:", pids.join(", "));
+        if let Some(ms) = self.uptime_ms {
+            say("Uptime:", plain_duration(ms));
+        }
+        let last = self.last_crash_at.as_deref().and_then(at_ms);
+        let last =
+            last.map(|at| format!(" (last: {})", ago(ostler_os::wall_ms().saturating_sub(at))));
+        say("Crashes:", format!("{} this session{}", self.crash_count, last.unwrap_or_default()));
+        if let Some(runs) = self.runs {
+            say("Runs:", format!("{runs} live"));
+        }
+        say("Home:", self.home.clone());
+        lines
+    }
+}
+
+fn read(home: &Home) -> StateFile {
+    let text = std::fs::read_to_string(home.path().join("supervisor.json")).unwrap_or_default();
+    serde_json::from_str(&text).unwrap_or_default()
+}
+
+/// Whether somebody holds the home's lock, which ends with its holders.
+fn is_owned(lock: &Path) -> bool {
+    match ostler_os::take_lock(lock) {
+        Ok(taken) => taken.is_none(),
+        // It cannot even be opened for writing, or there is none.
+        Err(_) => !ostler_os::holders(lock).is_empty(),
+    }
+}
+
+/// Those named by the file, if they hold the lock; else whoever does.
+fn holders(home: &Home, pid: Option<i32>, gateway_pid: Option<i32>) -> (Option<i32>, Option<i32>) {
+    let lock = home.lock();
+    let holds = |pid: Option<i32>| pid.filter(|pid| ostler_os::holds_open(*pid, &lock));
+    let named = (holds(pid), holds(gateway_pid));
+    if named.0.is_some() {
+        return named;
+    }
+    let holders = ostler_os::holders(&lock);
+    let find = |verb: &str| {
+        let met = |words: &Vec<String>| words.get(1).is_some_and(|word| word == verb);
+        holders.iter().find(|(_, words)| met(words)).map(|(pid, _)| *pid)
+    };
+    (find("guardian"), find("supervisor"))
+}
+
+fn at_ms(text: &str) -> Option<u64> {
+    text.parse::<jiff::Timestamp>().ok().map(|time| time.as_millisecond() as u64)
+}
+
+fn rfc3339(wall_ms: u64) -> String {
+    let time = jiff::Timestamp::from_millisecond(wall_ms as i64).unwrap_or_default();
+    time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}

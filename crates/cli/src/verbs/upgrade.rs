@@ -1,0 +1,85 @@
+use crate::context::Context;
+use crate::exit::{Exit, Failure};
+use crate::render;
+use crate::say::say;
+use ostler_client::{ClientError, greet};
+use ostler_model::wire::{Answer, Call, HandOverCall, Pong};
+use serde_json::json;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The new one has 15 s, then the old one is started again.
+const MOST_MS: u64 = 45_000;
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Returns when somebody answers again: the new program, or the old one and why.
+pub fn upgrade(context: &Context, path: Option<PathBuf>, json: bool) -> Result<Exit, Failure> {
+    let program = match path {
+        Some(path) => std::path::absolute(path)?,
+        None => std::env::current_exe()?,
+    };
+    check(&program)?;
+    let mut client = context.connect_running()?;
+    let Answer::Pong(before) = client.call(Call::Ping)? else {
+        return Err(ClientError::Unexpected.into());
+    };
+    let call = HandOverCall { program: Some(program.display().to_string()) };
+    match client.call(Call::HandOver(call)) {
+        // It may be gone before its answer is here.
+        Ok(Answer::HandingOver) | Err(ClientError::Lost(_)) => {}
+        Ok(_) => return Err(ClientError::Unexpected.into()),
+        Err(error) => return Err(error.into()),
+    }
+    let after = successor(context, &before)?;
+    if json {
+        say!(
+            "{}",
+            json!({
+                "upgraded": after.went_back.is_none(),
+                "program": program.display().to_string(),
+                "wentBack": after.went_back,
+                "before": { "version": before.version, "gatewayPid": before.pid },
+                "after": { "version": after.version, "gatewayPid": after.pid },
+                "runs": after.live,
+            })
+        );
+    }
+    if let Some(why) = after.went_back {
+        return Err(Failure::failed(anyhow::anyhow!(
+            "{} did not answer: {why}; the old program goes on (version {}, pid {})",
+            program.display(),
+            after.version,
+            after.pid
+        )));
+    }
+    if !json {
+        let runs = render::count(after.live as usize, "run");
+        let (old, new) = (&before.version, &after.version);
+        say!("{runs} went on; version {old} (pid {}) -> {new} (pid {})", before.pid, after.pid);
+    }
+    Ok(Exit::DONE)
+}
+
+fn check(program: &Path) -> Result<(), Failure> {
+    let wrong = |why: String| Failure::failed(anyhow::anyhow!("{}: {why}", program.display()));
+    let metadata = std::fs::metadata(program).map_err(|error| wrong(error.to_string()))?;
+    if !metadata.is_file() || metadata.permissions().mode() & 0o111 == 0 {
+        return Err(wrong("is not a program that can be executed".to_owned()));
+    }
+    Ok(())
+}
+
+fn successor(context: &Context, before: &Pong) -> Result<Pong, Failure> {
+    let deadline = ostler_os::mono_ms() + MOST_MS;
+    while ostler_os::mono_ms() < deadline {
+        match greet(context.home.socket(), PATIENCE) {
+            Some((_, pong)) if pong.pid != before.pid => return Ok(pong),
+            Some(_) | None => ostler_os::nap(Duration::from_millis(10)),
+        }
+    }
+    Err(Failure::failed(anyhow::anyhow!(
+        "nobody answers; what happened is in {}",
+        context.home.path().join("crash.log").display()
+    )))
+}

@@ -1,0 +1,366 @@
+//! Nobody is alone: the supervisor gives signs of life to its guardian, hands it what must outlive us,
+//! and starts a new one if it dies. Under systemd, systemd is the guardian.
+
+use crate::dispatcher::{GUARDIAN, GUARDIAN_LINE, REPORTS, Supervisor};
+use crate::inheritance::{DOOR, End, Inheritance, LOCK, REAPED, SIPHON};
+use crate::keeper::Keeper;
+use crate::output::{Source, left_over};
+use ostler_core::{Event, ExitStatus};
+use ostler_model::{RunId, What};
+use ostler_os::{Background, Door, Ending, Interest, Note, Process, Siphon};
+use serde_json::json;
+use std::collections::HashMap;
+use std::ffi::{OsStr, OsString};
+use std::fs::OpenOptions;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::OpenOptionsExt;
+use std::sync::Arc;
+
+/// How soon a guardian that could not be started is tried again.
+const RETRY_MS: u64 = 1_000;
+
+/// Who looks after us, from the environment they gave us.
+#[derive(Clone, Debug, Default)]
+pub struct Guarded {
+    /// `NOTIFY_SOCKET`.
+    pub address: Option<OsString>,
+    /// Our own guardian's pid; none under systemd.
+    pub guardian: Option<i32>,
+    /// They want a sign of life this often.
+    pub watchdog_ms: Option<u64>,
+    /// Why the program that was to take our place did not.
+    pub went_back: Option<String>,
+}
+
+/// Signs of life: the whole of us has to be alive, not just the thread that says so.
+struct Watchdog {
+    every_ms: u64,
+    due: u64,
+    pulse: u64,
+    drain: u64,
+    door: u64,
+}
+
+pub(crate) struct Guarding {
+    pub(crate) keeper: Keeper,
+    pub(crate) inheritance: Inheritance,
+    /// Ends that our guardian saw, by pid.
+    ends: HashMap<i32, Ending>,
+    reports: Option<OwnedFd>,
+    guardian: Option<Process>,
+    starting: Option<(i32, Background)>,
+    retry_at: Option<u64>,
+    watchdog: Option<Watchdog>,
+    /// What is held for us whatever runs.
+    permanent: Vec<(&'static str, OwnedFd)>,
+    /// Whose bytes our predecessor left in the siphon.
+    leftover: Option<(RunId, crate::output::StreamKind)>,
+}
+
+impl Guarding {
+    pub(crate) fn new(guarded: &Guarded, mut inheritance: Inheritance) -> Self {
+        let keeper = guarded.address.as_deref().and_then(|address| Keeper::open(address).ok());
+        let reports = inheritance.take(REAPED);
+        let ends = reports
+            .iter()
+            .flat_map(ostler_os::read_ends)
+            .map(|reaped| (reaped.pid, reaped.ending))
+            .collect();
+        Self {
+            keeper: keeper.unwrap_or_default(),
+            inheritance,
+            ends,
+            reports,
+            guardian: guarded
+                .guardian
+                .and_then(|pid| ostler_os::fingerprint_of(pid).as_ref().and_then(Process::open)),
+            starting: None,
+            retry_at: None,
+            watchdog: guarded.watchdog_ms.map(|ms| Watchdog {
+                every_ms: (ms / 3).max(1),
+                due: u64::MAX,
+                pulse: 0,
+                drain: 0,
+                door: 0,
+            }),
+            permanent: Vec::new(),
+            leftover: None,
+        }
+    }
+
+    /// Held for us from now on, and by every guardian to come.
+    pub(crate) fn keep_always(&mut self, name: &'static str, descriptor: impl AsFd) {
+        if let Ok(copy) = descriptor.as_fd().try_clone_to_owned() {
+            self.keeper.keep(name, &copy);
+            self.permanent.push((name, copy));
+        }
+    }
+
+    /// The siphon that was left to us, or a new one.
+    pub(crate) fn siphon(&mut self) -> Option<(Siphon, Note)> {
+        if let Some((siphon, note)) = self.inheritance.take_siphon() {
+            self.leftover = left_over(&siphon, &note);
+            let copies = siphon.ends().map(|end| end.try_clone_to_owned().ok());
+            let all = copies.into_iter().chain([note.as_fd().try_clone_to_owned().ok()]);
+            self.permanent
+                .extend(SIPHON.into_iter().zip(all).filter_map(|(name, copy)| Some((name, copy?))));
+            return Some((siphon, note));
+        }
+        let (siphon, note) = (Siphon::new().ok()?, Note::new().ok()?);
+        let [out, inlet] = siphon.ends();
+        let pairs = [(SIPHON[0], out), (SIPHON[1], inlet), (SIPHON[2], note.as_fd())];
+        for (name, descriptor) in pairs {
+            self.keep_always(name, descriptor);
+        }
+        Some((siphon, note))
+    }
+
+    pub(crate) fn leftover_of(&self, run: RunId) -> Option<crate::output::StreamKind> {
+        self.leftover.filter(|(whose, _)| *whose == run).map(|(_, kind)| kind)
+    }
+
+    pub(crate) fn leftover_run(&self) -> Option<RunId> {
+        self.leftover.map(|(run, _)| run)
+    }
+
+    /// How a process ended that our guardian reaped.
+    pub(crate) fn end_of(&self, pid: i32) -> Option<Ending> {
+        self.ends.get(&pid).copied()
+    }
+
+    pub(crate) fn next_due(&self, now_ms: u64) -> u64 {
+        let watchdog = self.watchdog.as_ref().map_or(u64::MAX, |watchdog| watchdog.due);
+        let unsent = self.keeper.retry_in().map_or(u64::MAX, |ms| now_ms + ms);
+        watchdog.min(unsent).min(self.retry_at.unwrap_or(u64::MAX))
+    }
+
+    pub(crate) fn hear_drain(&mut self, pulse: u64) {
+        if let Some(watchdog) = &mut self.watchdog {
+            watchdog.drain = pulse;
+        }
+    }
+
+    pub(crate) fn hear_door(&mut self, pulse: u64) {
+        if let Some(watchdog) = &mut self.watchdog {
+            watchdog.door = pulse;
+        }
+    }
+}
+
+pub(crate) fn status_of(ending: Option<Ending>) -> ExitStatus {
+    match ending {
+        Some(Ending::Code(code)) => ExitStatus::Code(code),
+        Some(Ending::Signal(signal)) => ExitStatus::Signal(signal),
+        None => ExitStatus::Unknown,
+    }
+}
+
+impl Supervisor {
+    /// The door that was left open for us, or a new one. Whoever knocks while we are dead is heard later.
+    pub fn open_door(&mut self) -> io::Result<Door> {
+        let held = self.guarding.inheritance.take(DOOR);
+        let path = self.home.socket();
+        let door = match held {
+            Some(listener) if path.exists() => Door::held(listener)?,
+            Some(_) | None => Door::open(path)?,
+        };
+        self.guarding.keeper.let_go(DOOR);
+        self.guarding.keep_always(DOOR, &door.listener);
+        Ok(door)
+    }
+
+    /// The door is open: whoever waits for us is told.
+    pub fn say_ready(&mut self) {
+        let live = self.live.len();
+        self.guarding.keeper.say_ready(&format!("{live} runs"));
+        if let Some(watchdog) = &mut self.guarding.watchdog {
+            watchdog.due = ostler_os::mono_ms();
+        }
+    }
+
+    pub(crate) fn watch_guardian(&mut self) {
+        if let Some(guardian) = &self.guarding.guardian {
+            let _ = self.poller.add(guardian, GUARDIAN, Interest::Readable);
+        }
+        if let Some(reports) = &self.guarding.reports {
+            let _ = self.poller.add(reports, REPORTS, Interest::Readable);
+        }
+    }
+
+    /// One that was killed before we looked is as dead as one that is killed now.
+    pub(crate) fn miss_guardian(&mut self, pid: Option<i32>) {
+        if pid.is_some() && self.guarding.guardian.is_none() {
+            self.start_guardian();
+        }
+    }
+
+    pub(crate) fn tend_guardian(&mut self) {
+        let now_ms = ostler_os::mono_ms();
+        self.guarding.keeper.send_waiting();
+        if self.guarding.retry_at.is_some_and(|at| now_ms >= at) {
+            self.guarding.retry_at = None;
+            self.start_guardian();
+        }
+        let Some(watchdog) = self.guarding.watchdog.as_mut().filter(|dog| now_ms >= dog.due) else {
+            return;
+        };
+        watchdog.due = now_ms + watchdog.every_ms;
+        if watchdog.drain == watchdog.pulse && watchdog.door == watchdog.pulse {
+            self.guarding.keeper.say_alive();
+            watchdog.pulse += 1;
+            self.drain.pulse(watchdog.pulse);
+            self.pulse.send_replace(watchdog.pulse);
+        }
+    }
+
+    pub(crate) fn guardian_died(&mut self) {
+        let Some(guardian) = self.guarding.guardian.take() else { return };
+        self.poller.remove(&guardian);
+        // What was sent to it and not read is lost, and will be sent again.
+        self.guarding.keeper = Keeper::default();
+        if let Some(reports) = self.guarding.reports.take() {
+            self.poller.remove(&reports);
+        }
+        self.entry(
+            What::GuardianLost,
+            "the guardian died; a new one is started",
+            json!({ "pid": guardian.fingerprint().pid }),
+        );
+        self.start_guardian();
+    }
+
+    fn start_guardian(&mut self) {
+        if self.stopping || self.successor.is_some() {
+            return;
+        }
+        let log = OpenOptions::new().create(true).append(true).mode(0o600).open(self.home.log());
+        let log = log.or_else(|_| OpenOptions::new().write(true).open("/dev/null"));
+        let own = std::process::id().to_string();
+        let environment = [("OSTLER_SUPERVISOR", OsString::from(own))];
+        let arguments = [OsStr::new("guardian"), self.home.path().as_os_str()];
+        let started = log.and_then(|log| ostler_os::start_beside(&arguments, &environment, &log));
+        match started {
+            Ok((pid, line)) => {
+                let _ = self.poller.add(&line, GUARDIAN_LINE, Interest::Readable);
+                self.guarding.starting = Some((pid, line));
+            }
+            Err(_) => self.guarding.retry_at = Some(ostler_os::mono_ms() + RETRY_MS),
+        }
+    }
+
+    /// The new guardian has something to say: that it is there, or nothing, if it is not.
+    pub(crate) fn hear_new_guardian(&mut self) {
+        let Some((pid, line)) = self.guarding.starting.take() else { return };
+        self.poller.remove(&line);
+        let is_there = line.report().trim() == "ready";
+        let process = ostler_os::fingerprint_of(pid).as_ref().and_then(Process::open);
+        let address = self.home.path().join("guardian.sock");
+        let keeper = Keeper::open(address.as_os_str());
+        let (true, Some(process), Ok(keeper)) = (is_there, process, keeper) else {
+            self.guarding.retry_at = Some(ostler_os::mono_ms() + RETRY_MS);
+            return;
+        };
+        self.guarding.keeper = keeper;
+        self.guarding.guardian = Some(process);
+        self.watch_guardian();
+        self.hand_everything();
+        self.entry(What::GuardianStarted, "and holds all that is live", json!({ "pid": pid }));
+    }
+
+    fn hand_everything(&mut self) {
+        let keeper = &mut self.guarding.keeper;
+        keeper.keep(LOCK, &self.lock);
+        for (name, descriptor) in &self.guarding.permanent {
+            keeper.keep(name, descriptor);
+        }
+        for (run, live) in &self.live {
+            for (end, descriptor) in &live.ends {
+                keeper.keep(&end.name(*run), &**descriptor);
+            }
+            if let Some(process) = &live.process {
+                keeper.keep_process(*run, process.fingerprint().pid, process);
+            }
+        }
+    }
+
+    /// Who is our guardian now, for `status`.
+    pub(crate) fn guardian_pid(&self) -> Option<i32> {
+        self.guarding.guardian.as_ref().map(|process| process.fingerprint().pid)
+    }
+
+    /// Before the run is executed: from then on it does not depend on us.
+    pub(crate) fn keep_ends(&mut self, run: RunId, ends: &[(End, Arc<OwnedFd>)]) {
+        for (end, descriptor) in ends {
+            self.guarding.keeper.keep(&end.name(run), &**descriptor);
+        }
+    }
+
+    pub(crate) fn let_go_ends(&mut self, run: RunId, ends: &[(End, Arc<OwnedFd>)]) {
+        for (end, _) in ends {
+            self.guarding.keeper.let_go(&end.name(run));
+        }
+    }
+
+    pub(crate) fn input_closed(&mut self, run: RunId) {
+        if let Some(live) = self.live.get_mut(&run) {
+            live.ends.retain(|(end, _)| *end != End::Input);
+            self.guarding.keeper.let_go(&End::Input.name(run));
+        }
+    }
+
+    /// What our guardian reaped in our stead: the first processes of runs we took up.
+    pub(crate) fn take_reports(&mut self) {
+        let Some(reports) = &self.guarding.reports else { return };
+        for reaped in ostler_os::read_ends(reports) {
+            self.guarding.ends.insert(reaped.pid, reaped.ending);
+            let ended = self.live.values_mut().find(|live| {
+                let pid = live.process.as_ref().map(|process| process.fingerprint().pid);
+                live.is_adopted && !live.root_gone && pid == Some(reaped.pid)
+            });
+            if let Some(live) = ended {
+                let run = live.run;
+                self.root_gone(run);
+            }
+        }
+    }
+
+    /// The first process of a run we took up has ended.
+    pub(crate) fn root_gone(&mut self, run: RunId) {
+        let Some(live) = self.live.get_mut(&run).filter(|live| !live.root_gone) else { return };
+        live.root_gone = true;
+        let ending = live.process.as_ref().and_then(|process| {
+            let reaped = self.guarding.ends.get(&process.fingerprint().pid).copied();
+            self.poller.remove(process);
+            process.ending().or(reaped)
+        });
+        let tree = self.survey(run);
+        self.events.push_back(Event::RootExited { run, status: status_of(ending), tree });
+    }
+
+    /// Descriptors of runs that are over, or that are not ours.
+    pub(crate) fn let_go_rest(&mut self, others: &[RunId]) {
+        let rest = std::mem::take(&mut self.guarding.inheritance).rest();
+        for name in rest {
+            let is_anothers = others.iter().any(|run| name.starts_with(&run.short()));
+            if name != LOCK && !is_anothers {
+                self.guarding.keeper.let_go(&name);
+            }
+        }
+        if self.guarding.leftover.take().is_some() {
+            self.drain.empty_siphon();
+        }
+    }
+}
+
+/// The ends of a run as its output is read from.
+pub(crate) fn sources(ends: &[(End, Arc<OwnedFd>)]) -> Vec<Source> {
+    ends.iter()
+        .filter_map(|(end, descriptor)| match end {
+            End::Stdout => Some(Source::Stdout(Arc::clone(descriptor))),
+            End::Stderr => Some(Source::Stderr(Arc::clone(descriptor))),
+            End::Terminal => Some(Source::Terminal(Arc::clone(descriptor))),
+            End::Input | End::Process => None,
+        })
+        .collect()
+}

@@ -1,0 +1,78 @@
+//! What a supervisor before us left for us with our guardian, or with systemd.
+
+use ostler_model::RunId;
+use ostler_os::{Note, Siphon};
+use std::collections::HashMap;
+use std::os::fd::OwnedFd;
+
+/// What a descriptor of a run is. Its letter ends the descriptor's name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    Input,
+    Stdout,
+    Stderr,
+    Terminal,
+    Process,
+}
+
+impl End {
+    fn letter(self) -> char {
+        match self {
+            End::Input => 'i',
+            End::Stdout => 'o',
+            End::Stderr => 'e',
+            End::Terminal => 't',
+            End::Process => 'p',
+        }
+    }
+
+    pub(crate) fn name(self, run: RunId) -> String {
+        format!("{}{}", run.short(), self.letter())
+    }
+}
+
+pub(crate) const LOCK: &str = "lock";
+pub(crate) const DOOR: &str = "door";
+pub(crate) const REAPED: &str = "reaped";
+pub(crate) const SIPHON: [&str; 3] = ["siphon-out", "siphon-in", "siphon-note"];
+
+/// Everything by its name.
+#[derive(Default)]
+pub struct Inheritance {
+    descriptors: HashMap<String, OwnedFd>,
+}
+
+impl Inheritance {
+    pub fn new(descriptors: Vec<(String, OwnedFd)>) -> Self {
+        Self { descriptors: descriptors.into_iter().collect() }
+    }
+
+    pub(crate) fn take(&mut self, name: &str) -> Option<OwnedFd> {
+        self.descriptors.remove(name)
+    }
+
+    pub(crate) fn take_end(&mut self, run: RunId, end: End) -> Option<OwnedFd> {
+        self.take(&end.name(run))
+    }
+
+    pub(crate) fn has_output(&self, run: RunId) -> bool {
+        [End::Stdout, End::Stderr, End::Terminal]
+            .iter()
+            .any(|end| self.descriptors.contains_key(&end.name(run)))
+    }
+
+    pub(crate) fn process(&self, run: RunId) -> Option<&OwnedFd> {
+        self.descriptors.get(&End::Process.name(run))
+    }
+
+    /// The siphon with what was in it when its supervisor died, and the note of whose it is.
+    pub(crate) fn take_siphon(&mut self) -> Option<(Siphon, Note)> {
+        let [out, inlet, note] = SIPHON.map(|name| self.take(name));
+        Some((Siphon::held(out?, inlet?).ok()?, Note::held(note?)))
+    }
+
+    /// Names nobody has asked for: of runs that are over.
+    pub(crate) fn rest(self) -> Vec<String> {
+        self.descriptors.into_keys().collect()
+    }
+}

@@ -1,0 +1,225 @@
+//! Making and ending the supervisor's process.
+
+use crate::circumstances::DescriptorLimit;
+use crate::executable::Executable;
+use crate::machine::Exit;
+use crate::signals::unblock_all;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+/// The kernel takes no single string of the environment that is longer than 128 KiB.
+const NAMES_MOST: usize = 100_000;
+const FIRST_PASSED: i32 = 3;
+
+/// What a new supervisor is made from.
+pub(crate) struct Recipe<'a> {
+    pub(crate) executable: &'a Executable,
+    pub(crate) arguments: &'a [&'a str],
+    pub(crate) environment: Vec<(&'static str, String)>,
+    /// Passed on by name, as with socket activation.
+    pub(crate) descriptors: Vec<(&'a str, BorrowedFd<'a>)>,
+    pub(crate) output: BorrowedFd<'a>,
+    pub(crate) watchdog_ms: u64,
+    /// As we found it.
+    pub(crate) descriptor_limit: &'a DescriptorLimit,
+}
+
+/// A process we watch: our child, or one that lived before us.
+pub(crate) struct Watched {
+    pub(crate) pid: i32,
+    descriptor: OwnedFd,
+}
+
+impl Watched {
+    pub(crate) fn open(pid: i32) -> io::Result<Self> {
+        let number = Pid::from_raw(pid).ok_or(io::ErrorKind::InvalidInput)?;
+        Ok(Self { pid, descriptor: pidfd_open(number, PidfdFlags::empty())? })
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "by descriptor: it can be no other process")]
+    pub(crate) fn signal(&self, signal: Signal) {
+        let _ = pidfd_send_signal(&self.descriptor, signal);
+    }
+
+    pub(crate) fn has_ended(&self) -> bool {
+        let mut ended = [PollFd::new(&self.descriptor, PollFlags::IN)];
+        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+        poll(&mut ended, Some(&at_once)).is_ok_and(|ready| ready > 0)
+    }
+
+    /// How it ended, if it has. A child of ours is reaped by this.
+    pub(crate) fn ending(&self) -> Exit {
+        let status = reap(self.pid).or_else(|| exit_info(self.descriptor.as_fd()));
+        status.map_or(Exit::Unknown, exit_of)
+    }
+}
+
+impl AsFd for Watched {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
+    }
+}
+
+pub(crate) fn exit_of(status: i32) -> Exit {
+    if libc::WIFSIGNALED(status) {
+        Exit::Signal { number: libc::WTERMSIG(status), dumped: libc::WCOREDUMP(status) }
+    } else {
+        Exit::Code(libc::WEXITSTATUS(status))
+    }
+}
+
+/// We have no threads, so the copy of us may do anything before it becomes the supervisor.
+#[expect(unsafe_code, reason = "a copy of ourselves that arranges its descriptors")]
+#[expect(clippy::disallowed_methods, reason = "the supervisor is not a run; we are its one parent")]
+pub(crate) fn spawn(recipe: &Recipe<'_>) -> io::Result<Watched> {
+    // SAFETY: single-threaded; see above.
+    match unsafe { libc::fork() } {
+        -1 => Err(io::Error::last_os_error()),
+        0 => {
+            let error = become_supervisor(recipe);
+            let _ = rustix::io::write(
+                rustix::stdio::stderr(),
+                format!("ostler: cannot execute {}: {error}\n", recipe.executable.shown())
+                    .as_bytes(),
+            );
+            // SAFETY: nothing of our parent's is to be run or flushed in this copy.
+            unsafe { libc::_exit(127) }
+        }
+        pid => Watched::open(pid),
+    }
+}
+
+/// Returns only if it fails.
+fn become_supervisor(recipe: &Recipe<'_>) -> io::Error {
+    let prepare = || -> io::Result<Command> {
+        let null = std::fs::File::open("/dev/null")?;
+        rustix::stdio::dup2_stdin(&null)?;
+        rustix::stdio::dup2_stdout(recipe.output)?;
+        rustix::stdio::dup2_stderr(recipe.output)?;
+        let count = recipe.descriptors.len();
+        let beyond = FIRST_PASSED + count as i32;
+        let program = rustix::io::fcntl_dupfd_cloexec(recipe.executable.descriptor(), beyond)?;
+        let mut command = Command::new(recipe.executable.to_execute(&program));
+        // Its number is in the path, and it closes by itself.
+        std::mem::forget(program);
+        let names = pass_on(&recipe.descriptors)?;
+        let own = std::process::id().to_string();
+        command
+            .arg0("ostler")
+            .args(recipe.arguments)
+            .env_remove(crate::SUPERVISOR_VARIABLE)
+            .env_remove(crate::WENT_BACK_VARIABLE)
+            .envs(recipe.environment.iter().map(|(name, value)| (name, value)))
+            .envs(names)
+            .env("LISTEN_PID", &own)
+            .env("LISTEN_FDS", count.to_string())
+            .env("WATCHDOG_PID", &own)
+            .env("WATCHDOG_USEC", (recipe.watchdog_ms * 1_000).to_string());
+        recipe.descriptor_limit.restore();
+        unblock_all();
+        Ok(command)
+    };
+    match prepare() {
+        Ok(mut command) => command.exec(),
+        Err(error) => error,
+    }
+}
+
+/// Moves them to the numbers from 3 on and lets them stay open. In the order of the numbers they have:
+/// then none is overwritten before it is moved.
+#[expect(unsafe_code, reason = "descriptors are moved to given numbers")]
+fn pass_on(descriptors: &[(&str, BorrowedFd<'_>)]) -> io::Result<Vec<(String, String)>> {
+    let mut ordered: Vec<(&str, i32)> =
+        descriptors.iter().map(|(name, descriptor)| (*name, descriptor.as_raw_fd())).collect();
+    ordered.sort_unstable_by_key(|(_, number)| *number);
+    let mut lists = vec![String::new()];
+    for (index, (name, number)) in ordered.iter().enumerate() {
+        let target = FIRST_PASSED + index as i32;
+        // SAFETY: plain numbers; whatever the target was is of no more use in this copy of us.
+        let moved = unsafe {
+            if *number == target {
+                libc::fcntl(target, libc::F_SETFD, 0)
+            } else {
+                libc::dup2(*number, target)
+            }
+        };
+        if moved < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let is_full = lists.last().is_some_and(|list| list.len() + name.len() > NAMES_MOST);
+        if is_full {
+            lists.push(String::new());
+        }
+        if let Some(list) = lists.last_mut() {
+            if !list.is_empty() {
+                list.push(':');
+            }
+            list.push_str(name);
+        }
+    }
+    let name = |index: usize| match index {
+        0 => "LISTEN_FDNAMES".to_owned(),
+        more => format!("LISTEN_FDNAMES_{more}"),
+    };
+    Ok(lists.into_iter().enumerate().map(|(index, list)| (name(index), list)).collect())
+}
+
+/// The next child of ours that has ended, left as it is.
+#[expect(unsafe_code, reason = "rustix does not wait for any child with its pid")]
+pub(crate) fn next_ended() -> Option<(i32, i32)> {
+    // SAFETY: a plain out parameter, zeroed because it stays so when nobody has ended.
+    let found = unsafe {
+        let mut found = std::mem::zeroed::<libc::siginfo_t>();
+        let flags = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+        if libc::waitid(libc::P_ALL, 0, &raw mut found, flags) != 0 {
+            return None;
+        }
+        found
+    };
+    // SAFETY: waitid fills these fields.
+    let (pid, status) = unsafe { (found.si_pid(), found.si_status()) };
+    let raw = match found.si_code {
+        libc::CLD_EXITED => (status & 0xff) << 8,
+        libc::CLD_DUMPED => status | 0x80,
+        _ => status,
+    };
+    (pid > 0).then_some((pid, raw))
+}
+
+#[expect(clippy::disallowed_methods, reason = "by descriptor: it can be no other process")]
+pub(crate) fn kill(process: &OwnedFd) {
+    let _ = pidfd_send_signal(process, Signal::KILL);
+}
+
+/// `None` if it has not ended or is not our child.
+#[expect(unsafe_code, reason = "rustix does not give the raw status")]
+#[expect(clippy::disallowed_methods, reason = "the guardian's one reaper")]
+pub(crate) fn reap(pid: i32) -> Option<i32> {
+    let mut status = 0;
+    // SAFETY: a plain out parameter.
+    let reaped = unsafe { libc::waitpid(pid, &raw mut status, libc::WNOHANG) };
+    (reaped == pid).then_some(status)
+}
+
+/// The exit status of a process that was not our child (Linux ≥ 6.15).
+#[expect(unsafe_code, reason = "rustix has no PIDFD_GET_INFO")]
+fn exit_info(descriptor: BorrowedFd<'_>) -> Option<i32> {
+    #[repr(C)]
+    #[derive(Default)]
+    struct PidfdInfo {
+        mask: u64,
+        cgroup: u64,
+        ids: [u32; 11],
+        exit_code: i32,
+    }
+    const PIDFD_GET_INFO: libc::Ioctl = 0xC040_FF0B_u32 as libc::Ioctl;
+    const PIDFD_INFO_EXIT: u64 = 1 << 3;
+    let mut info = PidfdInfo { mask: PIDFD_INFO_EXIT, ..PidfdInfo::default() };
+    // SAFETY: the structure is the kernel's first published version, whose size is in the number.
+    let result = unsafe { libc::ioctl(descriptor.as_raw_fd(), PIDFD_GET_INFO, &raw mut info) };
+    (result == 0 && info.mask & PIDFD_INFO_EXIT != 0).then_some(info.exit_code)
+}

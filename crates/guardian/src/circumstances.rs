@@ -1,0 +1,50 @@
+//! What we find when we begin: descriptors, the lock, limits, the environment.
+
+use rustix::fs::{FlockOperation, flock};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use std::fs::OpenOptions;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+/// Whatever our starter left open beside stdio: its caller may wait for its end.
+#[expect(unsafe_code, reason = "rustix has no close_range")]
+pub(crate) fn close_inherited() {
+    // SAFETY: nothing of ours is open yet.
+    unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, 0) };
+}
+
+pub(crate) fn number(variable: &str) -> Option<u64> {
+    std::env::var(variable).ok()?.parse().ok()
+}
+
+/// What we found before we raised it to what we may have: we hold a few descriptors for every run.
+pub(crate) struct DescriptorLimit {
+    found: Rlimit,
+}
+
+impl DescriptorLimit {
+    pub(crate) fn lift() -> Self {
+        let found = getrlimit(Resource::Nofile);
+        let most = Rlimit { current: found.maximum, maximum: found.maximum };
+        let _ = setrlimit(Resource::Nofile, most);
+        Self { found }
+    }
+
+    /// For whoever comes after us; what is open beyond it stays open.
+    pub(crate) fn restore(&self) {
+        let _ = setrlimit(Resource::Nofile, self.found);
+    }
+}
+
+/// `None` if it is another's.
+pub(crate) fn take_lock(path: &Path) -> io::Result<Option<OwnedFd>> {
+    let file =
+        OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(path)?;
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(Some(file.into())),
+        Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}

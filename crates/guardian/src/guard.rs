@@ -1,0 +1,327 @@
+//! The loop: what happens is told to the machine, what it decides is done.
+
+use crate::child::{Recipe, Watched, kill, next_ended, reap, spawn};
+use crate::circumstances::{DescriptorLimit, close_inherited, number, take_lock};
+use crate::crash_log::{self, Crash};
+use crate::executable::Executable;
+use crate::machine::{Action, Asked, Event, Exit, Limits, Machine, Purpose};
+use crate::mailbox::Mailbox;
+use crate::output::Output;
+use crate::report::Report;
+use crate::signals::{Signals, Which};
+use crate::state_file::{Counters, replace};
+use crate::store::Store;
+use crate::sweep::sweep;
+use crate::time::{age_ms, mono_ms, wall_ms};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::Signal;
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+const CRASH_LOG: &str = "crash.log";
+const PID_FILE: &str = "ostler.pid";
+
+struct Guardian {
+    home: PathBuf,
+    machine: Machine,
+    limits: Limits,
+    signals: Signals,
+    mailbox: Mailbox,
+    store: Store,
+    report: Report,
+    counters: Counters,
+    executable: Executable,
+    /// The one that is to take its place, and then the one that is on trial.
+    candidate: Option<PathBuf>,
+    trial: Option<Executable>,
+    went_back: Option<String>,
+    supervisor: Option<Watched>,
+    /// Where the supervisor learns of ends we have seen.
+    reporting: Option<OwnedFd>,
+    output: Output,
+    descriptor_limit: DescriptorLimit,
+    events: VecDeque<Event>,
+    finished: Option<bool>,
+}
+
+/// Guards the home until its supervisor exits cleanly. Returns the exit code.
+pub fn guard(home: &Path) -> u8 {
+    let mut report = Report::default();
+    match Guardian::open(home, &mut report) {
+        Ok(Some(mut guardian)) => {
+            guardian.report = report;
+            u8::from(!guardian.keep())
+        }
+        Ok(None) => {
+            report.give("owned");
+            0
+        }
+        Err(error) => {
+            report.give(&format!("the home {} cannot be guarded: {error}", home.display()));
+            1
+        }
+    }
+}
+
+impl Guardian {
+    /// `None` if the home has another owner.
+    fn open(home: &Path, report: &mut Report) -> io::Result<Option<Self>> {
+        rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
+        close_inherited();
+        std::env::set_current_dir(home)?;
+        let signals = Signals::new(Which::OfGuardian)?;
+        rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
+        let descriptor_limit = DescriptorLimit::lift();
+        let living = number(crate::SUPERVISOR_VARIABLE).map(|pid| pid as i32);
+        let mut counters = Counters { started_at_ms: wall_ms(), ..Counters::default() };
+        let mut store = Store::default();
+        if living.is_some() {
+            let told = std::env::var(crate::COUNTERS_VARIABLE).ok();
+            counters = told.and_then(|text| Counters::from_text(&text)).unwrap_or(counters);
+        } else if let Some(lock) = take_lock(Path::new("lock"))? {
+            store.add("lock", vec![lock], None);
+        } else {
+            return Ok(None);
+        }
+        let mailbox = Mailbox::open(Path::new(crate::SOCKET))?;
+        let _ = replace(Path::new(PID_FILE), &format!("{}\n", std::process::id()));
+        let mut limits = Limits::default();
+        if let Some(ms) = number(crate::WATCHDOG_VARIABLE).filter(|ms| *ms > 0) {
+            limits.watchdog_ms = ms;
+        }
+        let mut guardian = Self {
+            home: home.to_owned(),
+            machine: Machine::new(limits, counters.crashes_in_a_row),
+            limits,
+            signals,
+            mailbox,
+            store,
+            report: Report::default(),
+            counters,
+            executable: Executable::own()?,
+            candidate: None,
+            trial: None,
+            went_back: None,
+            supervisor: None,
+            reporting: None,
+            output: Output::open(),
+            descriptor_limit,
+            events: VecDeque::new(),
+            finished: None,
+        };
+        match living {
+            Some(pid) => {
+                guardian.supervisor = Some(Watched::open(pid)?);
+                guardian.events.push_back(Event::TakeUp { ran_ms: age_ms(pid).unwrap_or(0) });
+                // It is told where to find us, and that we are there.
+                report.give("ready");
+            }
+            None => guardian.events.push_back(Event::Begin),
+        }
+        guardian.save();
+        Ok(Some(guardian))
+    }
+
+    /// Returns whether it ended well.
+    fn keep(&mut self) -> bool {
+        loop {
+            while let Some(event) = self.events.pop_front() {
+                for action in self.machine.step(event, mono_ms()) {
+                    self.act(action);
+                }
+            }
+            if let Some(clean) = self.finished {
+                let _ = std::fs::remove_file(crate::SOCKET);
+                let _ = std::fs::remove_file(PID_FILE);
+                return clean;
+            }
+            self.wait();
+            self.gather();
+        }
+    }
+
+    fn wait(&self) {
+        let timeout = self.machine.due().map(|due| {
+            let ms = due.saturating_sub(mono_ms());
+            Timespec { tv_sec: (ms / 1_000) as i64, tv_nsec: (ms % 1_000) as i64 * 1_000_000 }
+        });
+        let mut sources = vec![
+            PollFd::new(&self.signals, PollFlags::IN),
+            PollFd::new(&self.mailbox, PollFlags::IN),
+        ];
+        sources.extend(self.supervisor.as_ref().map(|process| PollFd::new(process, PollFlags::IN)));
+        let _ = poll(&mut sources, timeout.as_ref());
+    }
+
+    fn gather(&mut self) {
+        while let Some(signal) = self.signals.next() {
+            let asked = match signal {
+                libc::SIGTERM => Asked::Terminate,
+                libc::SIGINT => Asked::Interrupt,
+                libc::SIGQUIT => Asked::Quit,
+                _ => continue,
+            };
+            self.events.push_back(Event::Asked(asked));
+        }
+        // Before its end: what it sent last counts.
+        let has_ended = self.supervisor.as_ref().is_some_and(Watched::has_ended);
+        self.read_mail();
+        if has_ended && let Some(supervisor) = self.supervisor.take() {
+            self.reporting = None;
+            self.events.push_back(Event::Exited(supervisor.ending()));
+        }
+        self.reap_orphans();
+        if self.machine.due().is_some_and(|due| mono_ms() >= due) {
+            self.events.push_back(Event::Due);
+        }
+    }
+
+    fn read_mail(&mut self) {
+        let from = self.supervisor.as_ref().map(|supervisor| supervisor.pid);
+        while let Some(letter) = self.mailbox.next(from) {
+            if let Some(name) = &letter.told.name {
+                if letter.told.store {
+                    self.store.add(name, letter.descriptors, letter.told.process);
+                } else if letter.told.remove {
+                    self.store.remove(name);
+                }
+            }
+            if letter.told.candidate.is_some() {
+                self.candidate = letter.told.candidate;
+            }
+            self.events.extend(letter.told.words.into_iter().map(Event::Said));
+        }
+    }
+
+    /// Told first, then reaped: when the process is gone, its end is known.
+    fn reap_orphans(&mut self) {
+        while let Some((pid, status)) = next_ended() {
+            if self.supervisor.as_ref().is_some_and(|supervisor| supervisor.pid == pid) {
+                // It ended just now; it has its turn.
+                return;
+            }
+            if self.store.note_end(pid, status)
+                && let Some(reporting) = &self.reporting
+            {
+                tell_end(reporting, pid, status);
+            }
+            reap(pid);
+        }
+    }
+
+    fn act(&mut self, action: Action) {
+        match action {
+            Action::Spawn(purpose) => {
+                if let Err(error) = self.spawn(purpose) {
+                    let errno = error.raw_os_error().unwrap_or(libc::EAGAIN);
+                    self.events.push_back(Event::Exited(Exit::NotSpawned(errno)));
+                }
+                self.save();
+            }
+            Action::Crash { ran_ms, exit, why, wait_ms: _ } => {
+                self.counters.crash_count += 1;
+                self.counters.last_crash_at_ms = Some(wall_ms());
+                self.counters.crashes_in_a_row = self.machine.crashes_in_a_row();
+                self.save();
+                let crash = Crash { at_ms: wall_ms(), ran_ms, exit, why };
+                let path = Path::new(CRASH_LOG);
+                let _ = crash_log::append(path, &crash, self.output.file(), self.output.begin());
+                if self.trial.is_some() {
+                    self.went_back = Some(crash_log::summary(&crash));
+                }
+            }
+            Action::Forward(asked) => self.signal(match asked {
+                Asked::Terminate => Signal::TERM,
+                Asked::Interrupt => Signal::INT,
+                Asked::Quit => Signal::QUIT,
+            }),
+            Action::Kill => self.signal(Signal::KILL),
+            Action::Sweep => {
+                for process in self.store.processes() {
+                    kill(process);
+                }
+                let store = &mut self.store;
+                sweep(&self.signals, |pid, status| {
+                    store.note_end(pid, status);
+                });
+            }
+            Action::TellReady => self.report.give("ready"),
+            Action::TellRefused => self.report.give(&self.output.last_line()),
+            Action::Try => match self.candidate.take().map(|path| Executable::at(&path)) {
+                Some(Ok(trial)) => self.trial = Some(trial),
+                Some(Err(error)) => self.went_back = Some(error.to_string()),
+                None => {}
+            },
+            Action::Promote => {
+                if let Some(proved) = self.trial.take() {
+                    self.executable = proved;
+                }
+            }
+            Action::GoBack => self.trial = None,
+            Action::Finish { clean } => self.finished = Some(clean),
+        }
+    }
+
+    fn spawn(&mut self, purpose: Purpose) -> io::Result<()> {
+        self.output = Output::open();
+        let (reports, reporting) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
+        for (pid, status) in self.store.ends() {
+            tell_end(&reporting, pid, status);
+        }
+        let mut descriptors: Vec<_> =
+            self.store.iter().map(|(name, descriptor)| (name, descriptor.as_fd())).collect();
+        descriptors.push(("reaped", reports.as_fd()));
+        let mut environment = self.environment();
+        environment.extend(self.went_back.take().map(|why| (crate::WENT_BACK_VARIABLE, why)));
+        let arguments: &[&str] = match purpose {
+            Purpose::Serve => &["supervisor"],
+            Purpose::EndAll => &["supervisor", "--then-stop"],
+        };
+        let supervisor = spawn(&Recipe {
+            executable: self.trial.as_ref().unwrap_or(&self.executable),
+            arguments,
+            environment,
+            descriptors,
+            output: self.output.file().as_fd(),
+            watchdog_ms: self.limits.watchdog_ms,
+            descriptor_limit: &self.descriptor_limit,
+        })?;
+        self.supervisor = Some(supervisor);
+        self.reporting = Some(reporting);
+        Ok(())
+    }
+
+    fn environment(&self) -> Vec<(&'static str, String)> {
+        vec![
+            ("NOTIFY_SOCKET", self.home.join(crate::SOCKET).display().to_string()),
+            (crate::GUARDIAN_VARIABLE, std::process::id().to_string()),
+            (crate::COUNTERS_VARIABLE, self.counters.to_text()),
+        ]
+    }
+
+    fn signal(&self, signal: Signal) {
+        if let Some(supervisor) = &self.supervisor {
+            supervisor.signal(signal);
+            if signal != Signal::KILL {
+                // One that was stopped would never hear of it.
+                supervisor.signal(Signal::CONT);
+            }
+        }
+    }
+
+    /// A disk that cannot be written does not end what runs.
+    fn save(&self) {
+        let gateway = self.supervisor.as_ref().map(|supervisor| supervisor.pid);
+        let _ = self.counters.save(std::process::id(), gateway);
+    }
+}
+
+fn tell_end(reporting: &OwnedFd, pid: i32, status: i32) {
+    let mut record = [0; 8];
+    record[..4].copy_from_slice(&pid.to_ne_bytes());
+    record[4..].copy_from_slice(&status.to_ne_bytes());
+    let _ = rustix::io::write(reporting, &record);
+}

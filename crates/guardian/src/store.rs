@@ -1,0 +1,57 @@
+//! The descriptors that must outlive the supervisor, by name.
+
+use std::os::fd::OwnedFd;
+
+struct Kept {
+    name: String,
+    descriptor: OwnedFd,
+    /// The process the descriptor stands for, and how it ended if we reaped it.
+    process: Option<i32>,
+    status: Option<i32>,
+}
+
+#[derive(Default)]
+pub(crate) struct Store {
+    kept: Vec<Kept>,
+}
+
+impl Store {
+    /// More than the limit on descriptors cannot come in, so it needs no other bound.
+    pub(crate) fn add(&mut self, name: &str, descriptors: Vec<OwnedFd>, process: Option<i32>) {
+        for descriptor in descriptors {
+            self.kept.push(Kept { name: name.to_owned(), descriptor, process, status: None });
+        }
+    }
+
+    pub(crate) fn remove(&mut self, name: &str) {
+        self.kept.retain(|kept| kept.name != name);
+    }
+
+    /// Remembers how a process ended, if it is one of those we hold something for.
+    pub(crate) fn note_end(&mut self, pid: i32, status: i32) -> bool {
+        let met = |kept: &&mut Kept| kept.process == Some(pid) && kept.status.is_none();
+        match self.kept.iter_mut().find(met) {
+            Some(kept) => {
+                kept.status = Some(status);
+                true
+            }
+            None => false,
+        }
+    }
+
+    pub(crate) fn ends(&self) -> impl Iterator<Item = (i32, i32)> {
+        self.kept.iter().filter_map(|kept| Some((kept.process?, kept.status?)))
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &OwnedFd)> {
+        self.kept.iter().map(|kept| (kept.name.as_str(), &kept.descriptor))
+    }
+
+    /// Of processes whose end we have not seen.
+    pub(crate) fn processes(&self) -> impl Iterator<Item = &OwnedFd> {
+        self.kept
+            .iter()
+            .filter(|kept| kept.process.is_some() && kept.status.is_none())
+            .map(|kept| &kept.descriptor)
+    }
+}

@@ -1,0 +1,51 @@
+//! Clocks, and time as text.
+
+use rustix::time::{ClockId, clock_gettime};
+
+pub(crate) fn mono_ms() -> u64 {
+    millis(ClockId::Monotonic)
+}
+
+pub(crate) fn wall_ms() -> u64 {
+    millis(ClockId::Realtime)
+}
+
+fn millis(clock: ClockId) -> u64 {
+    let time = clock_gettime(clock);
+    time.tv_sec as u64 * 1_000 + time.tv_nsec as u64 / 1_000_000
+}
+
+/// How long a process has existed, by the kernel's account.
+pub(crate) fn age_ms(pid: i32) -> Option<u64> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let ticks: u64 = stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()?;
+    let started_ms = ticks * 1_000 / rustix::param::clock_ticks_per_second();
+    Some(millis(ClockId::Boottime).saturating_sub(started_ms))
+}
+
+/// `2026-02-08T14:30:00Z`
+pub(crate) fn rfc3339(wall_ms: u64) -> String {
+    written(wall_ms, "%Y-%m-%dT%H:%M:%SZ")
+}
+
+/// `2026-02-08 14:30:00`, in UTC.
+pub(crate) fn plain(wall_ms: u64) -> String {
+    written(wall_ms, "%Y-%m-%d %H:%M:%S")
+}
+
+fn written(wall_ms: u64, format: &str) -> String {
+    let time = jiff::Timestamp::from_millisecond(wall_ms as i64).unwrap_or_default();
+    time.strftime(format).to_string()
+}
+
+/// `42s`, `3m42s`, `2h34m`, `1d2h34m`
+pub(crate) fn duration(ms: u64) -> String {
+    let seconds = ms / 1_000;
+    let (days, hours, minutes) = (seconds / 86_400, seconds / 3_600 % 24, seconds / 60 % 60);
+    match (days, hours, minutes) {
+        (0, 0, 0) => format!("{seconds}s"),
+        (0, 0, minutes) => format!("{minutes}m{}s", seconds % 60),
+        (0, hours, minutes) => format!("{hours}h{minutes}m"),
+        (days, hours, minutes) => format!("{days}d{hours}h{minutes}m"),
+    }
+}

@@ -1,0 +1,64 @@
+//! What a datagram says, in the words of sd_notify. Whatever else is in it is ignored.
+
+use crate::machine::Word;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+const NAME_MOST: usize = 255;
+
+/// One datagram, understood.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Told {
+    pub words: Vec<Word>,
+    /// Keep the descriptors that came along.
+    pub store: bool,
+    /// Let go of the descriptors of this name.
+    pub remove: bool,
+    /// `stored` where none is given, as with systemd; `None` if it is not a name.
+    pub name: Option<String>,
+    /// The stored descriptor is of this process; its exit status is to be remembered.
+    pub process: Option<i32>,
+    /// The executable to hand over to.
+    pub candidate: Option<PathBuf>,
+}
+
+pub fn parse(datagram: &[u8]) -> Told {
+    let mut told = Told { name: Some("stored".to_owned()), ..Told::default() };
+    for line in datagram.split(|byte| *byte == b'\n') {
+        let Some(equals) = line.iter().position(|byte| *byte == b'=') else { continue };
+        let value = &line[equals + 1..];
+        match &line[..equals] {
+            b"READY" if value == b"1" => told.words.push(Word::Ready),
+            b"WATCHDOG" if value == b"1" => told.words.push(Word::Alive),
+            b"STOPPING" if value == b"1" => told.words.push(Word::Stopping),
+            b"EXTEND_TIMEOUT_USEC" => {
+                if let Some(us) = number::<u64>(value) {
+                    told.words.push(Word::Extend { ms: us / 1_000 });
+                }
+            }
+            b"FDSTORE" => told.store = value == b"1",
+            b"FDSTOREREMOVE" => told.remove = value == b"1",
+            b"FDNAME" => told.name = name(value),
+            b"X_OSTLER_PROCESS" => told.process = number(value).filter(|pid| *pid > 0),
+            b"X_OSTLER_HAND_OVER" if value.starts_with(b"/") && !value.contains(&0) => {
+                told.candidate = Some(PathBuf::from(OsStr::from_bytes(value)));
+                told.words.push(Word::Candidate);
+            }
+            _ => {}
+        }
+    }
+    told
+}
+
+fn number<T: std::str::FromStr>(value: &[u8]) -> Option<T> {
+    std::str::from_utf8(value).ok()?.parse().ok()
+}
+
+/// It will stand in a list between colons.
+fn name(value: &[u8]) -> Option<String> {
+    let fits = !value.is_empty()
+        && value.len() <= NAME_MOST
+        && value.iter().all(|byte| byte.is_ascii_graphic() && *byte != b':');
+    fits.then(|| String::from_utf8_lossy(value).into_owned())
+}

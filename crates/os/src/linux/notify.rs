@@ -1,0 +1,79 @@
+//! Telling whoever looks after us (our guardian, or systemd) in the words of sd_notify, and handing them
+//! descriptors to hold.
+
+use super::door::address;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketAddrUnix,
+    SocketFlags, SocketType, connect, sendmsg, socket_with,
+};
+use std::ffi::OsStr;
+use std::io::{self, IoSlice};
+use std::mem::MaybeUninit;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+#[derive(Debug)]
+pub struct Notifier {
+    socket: OwnedFd,
+}
+
+/// What became of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sent {
+    Yes,
+    /// The other side does not keep up; try again later.
+    Later,
+    /// Nobody is there.
+    Nobody,
+}
+
+impl Notifier {
+    const DESCRIPTORS_MOST: usize = 4;
+
+    /// As `NOTIFY_SOCKET` has it: a path, or `@` and an abstract name.
+    pub fn open(name: &OsStr) -> io::Result<Self> {
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let socket = socket_with(AddressFamily::UNIX, SocketType::DGRAM, flags, None)?;
+        match name.as_bytes() {
+            [b'@', abstract_name @ ..] => {
+                connect(&socket, &SocketAddrUnix::new_abstract_name(abstract_name)?)?;
+            }
+            path => {
+                let (short, _folder) = address(Path::new(OsStr::from_bytes(path)))?;
+                connect(&socket, &SocketAddrUnix::new(short)?)?;
+            }
+        }
+        Ok(Self { socket })
+    }
+
+    pub fn send(&self, text: &str, descriptors: &[BorrowedFd<'_>]) -> Sent {
+        let mut space =
+            [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(Notifier::DESCRIPTORS_MOST))];
+        let mut extra = SendAncillaryBuffer::new(&mut space);
+        if !descriptors.is_empty() {
+            extra.push(SendAncillaryMessage::ScmRights(descriptors));
+        }
+        let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+        loop {
+            return match sendmsg(&self.socket, &[IoSlice::new(text.as_bytes())], &mut extra, flags)
+            {
+                Ok(_) => Sent::Yes,
+                Err(Errno::INTR) => continue,
+                Err(Errno::AGAIN | Errno::NOBUFS | Errno::NOMEM | Errno::TOOMANYREFS) => {
+                    Sent::Later
+                }
+                Err(_) => Sent::Nobody,
+            };
+        }
+    }
+
+    /// Until it can take more, or so much time has passed.
+    pub fn wait(&self, ms: u64) {
+        let timeout =
+            Timespec { tv_sec: (ms / 1_000) as i64, tv_nsec: (ms % 1_000) as i64 * 1_000_000 };
+        let _ = poll(&mut [PollFd::new(&self.socket, PollFlags::OUT)], Some(&timeout));
+    }
+}
