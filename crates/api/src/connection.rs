@@ -353,13 +353,8 @@ async fn take_input(
                 frames.while_heard(reading, deliver).await.map(|given| given.map(|()| bytes.len()))
             }
             Ok((FrameKind::EndOfInput, _)) => {
-                return match typing::end(run, &attached.input).await {
-                    Ok(()) => {
-                        if !attached.input.is_terminal() {
-                            shared.engine.input_closed(run);
-                        }
-                        Outcome::Ok(Answer::Written(written))
-                    }
+                return match typing::end(run, &attached.input, &shared.engine).await {
+                    Ok(()) => Outcome::Ok(Answer::Written(written)),
                     Err(refusal) => Outcome::Error(refusal),
                 };
             }

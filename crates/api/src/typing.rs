@@ -1,7 +1,7 @@
 //! Bytes into a run's standard input or terminal.
 
 use crate::find::error;
-use ostler_engine::Input;
+use ostler_engine::{Handle, Input};
 use ostler_model::RunId;
 use ostler_model::wire::{ErrorCode, WireError};
 use std::io;
@@ -35,11 +35,12 @@ pub(crate) async fn give(run: RunId, input: &Input, bytes: &[u8]) -> Result<(), 
 }
 
 /// No more input: the pipe is closed, the terminal is told.
-pub(crate) async fn end(run: RunId, input: &Input) -> Result<(), WireError> {
+pub(crate) async fn end(run: RunId, input: &Input, engine: &Handle) -> Result<(), WireError> {
     match input {
         Input::Closed => Err(not_open(run)),
         Input::Pipe(pipe) => {
             pipe.lock().await.take();
+            engine.input_closed(run);
             Ok(())
         }
         Input::Terminal { .. } => give(run, input, END_OF_TRANSMISSION).await,

@@ -198,7 +198,9 @@ async fn hear(
                 }
                 frames.while_heard(reading, typing::give(run, &attached.input, &bytes)).await
             }
-            Ok((FrameKind::EndOfInput, _)) => Ok(typing::end(run, &attached.input).await),
+            Ok((FrameKind::EndOfInput, _)) => {
+                Ok(typing::end(run, &attached.input, &shared.engine).await)
+            }
             Ok((FrameKind::Resize, size)) => {
                 let size = serde_json::from_slice::<TerminalSize>(&size)
                     .ok()

@@ -25,7 +25,8 @@ pub fn supervise(purpose: Purpose) -> Result<Exit, Failure> {
             std::process::abort();
         }
     }));
-    let (mut supervisor, server) = open(Inheritance::new(inherited))?;
+    let (mut supervisor, server) =
+        open(Inheritance::new(inherited)).inspect_err(|failure| tell_why(&failure.told()))?;
     supervisor.say_ready();
     if purpose == Purpose::EndAll {
         supervisor.end_all();
@@ -39,6 +40,16 @@ pub fn supervise(purpose: Purpose) -> Result<Exit, Failure> {
             server.leave();
             Ok(Exit(ostler_guardian::HAND_OVER as u8))
         }
+    }
+}
+
+/// On standard error it may not arrive: that may be a file on a full disk.
+fn tell_why(why: &str) {
+    if let Some(address) = guarded().address
+        && let Ok(notifier) = ostler_os::Notifier::open(&address)
+    {
+        let line = why.replace('\n', " ");
+        let _ = notifier.send(&format!("STATUS={line}"), &[]);
     }
 }
 

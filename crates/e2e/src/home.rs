@@ -229,10 +229,22 @@ impl Home {
         sample["value"].as_u64().expect("a number")
     }
 
+    /// The process that calls itself the supervisor of this home.
     pub fn supervisor(&self) -> Option<Process> {
-        let text = std::fs::read_to_string(self.file("ostler.pid")).ok()?;
-        let process = Process::find(text.trim().parse().ok()?)?;
-        process.has_variable(&self.variable()).then_some(process)
+        self.own("supervisor")
+    }
+
+    pub fn guardian(&self) -> Option<Process> {
+        self.own("guardian")
+    }
+
+    fn own(&self, verb: &str) -> Option<Process> {
+        let called = |process: &Process| {
+            let words = process.arguments();
+            words.first().is_some_and(|word| word.ends_with("ostler"))
+                && words.get(1).is_some_and(|word| word == verb)
+        };
+        self.processes().into_iter().find(called)
     }
 
     #[track_caller]
@@ -240,10 +252,23 @@ impl Home {
         self.supervisor().expect("a supervisor").pid
     }
 
-    /// SIGKILL, and its end is awaited.
+    /// SIGKILL, and its end is awaited. Its guardian will start another.
     #[track_caller]
     pub fn kill_supervisor(&self) {
         let supervisor = self.supervisor().expect("a supervisor");
+        supervisor.signal(Signal::KILL);
+        supervisor.wait_gone();
+    }
+
+    /// SIGKILL of guardian and supervisor, as if at once: neither sees the other die.
+    #[track_caller]
+    pub fn kill_daemon(&self) {
+        let supervisor = self.supervisor().expect("a supervisor");
+        supervisor.signal(Signal::STOP);
+        if let Some(guardian) = self.guardian() {
+            guardian.signal(Signal::KILL);
+            guardian.wait_gone();
+        }
         supervisor.signal(Signal::KILL);
         supervisor.wait_gone();
     }
@@ -257,12 +282,12 @@ impl Home {
         processes_with(&self.variable())
     }
 
-    /// The same without the supervisor.
+    /// The same without the supervisor and its guardian.
     pub fn processes_of_runs(&self) -> Vec<Process> {
-        let supervisor = self.supervisor();
+        let own = [self.supervisor(), self.guardian()];
         self.processes()
             .into_iter()
-            .filter(|process| Some(process) != supervisor.as_ref())
+            .filter(|process| !own.contains(&Some(process.clone())))
             .collect()
     }
 

@@ -69,6 +69,13 @@ impl Process {
         groups.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or_default().to_owned()
     }
 
+    /// The words it was started with.
+    pub fn arguments(&self) -> Vec<String> {
+        let line = fs::read(format!("/proc/{}/cmdline", self.pid)).unwrap_or_default();
+        let words = String::from_utf8_lossy(&line).into_owned();
+        words.trim_end_matches('\0').split('\0').map(str::to_owned).collect()
+    }
+
     pub fn command(&self) -> String {
         let bytes = fs::read(format!("/proc/{}/cmdline", self.pid)).unwrap_or_default();
         String::from_utf8_lossy(&bytes).replace('\0', " ").trim().to_owned()

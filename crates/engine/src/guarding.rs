@@ -53,7 +53,7 @@ pub(crate) struct Guarding {
     retry_at: Option<u64>,
     watchdog: Option<Watchdog>,
     /// What is held for us whatever runs.
-    permanent: Vec<(&'static str, OwnedFd)>,
+    permanent: Vec<(&'static str, Box<dyn AsFd>)>,
     /// Whose bytes our predecessor left in the siphon.
     leftover: Option<(RunId, crate::output::StreamKind)>,
 }
@@ -90,29 +90,27 @@ impl Guarding {
     }
 
     /// Held for us from now on, and by every guardian to come.
-    pub(crate) fn keep_always(&mut self, name: &'static str, descriptor: impl AsFd) {
-        if let Ok(copy) = descriptor.as_fd().try_clone_to_owned() {
-            self.keeper.keep(name, &copy);
-            self.permanent.push((name, copy));
-        }
+    pub(crate) fn keep_always(&mut self, name: &'static str, descriptor: impl AsFd + 'static) {
+        self.keeper.keep(name, &descriptor);
+        self.permanent.push((name, Box::new(descriptor)));
     }
 
     /// The siphon that was left to us, or a new one.
     pub(crate) fn siphon(&mut self) -> Option<(Siphon, Note)> {
         if let Some((siphon, note)) = self.inheritance.take_siphon() {
             self.leftover = left_over(&siphon, &note);
-            let copies = siphon.ends().map(|end| end.try_clone_to_owned().ok());
-            let all = copies.into_iter().chain([note.as_fd().try_clone_to_owned().ok()]);
-            self.permanent
-                .extend(SIPHON.into_iter().zip(all).filter_map(|(name, copy)| Some((name, copy?))));
+            // It is held already.
+            let [out, inlet] = siphon.ends();
+            self.permanent.push((SIPHON[0], Box::new(out)));
+            self.permanent.push((SIPHON[1], Box::new(inlet)));
+            self.permanent.push((SIPHON[2], Box::new(note.clone())));
             return Some((siphon, note));
         }
         let (siphon, note) = (Siphon::new().ok()?, Note::new().ok()?);
         let [out, inlet] = siphon.ends();
-        let pairs = [(SIPHON[0], out), (SIPHON[1], inlet), (SIPHON[2], note.as_fd())];
-        for (name, descriptor) in pairs {
-            self.keep_always(name, descriptor);
-        }
+        self.keep_always(SIPHON[0], out);
+        self.keep_always(SIPHON[1], inlet);
+        self.keep_always(SIPHON[2], note.clone());
         Some((siphon, note))
     }
 
@@ -166,7 +164,7 @@ impl Supervisor {
             Some(_) | None => Door::open(path)?,
         };
         self.guarding.keeper.let_go(DOOR);
-        self.guarding.keep_always(DOOR, &door.listener);
+        self.guarding.keep_always(DOOR, door.listener.try_clone()?);
         Ok(door)
     }
 
@@ -272,7 +270,7 @@ impl Supervisor {
         let keeper = &mut self.guarding.keeper;
         keeper.keep(LOCK, &self.lock);
         for (name, descriptor) in &self.guarding.permanent {
-            keeper.keep(name, descriptor);
+            keeper.keep(name, &**descriptor);
         }
         for (run, live) in &self.live {
             for (end, descriptor) in &live.ends {

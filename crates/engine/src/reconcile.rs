@@ -192,8 +192,7 @@ impl Supervisor {
             (Some(recorded), held) => status_of(
                 held.and_then(|held| held.try_clone().ok())
                     .and_then(|held| Process::held(held, recorded.clone()).ending())
-                    .or_else(|| held.and_then(|_| self.guarding.end_of(recorded.pid)))
-                    .or_else(|| ostler_os::corpse_of(recorded)),
+                    .or_else(|| held.and_then(|_| self.guarding.end_of(recorded.pid))),
             ),
             (None, _) => ExitStatus::Unknown,
         };

@@ -14,6 +14,7 @@ use std::process::Command;
 /// The kernel takes no single string of the environment that is longer than 128 KiB.
 const NAMES_MOST: usize = 100_000;
 const FIRST_PASSED: i32 = 3;
+const LOOKS: u32 = 20;
 
 /// What a new supervisor is made from.
 pub(crate) struct Recipe<'a> {
@@ -53,8 +54,16 @@ impl Watched {
 
     /// How it ended, if it has. A child of ours is reaped by this.
     pub(crate) fn ending(&self) -> Exit {
-        let status = reap(self.pid).or_else(|| exit_info(self.descriptor.as_fd()));
-        status.map_or(Exit::Unknown, exit_of)
+        for _ in 0..LOOKS {
+            let status = reap(self.pid).or_else(|| exit_info(self.descriptor.as_fd()));
+            if let Some(status) = status {
+                return exit_of(status);
+            }
+            // Not our child: the kernel tells when its parent has reaped it.
+            let pause = Timespec { tv_sec: 0, tv_nsec: 5_000_000 };
+            let _ = poll(&mut [], Some(&pause));
+        }
+        Exit::Unknown
     }
 }
 

@@ -38,6 +38,8 @@ struct Guardian {
     candidate: Option<PathBuf>,
     trial: Option<Executable>,
     went_back: Option<String>,
+    /// The last the supervisor said about itself.
+    status: Option<String>,
     supervisor: Option<Watched>,
     /// Where the supervisor learns of ends we have seen.
     reporting: Option<OwnedFd>,
@@ -105,6 +107,7 @@ impl Guardian {
             candidate: None,
             trial: None,
             went_back: None,
+            status: None,
             supervisor: None,
             reporting: None,
             output: Output::open(),
@@ -189,6 +192,9 @@ impl Guardian {
                     self.store.remove(name);
                 }
             }
+            if letter.told.status.is_some() {
+                self.status = letter.told.status;
+            }
             if letter.told.candidate.is_some() {
                 self.candidate = letter.told.candidate;
             }
@@ -249,7 +255,11 @@ impl Guardian {
                 });
             }
             Action::TellReady => self.report.give("ready"),
-            Action::TellRefused => self.report.give(&self.output.last_line()),
+            Action::TellRefused => {
+                // Said to us first: the disk may be full.
+                let told = self.status.take().unwrap_or_else(|| self.output.last_line());
+                self.report.give(&told);
+            }
             Action::Try => match self.candidate.take().map(|path| Executable::at(&path)) {
                 Some(Ok(trial)) => self.trial = Some(trial),
                 Some(Err(error)) => self.went_back = Some(error.to_string()),

@@ -19,6 +19,8 @@ pub struct Told {
     pub name: Option<String>,
     /// The stored descriptor is of this process; its exit status is to be remembered.
     pub process: Option<i32>,
+    /// In a person's words.
+    pub status: Option<String>,
     /// The executable to hand over to.
     pub candidate: Option<PathBuf>,
 }
@@ -37,6 +39,7 @@ pub fn parse(datagram: &[u8]) -> Told {
                     told.words.push(Word::Extend { ms: us / 1_000 });
                 }
             }
+            b"STATUS" => told.status = Some(String::from_utf8_lossy(value).into_owned()),
             b"FDSTORE" => told.store = value == b"1",
             b"FDSTOREREMOVE" => told.remove = value == b"1",
             b"FDNAME" => told.name = name(value),

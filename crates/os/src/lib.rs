@@ -25,7 +25,7 @@ pub use platform::pipe::{
     Pipe, Siphon, nap, read_some, set_capacity, spin_down_timer_slack, write_all,
 };
 pub use platform::poll::{Interest, Poller, Ready, Waker};
-pub use platform::process::{Ending, Process, Signal, corpse_of, die};
+pub use platform::process::{Ending, Process, Signal, die};
 pub use platform::pty::{Pty, resize, terminal_size};
 pub use platform::reaper::{Notice, Reaped, Reaper, become_reaper, read_ends};
 pub use platform::scope::{

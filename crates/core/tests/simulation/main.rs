@@ -13,7 +13,7 @@ use world::Simulation;
 
 fn run(seed: u64, told: bool) -> Result<(), String> {
     let mut random = Random::new(seed);
-    let mut simulation = Simulation::new(told, seed % 2 == 0);
+    let mut simulation = Simulation::new(told, seed.is_multiple_of(2));
     let steps = 10 + random.below(50);
     for _ in 0..steps {
         simulation.something_happens(&mut random)?;

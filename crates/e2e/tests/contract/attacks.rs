@@ -40,7 +40,7 @@ fn a_descendant_that_leaves_the_cgroup_is_found() {
 fn an_adopted_tree_that_could_hide_is_not_called_extinct() {
     let home = Setup::PIPE_WITHOUT_CGROUP.home();
     let run = home.start(&[], &["sleep", "303"]);
-    home.kill_supervisor();
+    home.kill_daemon();
     assert_eq!(home.cancel(&run)["extinct"], "unknown");
 }
 

@@ -213,7 +213,7 @@ fn a_home_with_a_very_long_path_works() {
     assert!(home.file("ostler.sock").as_os_str().len() > 200);
     assert_eq!(home.run(&[], &["echo", "far"])["stdout"], "far\n");
     let run = home.start(&[], &["sleep", "850"]);
-    home.kill_supervisor();
+    home.kill_daemon();
     assert_eq!(home.record(&run)["state"], "running");
     home.ostler(&["stop"]).ok();
 }
@@ -310,7 +310,7 @@ fn garbage_at_the_door_disturbs_nobody() {
 fn leftovers_of_a_dead_supervisor_are_not_believed() {
     let home = Home::new();
     home.records();
-    home.kill_supervisor();
+    home.kill_daemon();
     assert!(home.file("ostler.sock").exists(), "it could not clean up");
     std::fs::write(home.file("ostler.pid"), "1\n").expect("written");
     assert_eq!(home.run(&[], &["echo", "on"])["stdout"], "on\n");

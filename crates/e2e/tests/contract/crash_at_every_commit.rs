@@ -1,7 +1,7 @@
 //! SIGKILL of the supervisor at every commit in turn: afterwards no process is unowned and no record lies.
 
 use crate::setup::Setup;
-use ostler_e2e::{Home, Process, eventually, helper};
+use ostler_e2e::{Background, Home, Process, eventually, helper};
 use serde_json::Value;
 
 /// One long, one that exits, one that is cancelled, one that is replaced; each call may find nobody.
@@ -10,8 +10,7 @@ fn scenario(home: &Home) {
         let arguments = [&["--no-start", "run", "-d"], options, &["--"], command].concat();
         home.ostler(&arguments).text().trim().to_owned()
     };
-    let first = ["run", "-d", "--grace", "300ms", "--", helper!("ignore_term"), "1"];
-    let long = home.ostler(&first).text().trim().to_owned();
+    let long = run(&["--grace", "300ms"], &[helper!("ignore_term"), "1"]);
     let short = run(&[], &["sh", "-c", "echo done; exit 4"]);
     home.ostler(&["--no-start", "wait", &short]);
     run(&["--scope", "k"], &["sh", "-c", "sleep 950 & wait"]);
@@ -64,26 +63,39 @@ fn assert_true(home: &Home, told: &str) {
     }
 }
 
+/// A supervisor that nobody starts again, until it is ready or has died of it.
+fn unguarded(home: &Home, failpoint: &str) -> Background {
+    let mut command = home.command(&["supervisor"]);
+    command.env("OSTLER_FAILPOINT", failpoint);
+    let mut supervisor = home.spawn_program(command);
+    eventually("the supervisor is ready, or dead", || {
+        let is_ready = home.ostler(&["--no-start", "status"]).text().contains("(gateway)");
+        (is_ready || supervisor.is_over()).then_some(())
+    });
+    supervisor
+}
+
 fn crash_at(setup: Setup, side: &str) {
     let mut survived = false;
     for number in 1..200 {
         let told = format!("{setup:?} {side}:{number}");
-        let mut home = setup.home_with(&[("OSTLER_FAILPOINT", &format!("{side}:{number}"))]);
+        let home = setup.home_with(&[]);
+        let supervisor = unguarded(&home, &format!("{side}:{number}"));
         scenario(&home);
         survived = home.supervisor().is_some();
         if survived {
             // It would still die of the next commit, in the middle of what follows.
             home.kill_supervisor();
         }
-        home.unset("OSTLER_FAILPOINT");
+        drop(supervisor);
         if !survived && number % 3 == 0 {
             // The one that cleans up may die of it too.
-            home.set("OSTLER_FAILPOINT", &format!("{side}:{}", number / 3 % 4 + 1));
-            home.ostler(&["runs"]);
-            home.unset("OSTLER_FAILPOINT");
+            let successor = unguarded(&home, &format!("{side}:{}", number / 3 % 4 + 1));
+            home.ostler(&["--no-start", "runs"]);
             if home.supervisor().is_some() {
                 home.kill_supervisor();
             }
+            drop(successor);
         }
         assert_true(&home, &told);
         home.stop();

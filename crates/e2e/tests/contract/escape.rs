@@ -156,7 +156,7 @@ fn an_allowed_escape_becomes_a_run_of_its_own() {
         let run = own["runId"].as_str().expect("an id");
         assert_eq!(home.count(run, "detached"), 1);
         // It outlives its supervisor's crash like any other, and is ended like any other.
-        home.kill_supervisor();
+        home.kill_daemon();
         assert_eq!(home.record(run)["state"], "running");
         assert_eq!(home.cancel(run)["extinct"], setup.extinct_of_adopted());
         assert!(!daemon.is_alive());
@@ -173,7 +173,7 @@ fn an_escape_during_a_crash_is_found_by_the_next_supervisor() {
         let run = home.start_ready(&["--grace", "500ms"], &command);
         let escapee = Process::find(pid_in(&file)).expect("it lives");
         let root = home.root(&run);
-        home.kill_supervisor();
+        home.kill_daemon();
         root.signal(ostler_e2e::Signal::KILL);
         root.wait_gone();
         let result = home.wait(&run);

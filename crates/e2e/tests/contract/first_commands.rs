@@ -17,7 +17,9 @@ fn six_first_commands_make_one_supervisor() {
         let started = started.as_array().expect("a list");
         let count = started.iter().filter(|event| event["what"] == "supervisor-started").count();
         assert_eq!(count, 1, "{started:#?}");
-        eventually("only one is left", || (home.processes().len() == 1).then_some(()));
+        eventually("only one is left, with its guardian", || {
+            (home.processes().len() == 2).then_some(())
+        });
         assert_eq!(home.records().len(), 6);
     }
 }
@@ -62,7 +64,9 @@ fn the_supervisor_holds_nothing_of_its_first_caller() {
     let home = Home::new();
     home.records();
     let supervisor = home.supervisor().expect("a supervisor");
-    assert_eq!(supervisor.session(), supervisor.pid);
+    let guardian = home.guardian().expect("a guardian");
+    assert_eq!(supervisor.session(), guardian.pid);
+    assert_eq!(guardian.session(), guardian.pid);
     let link = |name: &str| {
         std::fs::read_link(format!("/proc/{}/{name}", supervisor.pid)).expect("a link")
     };

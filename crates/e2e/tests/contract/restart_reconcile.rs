@@ -19,7 +19,7 @@ fn restart_reconcile(setup: Setup) {
     let root = home.root(&lasting);
     let tree: Vec<Process> = home.processes_of_runs();
     let gone = home.root(&ended);
-    home.kill_supervisor();
+    home.kill_daemon();
     gone.signal(ostler_e2e::Signal::KILL);
     gone.wait_gone();
 
@@ -59,7 +59,7 @@ fn adopted_exit(setup: Setup) {
         file.display()
     );
     let run = home.start_ready(&setup.options(&[]), &["sh", "-c", &script]);
-    home.kill_supervisor();
+    home.kill_daemon();
     assert_eq!(home.record(&run)["state"], "running");
     std::fs::write(&file, "").expect("written");
     let result = home.wait(&run);
@@ -79,7 +79,7 @@ fn adopted_exit(setup: Setup) {
 fn a_timeout_outlives_its_supervisor() {
     let home = Home::new();
     let run = home.start_ready(&["--timeout", "2s"], &["sh", "-c", LASTING]);
-    home.kill_supervisor();
+    home.kill_daemon();
     assert_eq!(home.record(&run)["state"], "running");
     let result = home.wait(&run);
     assert_eq!(result["termination"], "overall-timeout", "{result}");
@@ -98,7 +98,7 @@ fn cancellation_goes_on(setup: Setup) {
     let tree = home.processes_of_runs();
     home.ostler(&["cancel", "--no-wait", &run]).ok();
     home.spawn(&["events", "-f", "--json", "--run", &run]).until_written("term-sent");
-    home.kill_supervisor();
+    home.kill_daemon();
     let result = home.wait(&run);
     assert_eq!(result["termination"], "manual-cancel", "{result}");
     assert_eq!(result["extinct"], setup.extinct_of_adopted());
@@ -118,7 +118,7 @@ fn rest_is_ended(setup: Setup) {
         home.start_ready(&setup.options(&["--grace", "300ms"]), &[helper!("ignore_term"), "3"]);
     let root = home.root(&run);
     let tree = home.processes_of_runs();
-    home.kill_supervisor();
+    home.kill_daemon();
     root.signal(ostler_e2e::Signal::KILL);
     root.wait_gone();
     let result = home.wait(&run);
@@ -135,7 +135,7 @@ fn a_recycled_pid_is_never_signalled() {
         let run = home.start_ready(&[], &["sh", "-c", "echo ready; exec sleep 303"]);
         let root = home.root(&run);
         let mut innocent = Bystander::start("sleep", &["303"]);
-        home.kill_supervisor();
+        home.kill_daemon();
         root.signal(ostler_e2e::Signal::KILL);
         root.wait_gone();
         let pid = innocent.process().pid;
@@ -163,7 +163,7 @@ fn a_recycled_pid_is_not_signalled_by_a_cancellation_that_goes_on() {
     let mut innocent = Bystander::start("setsid", &["-w", "sleep", "304"]);
     home.ostler(&["cancel", "--no-wait", &run]).ok();
     home.spawn(&["events", "-f", "--json", "--run", &run]).until_written("term-sent");
-    home.kill_supervisor();
+    home.kill_daemon();
     root.signal(ostler_e2e::Signal::KILL);
     root.wait_gone();
     Registry::open(&home).execute(
@@ -181,7 +181,7 @@ fn a_record_of_an_earlier_boot_is_stale() {
     let home = Setup::PIPE_WITHOUT_CGROUP.home();
     let run = home.start_ready(&[], &["sh", "-c", "echo ready; exec sleep 305"]);
     let root = home.root(&run);
-    home.kill_supervisor();
+    home.kill_daemon();
     // The same pid and start time as a live process, but of another boot.
     Registry::open(&home).execute(
         "UPDATE runs SET boot_id = 'an-earlier-one', cgroup = NULL WHERE run_id = ?",
@@ -203,7 +203,7 @@ fn a_look_alike_survives_everything() {
         let adopted = home.start(&[], &["sleep", "306"]);
         home.cancel(&cancelled);
         assert_eq!(home.wait(&timed)["termination"], "overall-timeout");
-        home.kill_supervisor();
+        home.kill_daemon();
         assert_eq!(home.record(&adopted)["state"], "running");
         home.stop();
         alike.assert_alive();
@@ -217,7 +217,7 @@ fn a_terminal_that_died_with_its_supervisor_is_reconciled() {
     let home = Setup::PTY.home();
     let run = home.start_ready(&["--pty"], &["sh", "-c", "echo ready; exec sleep 307"]);
     let root = home.root(&run);
-    home.kill_supervisor();
+    home.kill_daemon();
     root.wait_gone();
     let record = home.record(&run);
     assert_eq!(record["state"], "exited", "{record}");
@@ -231,7 +231,7 @@ fn several_supervisors_in_a_row_keep_one_run() {
     let run = home.start_ready(&[], &["sh", "-c", LASTING]);
     let root = home.root(&run);
     for crash in 1..=3 {
-        home.kill_supervisor();
+        home.kill_daemon();
         let record = home.record(&run);
         assert_eq!(record["state"], "running", "{record}");
         assert_eq!(record["pid"], root.pid);

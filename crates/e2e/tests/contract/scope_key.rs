@@ -75,7 +75,7 @@ fn a_scope_outlives_its_supervisor() {
     let home = Home::new();
     let older = home.start(&["--scope", "k"], &["sleep", "707"]);
     let root = home.root(&older);
-    home.kill_supervisor();
+    home.kill_daemon();
     let newer = home.start(&["--scope", "k"], &["sleep", "708"]);
     assert!(!root.is_alive());
     assert_eq!(home.record(&older)["termination"], "manual-cancel");

@@ -6,6 +6,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
+use std::sync::Arc;
 
 /// Whoever holds this is the home's instance. It is given up by the kernel, when the last process that
 /// could still act for that instance is gone: a child between its birth and its exec holds it too.
@@ -111,19 +112,19 @@ pub fn free_bytes(path: &Path) -> io::Result<u64> {
 }
 
 /// A small file that is nowhere but in memory: it lasts as long as somebody holds it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Note {
-    file: File,
+    file: Arc<File>,
 }
 
 impl Note {
     pub fn new() -> io::Result<Self> {
         let flags = rustix::fs::MemfdFlags::CLOEXEC;
-        Ok(Self { file: File::from(rustix::fs::memfd_create("ostler-note", flags)?) })
+        Ok(Self::held(rustix::fs::memfd_create("ostler-note", flags)?))
     }
 
     pub fn held(descriptor: OwnedFd) -> Self {
-        Self { file: File::from(descriptor) }
+        Self { file: Arc::new(File::from(descriptor)) }
     }
 
     pub fn write(&self, bytes: &[u8]) -> io::Result<()> {

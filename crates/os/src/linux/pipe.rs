@@ -4,7 +4,8 @@ use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice};
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Our end does not block; the run's end is as a shell would make it.
@@ -58,8 +59,8 @@ pub fn read_some(descriptor: impl AsFd, buffer: &mut [u8]) -> io::Result<Option<
 /// our own in between, so that the writer at the other end of theirs can go on meanwhile.
 #[derive(Debug)]
 pub struct Siphon {
-    read: OwnedFd,
-    write: OwnedFd,
+    read: Arc<OwnedFd>,
+    write: Arc<OwnedFd>,
     held: usize,
 }
 
@@ -69,17 +70,18 @@ impl Siphon {
     pub fn new() -> io::Result<Self> {
         let (read, write) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
         set_capacity(&read, Self::MOST);
-        Ok(Self { read, write, held: 0 })
+        Ok(Self { read: Arc::new(read), write: Arc::new(write), held: 0 })
     }
 
     /// One that was filled before us, with what may still be in it.
     pub fn held(read: OwnedFd, write: OwnedFd) -> io::Result<Self> {
         let held = rustix::io::ioctl_fionread(&read)? as usize;
-        Ok(Self { read, write, held })
+        Ok(Self { read: Arc::new(read), write: Arc::new(write), held })
     }
 
-    pub fn ends(&self) -> [BorrowedFd<'_>; 2] {
-        [self.read.as_fd(), self.write.as_fd()]
+    /// Where it is emptied, and where it is filled.
+    pub fn ends(&self) -> [Arc<OwnedFd>; 2] {
+        [Arc::clone(&self.read), Arc::clone(&self.write)]
     }
 
     pub fn held_bytes(&self) -> usize {

@@ -208,11 +208,6 @@ fn exit_info(descriptor: BorrowedFd<'_>) -> Option<i32> {
     (result == 0 && info.mask & PIDFD_INFO_EXIT != 0).then_some(info.exit_code)
 }
 
-/// How a process ended that is dead and not yet reaped.
-pub fn corpse_of(recorded: &Fingerprint) -> Option<Ending> {
-    corpse_status(recorded).map(Ending::from_wait_status)
-}
-
 /// Ends this very process as if it had been killed from outside: nothing is flushed or cleaned up.
 #[expect(clippy::disallowed_methods, reason = "our own pid cannot be another's")]
 pub fn die() -> ! {
