@@ -1,0 +1,350 @@
+//! What the guardian decides, on virtual time.
+
+use ostler_guardian::{
+    Action, Asked, Event, Exit, HAND_OVER, Limits, Machine, Purpose, REFUSED, Word,
+};
+
+const KILLED: Exit = Exit::Signal { number: 9, dumped: false };
+
+/// A machine with its clock, fed event by event.
+struct Story {
+    machine: Machine,
+    now: u64,
+}
+
+impl Story {
+    fn begun() -> Self {
+        let mut story = Self { machine: Machine::new(Limits::default(), 0), now: 1_000 };
+        assert_eq!(story.tell(Event::Begin), [Action::Spawn(Purpose::Serve)]);
+        story
+    }
+
+    fn ready() -> Self {
+        let mut story = Self::begun();
+        assert_eq!(story.tell(Event::Said(Word::Ready)), [Action::TellReady]);
+        story
+    }
+
+    fn tell(&mut self, event: Event) -> Vec<Action> {
+        self.machine.step(event, self.now)
+    }
+
+    /// Lets the time pass until the machine wants to be woken, and wakes it.
+    fn until_due(&mut self) -> Vec<Action> {
+        self.now = self.machine.due().expect("something is waited for");
+        self.tell(Event::Due)
+    }
+
+    /// Lives for so long, with signs of life, and dies. Returns how long is waited then.
+    fn crash_after(&mut self, ran_ms: u64) -> u64 {
+        self.tell(Event::Said(Word::Ready));
+        let end = self.now + ran_ms;
+        while end - self.now > 5_000 {
+            self.now += 5_000;
+            assert_eq!(self.tell(Event::Said(Word::Alive)), []);
+        }
+        self.now = end;
+        let actions = self.tell(Event::Exited(KILLED));
+        let [Action::Crash { ran_ms: told, exit: KILLED, why: None, wait_ms: Some(wait_ms) }] =
+            actions[..]
+        else {
+            panic!("not a plain crash: {actions:?}")
+        };
+        assert_eq!(told, ran_ms);
+        wait_ms
+    }
+
+    /// The wait, and the next supervisor.
+    fn wait_out(&mut self, wait_ms: u64) {
+        assert_eq!(self.machine.due(), Some(self.now + wait_ms));
+        self.now += wait_ms - 1;
+        assert_eq!(self.tell(Event::Due), [], "not before its time");
+        self.now += 1;
+        assert_eq!(self.tell(Event::Due), [Action::Spawn(Purpose::Serve)]);
+    }
+}
+
+/// D3: the whole table, and then 300 s for ever.
+#[test]
+fn waits_double_up_to_five_minutes() {
+    let mut story = Story::begun();
+    let table = [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300, 300];
+    for seconds in table.into_iter().chain(std::iter::repeat_n(300, 1_000)) {
+        let wait_ms = story.crash_after(100);
+        assert_eq!(wait_ms, seconds * 1_000);
+        story.wait_out(wait_ms);
+    }
+}
+
+/// D3: longer than five minutes is healthy; exactly five is not.
+#[test]
+fn a_long_life_makes_the_next_wait_the_first() {
+    let mut story = Story::begun();
+    for seconds in [1, 2, 4] {
+        let wait_ms = story.crash_after(10);
+        assert_eq!(wait_ms, seconds * 1_000);
+        story.wait_out(wait_ms);
+    }
+    let wait_ms = story.crash_after(300_000);
+    assert_eq!(wait_ms, 8_000);
+    story.wait_out(wait_ms);
+    let wait_ms = story.crash_after(300_001);
+    assert_eq!(wait_ms, 1_000);
+    story.wait_out(wait_ms);
+    assert_eq!(story.crash_after(10), 2_000);
+}
+
+/// D2: every kind of end but 0 is a crash, a spawn that failed too; 0 is the end.
+#[test]
+fn only_zero_is_clean() {
+    for exit in [
+        Exit::Code(1),
+        Exit::Code(HAND_OVER),
+        Exit::Code(255),
+        KILLED,
+        Exit::NotSpawned(11),
+        Exit::Unknown,
+    ] {
+        let mut story = Story::begun();
+        let actions = story.tell(Event::Exited(exit));
+        assert!(
+            matches!(actions[..], [Action::Crash { wait_ms: Some(1_000), .. }]),
+            "{exit:?} before it was ready: {actions:?}"
+        );
+    }
+    let mut story = Story::ready();
+    assert_eq!(story.tell(Event::Exited(Exit::Code(0))), [Action::Finish { clean: true }]);
+    assert_eq!(story.machine.due(), None);
+}
+
+/// D1: what will not start at all is told; what refuses later is tried again.
+#[test]
+fn a_refusal_ends_the_start_only_if_it_is_the_first() {
+    let mut story = Story::begun();
+    assert_eq!(
+        story.tell(Event::Exited(Exit::Code(REFUSED))),
+        [Action::TellRefused, Action::Finish { clean: false }]
+    );
+    let mut story = Story::ready();
+    let wait_ms = story.crash_after(10);
+    story.wait_out(wait_ms);
+    let actions = story.tell(Event::Exited(Exit::Code(REFUSED)));
+    assert!(matches!(actions[..], [Action::Crash { wait_ms: Some(2_000), .. }]), "{actions:?}");
+}
+
+/// D9: no sign of life: killed, which is a crash that says why.
+#[test]
+fn silence_is_answered_by_kill() {
+    let mut story = Story::ready();
+    story.now += 9_000;
+    assert_eq!(story.tell(Event::Said(Word::Alive)), []);
+    assert_eq!(story.machine.due(), Some(story.now + 10_000));
+    assert_eq!(story.until_due(), [Action::Kill]);
+    assert_eq!(story.machine.due(), None, "it is killed once");
+    // A last word that was still on its way changes nothing.
+    assert_eq!(story.tell(Event::Said(Word::Alive)), []);
+    let actions = story.tell(Event::Exited(KILLED));
+    assert!(
+        matches!(actions[..], [Action::Crash { why: Some("it gave no sign of life"), .. }]),
+        "{actions:?}"
+    );
+}
+
+/// D9: whoever stood still himself (a paused machine) does not judge others by it.
+#[test]
+fn a_guardian_that_was_paused_gives_another_chance() {
+    let mut story = Story::ready();
+    story.now += 3_600_000;
+    assert_eq!(story.tell(Event::Due), []);
+    assert_eq!(story.machine.due(), Some(story.now + 10_000));
+    assert_eq!(story.until_due(), [Action::Kill]);
+}
+
+/// D9: one that is never ready is not waited for for ever, unless it asks for more time.
+#[test]
+fn a_start_has_a_deadline_that_can_be_extended() {
+    let mut story = Story::begun();
+    assert_eq!(story.machine.due(), Some(story.now + 90_000));
+    story.tell(Event::Said(Word::Extend { ms: 200_000 }));
+    assert_eq!(story.machine.due(), Some(story.now + 200_000));
+    assert_eq!(story.until_due(), [Action::Kill]);
+}
+
+/// D4: the signal goes on to the supervisor, each of them; its clean end is ours.
+#[test]
+fn a_stop_is_forwarded_and_waited_for() {
+    for asked in [Asked::Terminate, Asked::Interrupt, Asked::Quit] {
+        let mut story = Story::ready();
+        assert_eq!(story.tell(Event::Asked(asked)), [Action::Forward(asked)]);
+        assert_eq!(story.tell(Event::Asked(asked)), [Action::Forward(asked)]);
+        assert_eq!(story.tell(Event::Said(Word::Extend { ms: 75_000 })), []);
+        assert_eq!(story.machine.due(), Some(story.now + 75_000));
+        assert_eq!(story.tell(Event::Exited(Exit::Code(0))), [Action::Finish { clean: true }]);
+    }
+}
+
+/// D4: during a wait, what lives on is ended by a supervisor that is spawned for it, at once.
+#[test]
+fn a_stop_during_a_wait_ends_what_lives_on() {
+    let mut story = Story::ready();
+    story.crash_after(10);
+    assert_eq!(story.tell(Event::Asked(Asked::Terminate)), [Action::Spawn(Purpose::EndAll)]);
+    assert_eq!(story.tell(Event::Exited(Exit::Code(0))), [Action::Finish { clean: true }]);
+}
+
+/// D4: bounded: one that hangs or crashes is replaced twice, then we do it ourselves.
+#[test]
+fn a_stop_that_fails_again_and_again_ends_with_a_sweep() {
+    let mut story = Story::ready();
+    let begun = story.now;
+    story.tell(Event::Asked(Asked::Terminate));
+    for _ in 0..2 {
+        assert_eq!(story.until_due(), [Action::Kill]);
+        let actions = story.tell(Event::Exited(KILLED));
+        assert!(
+            matches!(
+                actions[..],
+                [Action::Crash { wait_ms: None, .. }, Action::Spawn(Purpose::EndAll)]
+            ),
+            "{actions:?}"
+        );
+    }
+    assert_eq!(story.until_due(), [Action::Kill]);
+    let actions = story.tell(Event::Exited(KILLED));
+    assert!(
+        matches!(
+            actions[..],
+            [Action::Crash { .. }, Action::Sweep, Action::Finish { clean: false }]
+        ),
+        "{actions:?}"
+    );
+    assert!(story.now - begun <= 90_000);
+}
+
+/// D10: a hand-over is no crash and waits for nothing.
+#[test]
+fn a_hand_over_is_followed_at_once() {
+    let mut story = Story::ready();
+    assert_eq!(story.tell(Event::Exited(Exit::Code(HAND_OVER))), [Action::Spawn(Purpose::Serve)]);
+    story.tell(Event::Said(Word::Ready));
+    assert_eq!(story.crash_after(10), 1_000);
+}
+
+/// D10: the new program is kept if it is ready; then it is an ordinary supervisor.
+#[test]
+fn a_candidate_that_answers_is_promoted() {
+    let mut story = Story::ready();
+    assert_eq!(story.tell(Event::Said(Word::Candidate)), []);
+    assert_eq!(
+        story.tell(Event::Exited(Exit::Code(HAND_OVER))),
+        [Action::Try, Action::Spawn(Purpose::Serve)]
+    );
+    assert_eq!(story.tell(Event::Said(Word::Ready)), [Action::Promote, Action::TellReady]);
+    assert_eq!(story.crash_after(10), 1_000);
+}
+
+/// D10: whatever else it does, we go back, and at once; even exit 0 is no proof.
+#[test]
+fn a_candidate_that_does_not_answer_is_replaced_by_the_old_one() {
+    for exit in [Exit::Code(0), Exit::Code(1), Exit::Code(HAND_OVER), Exit::Code(REFUSED), KILLED] {
+        let mut story = Story::ready();
+        story.tell(Event::Said(Word::Candidate));
+        story.tell(Event::Exited(Exit::Code(HAND_OVER)));
+        let actions = story.tell(Event::Exited(exit));
+        assert!(
+            matches!(
+                actions[..],
+                [
+                    Action::Crash { wait_ms: None, .. },
+                    Action::GoBack,
+                    Action::Spawn(Purpose::Serve)
+                ]
+            ),
+            "{exit:?}: {actions:?}"
+        );
+    }
+    let mut story = Story::ready();
+    story.tell(Event::Said(Word::Candidate));
+    story.tell(Event::Exited(Exit::Code(HAND_OVER)));
+    assert_eq!(story.machine.due(), Some(story.now + 15_000));
+    assert_eq!(story.until_due(), [Action::Kill]);
+}
+
+/// D9: a new guardian goes on where the old one was.
+#[test]
+fn a_living_supervisor_is_taken_up() {
+    let mut story = Story { machine: Machine::new(Limits::default(), 3), now: 1_000_000 };
+    assert_eq!(story.tell(Event::TakeUp { ran_ms: 20 }), []);
+    let actions = story.tell(Event::Exited(KILLED));
+    assert!(
+        matches!(actions[..], [Action::Crash { ran_ms: 20, wait_ms: Some(8_000), .. }]),
+        "{actions:?}"
+    );
+    let mut story = Story { machine: Machine::new(Limits::default(), 3), now: 1_000_000 };
+    story.tell(Event::TakeUp { ran_ms: 400_000 });
+    let actions = story.tell(Event::Exited(KILLED));
+    assert!(matches!(actions[..], [Action::Crash { wait_ms: Some(1_000), .. }]), "{actions:?}");
+}
+
+/// D9: where the kernel does not tell how it ended, its own last word decides.
+#[test]
+fn an_unknown_end_is_clean_only_if_it_was_announced() {
+    let mut story = Story { machine: Machine::new(Limits::default(), 0), now: 1_000 };
+    story.tell(Event::TakeUp { ran_ms: 20 });
+    story.tell(Event::Said(Word::Stopping));
+    assert_eq!(story.tell(Event::Exited(Exit::Unknown)), [Action::Finish { clean: true }]);
+}
+
+/// Whatever comes in whatever order: there is always either an end, a supervisor, or a time to wait for.
+#[test]
+fn no_history_leaves_the_guardian_idle() {
+    let mut seed = 0x2545_f491_4f6c_dd1d_u64;
+    let mut next = |most: u64| {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        seed % most
+    };
+    for history in 0..20_000 {
+        let mut story = Story::begun();
+        let mut is_alive = true;
+        for _ in 0..40 {
+            story.now += next(20_000);
+            let event = match next(12) {
+                0 => Event::Said(Word::Ready),
+                1 | 2 => Event::Said(Word::Alive),
+                3 => Event::Said(Word::Stopping),
+                4 => Event::Said(Word::Extend { ms: next(u64::MAX) }),
+                5 => Event::Said(Word::Candidate),
+                6 | 7 if is_alive => {
+                    is_alive = false;
+                    Event::Exited(match next(5) {
+                        0 => Exit::Code(HAND_OVER),
+                        1 => Exit::Code(REFUSED),
+                        2 => Exit::Unknown,
+                        3 => KILLED,
+                        _ => Exit::Code(next(3) as i32),
+                    })
+                }
+                8 if next(8) == 0 => Event::Asked(Asked::Terminate),
+                _ => Event::Due,
+            };
+            let mut is_over = false;
+            for action in story.tell(event) {
+                match action {
+                    Action::Spawn(_) => {
+                        assert!(!is_alive, "{history}: two at once");
+                        is_alive = true;
+                    }
+                    Action::Finish { .. } => is_over = true,
+                    _ => {}
+                }
+            }
+            if is_over {
+                assert!(!is_alive, "{history}: it leaves a supervisor behind");
+                break;
+            }
+            assert!(is_alive || story.machine.due().is_some(), "{history}: nothing to wait for");
+        }
+    }
+}

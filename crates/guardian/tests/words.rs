@@ -1,0 +1,98 @@
+//! What datagrams say.
+
+use ostler_guardian::{Told, Word, parse};
+use std::path::PathBuf;
+
+#[test]
+fn the_words_of_systemd_are_understood() {
+    let told = parse(b"READY=1\nSTATUS=3 runs\nMAINPID=5\nWATCHDOG=1\n");
+    assert_eq!(told.words, [Word::Ready, Word::Alive]);
+    assert_eq!(told.status.as_deref(), Some("3 runs"));
+    let told = parse(b"STOPPING=1\nEXTEND_TIMEOUT_USEC=18000000");
+    assert_eq!(told.words, [Word::Stopping, Word::Extend { ms: 18_000 }]);
+    let told = parse(b"FDSTORE=1\nFDPOLL=0\nFDNAME=8ytq0a2zo\nX_OSTLER_PROCESS=77");
+    assert_eq!(
+        told,
+        Told {
+            store: true,
+            name: Some("8ytq0a2zo".to_owned()),
+            process: Some(77),
+            ..Told::default()
+        }
+    );
+    let told = parse(b"FDSTOREREMOVE=1\nFDNAME=8ytq0a2zo");
+    assert!(told.remove && !told.store);
+    let told = parse(b"X_OSTLER_HAND_OVER=/opt/ostler 2/ostler");
+    assert_eq!(told.words, [Word::Candidate]);
+    assert_eq!(told.candidate, Some(PathBuf::from("/opt/ostler 2/ostler")));
+}
+
+#[test]
+fn what_is_no_name_is_not_taken_for_one() {
+    for name in ["", "a:b", "a b", "\u{7f}", "ä", &"x".repeat(256)] {
+        let told = parse(format!("FDSTORE=1\nFDNAME={name}").as_bytes());
+        assert_eq!(told.name, None, "{name:?}");
+    }
+    assert_eq!(parse(b"FDSTORE=1").name.as_deref(), Some("stored"));
+}
+
+#[test]
+fn what_is_no_word_is_ignored() {
+    for text in [
+        "READY=0",
+        "READY",
+        "=1",
+        "ready=1",
+        "WATCHDOG=trigger",
+        "EXTEND_TIMEOUT_USEC=-1",
+        "EXTEND_TIMEOUT_USEC=99999999999999999999999",
+        "X_OSTLER_PROCESS=-4",
+        "X_OSTLER_PROCESS=0",
+        "X_OSTLER_HAND_OVER=relative/path",
+        "X_OSTLER_HAND_OVER=/with\0zero",
+    ] {
+        let told = parse(text.as_bytes());
+        assert_eq!(told.words, [], "{text:?}");
+        assert_eq!((told.process, told.candidate), (None, None), "{text:?}");
+    }
+}
+
+/// Any bytes: no panic, and nothing that could not stand in a list between colons.
+#[test]
+fn no_bytes_are_too_strange() {
+    let mut seed = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut next = move || {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        seed
+    };
+    let pieces: [&[u8]; 12] = [
+        b"READY=1",
+        b"FDSTORE=1",
+        b"FDNAME=",
+        b"\n",
+        b"=",
+        b"\0",
+        b":",
+        b"\xff\xfe",
+        b"WATCHDOG=1",
+        b"EXTEND_TIMEOUT_USEC=",
+        b"18446744073709551615",
+        b"X_OSTLER_PROCESS=",
+    ];
+    for _ in 0..50_000 {
+        let mut datagram = Vec::new();
+        for _ in 0..next() % 12 {
+            if next() % 3 == 0 {
+                datagram.extend((0..next() % 40).map(|_| next() as u8));
+            } else {
+                datagram.extend_from_slice(pieces[(next() % pieces.len() as u64) as usize]);
+            }
+        }
+        let told = parse(&datagram);
+        if let Some(name) = told.name {
+            assert!(!name.is_empty() && name.len() <= 255 && !name.contains([':', '\n', ' ']));
+        }
+    }
+}
