@@ -1,5 +1,6 @@
 //! Dying on purpose, in debug builds: `OSTLER_FAILPOINT=before:N` or `after:N` ends the supervisor as
-//! SIGKILL would, at that side of its N-th commit.
+//! SIGKILL would, at that side of its N-th commit. `say:FILE` and `panic:FILE` end it at its first commit
+//! after FILE is there, which is taken away: with the file's bytes as its last words, or with a panic.
 
 #[cfg(debug_assertions)]
 use ostler_registry::Moment;
@@ -9,6 +10,10 @@ use ostler_registry::Registry;
 pub(crate) fn arm(registry: &mut Registry) {
     let Ok(text) = std::env::var("OSTLER_FAILPOINT") else { return };
     let Some((side, number)) = text.split_once(':') else { return };
+    if side == "say" || side == "panic" {
+        let (file, panics) = (number.to_owned(), side == "panic");
+        return registry.on_commit(Box::new(move |_| last_words(&file, panics)));
+    }
     let wanted = match side {
         "before" => Moment::BeforeCommit,
         "after" => Moment::AfterCommit,
@@ -23,6 +28,16 @@ pub(crate) fn arm(registry: &mut Registry) {
             }
         }
     }));
+}
+
+#[cfg(debug_assertions)]
+fn last_words(file: &str, panics: bool) {
+    use std::io::Write;
+    let Ok(words) = std::fs::read(file) else { return };
+    let _ = std::fs::remove_file(file);
+    assert!(!panics, "{}", String::from_utf8_lossy(&words));
+    let _ = std::io::stderr().write_all(&words);
+    std::process::abort();
 }
 
 #[cfg(not(debug_assertions))]

@@ -94,6 +94,9 @@ impl Guardian {
         if let Some(ms) = number(crate::WATCHDOG_VARIABLE).filter(|ms| *ms > 0) {
             limits.watchdog_ms = ms;
         }
+        if cfg!(debug_assertions) {
+            limits.wait_ms = number("OSTLER_WAIT_MS");
+        }
         let mut guardian = Self {
             home: home.to_owned(),
             machine: Machine::new(limits, counters.crashes_in_a_row),

@@ -52,11 +52,19 @@ pub struct Limits {
     /// A new executable has so long to be ready.
     pub trial_ms: u64,
     pub stop_ms: u64,
+    /// Every wait is so long instead of what is usual: for tests that crash often.
+    pub wait_ms: Option<u64>,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { watchdog_ms: 10_000, start_ms: 90_000, trial_ms: 15_000, stop_ms: 30_000 }
+        Self {
+            watchdog_ms: 10_000,
+            start_ms: 90_000,
+            trial_ms: 15_000,
+            stop_ms: 30_000,
+            wait_ms: None,
+        }
     }
 }
 
@@ -348,7 +356,8 @@ impl Machine {
             self.crashes_in_a_row = 0;
         }
         let doublings = self.crashes_in_a_row.min(16);
-        let wait_ms = (FIRST_WAIT_MS << doublings).min(LONGEST_WAIT_MS);
+        let usual = (FIRST_WAIT_MS << doublings).min(LONGEST_WAIT_MS);
+        let wait_ms = self.limits.wait_ms.unwrap_or(usual);
         self.crashes_in_a_row = self.crashes_in_a_row.saturating_add(1);
         out.push(Action::Crash { ran_ms, exit, why: up.killed, wait_ms: Some(wait_ms) });
         State::Waiting { until: now + wait_ms }
