@@ -2,7 +2,8 @@
 
 use crate::args::parse_duration;
 use crate::exit::Failure;
-use ostler_client::{Client, Found, Place, Start, connect, find};
+use crate::verbs::Status;
+use ostler_client::{Client, ClientError, Found, Place, Start, connect, find};
 use ostler_engine::Home;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -27,6 +28,16 @@ impl Context {
     /// To a supervisor that is there, or not at all.
     pub fn connect_running(&self) -> Result<Client, Failure> {
         Ok(connect(&self.place()?, Start::Never)?)
+    }
+
+    /// To the successor of one that went away. As long as somebody looks after the home it will come.
+    pub fn connect_again(&self) -> Result<Client, Failure> {
+        loop {
+            match connect(&self.place()?, self.start) {
+                Err(ClientError::NoAnswer { .. }) if Status::look(self).running => {}
+                outcome => return Ok(outcome?),
+            }
+        }
     }
 
     /// To the one that is there, or to a new one.

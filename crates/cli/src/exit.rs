@@ -68,11 +68,6 @@ impl Failure {
         self
     }
 
-    /// The supervisor is gone, which says nothing about the run.
-    pub fn is_lost(&self) -> bool {
-        matches!(self.cause.downcast_ref::<ClientError>(), Some(ClientError::Lost(_)))
-    }
-
     /// The message with its causes, in one line, none twice.
     pub fn told(&self) -> String {
         let mut told = String::new();

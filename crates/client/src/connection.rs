@@ -64,8 +64,9 @@ impl Client {
 
     /// Begins to look at a run.
     pub fn view(mut self, call: ViewCall) -> Result<View, ClientError> {
+        let from = call.from;
         match self.call(Call::View(call))? {
-            Answer::Viewing(viewing) => Ok(View::new(viewing, self.reading, self.writing)),
+            Answer::Viewing(viewing) => Ok(View::new(viewing, from, self.reading, self.writing)),
             _ => Err(ClientError::Unexpected),
         }
     }

@@ -9,8 +9,10 @@ pub enum ClientError {
     NotRunning { home: PathBuf },
     #[error("the supervisor could not be started: {report}")]
     StartFailed { report: String },
-    #[error("the supervisor of {home} did not answer within {seconds} s; its log is {log}")]
-    NoAnswer { home: PathBuf, seconds: u64, log: PathBuf },
+    #[error(
+        "the supervisor of {home} did not answer within {seconds} s; `ostler status` says whether it is being started again, crash.log there says why"
+    )]
+    NoAnswer { home: PathBuf, seconds: u64 },
     #[error(
         "the connection to the supervisor was lost; what it looks after may still run (`ostler runs`)"
     )]

@@ -54,7 +54,13 @@ pub fn find(place: &Place, start: Start) -> Result<Found, ClientError> {
         return Ok(Found::Running(client));
     }
     if start == Start::Never {
-        return Err(ClientError::NotRunning { home: place.home.clone() });
+        let home = place.home.clone();
+        let is_owned = matches!(ostler_os::take_lock(&home.join("lock")), Ok(None));
+        return Err(if is_owned {
+            ClientError::NoAnswer { home, seconds: PATIENCE.as_secs() }
+        } else {
+            ClientError::NotRunning { home }
+        });
     }
     // Several callers may do this at once: the lock of the home decides whose guardian stays.
     let deadline = ostler_os::mono_ms() + WAIT_SECONDS * 1_000;
@@ -83,11 +89,7 @@ pub fn find(place: &Place, start: Start) -> Result<Found, ClientError> {
             ostler_os::nap(STEP);
         }
     }
-    Err(ClientError::NoAnswer {
-        home: place.home.clone(),
-        seconds: WAIT_SECONDS,
-        log: place.log.clone(),
-    })
+    Err(ClientError::NoAnswer { home: place.home.clone(), seconds: WAIT_SECONDS })
 }
 
 /// A supervisor that answers in this time: one that is just going away may still take a connection, and

@@ -3,7 +3,7 @@
 use crate::error::ClientError;
 use ostler_model::RunResult;
 use ostler_model::TerminalSize;
-use ostler_model::wire::{FrameKind, Gap, TimeMark, Viewing, WireError};
+use ostler_model::wire::{FrameKind, Gap, TimeMark, ViewFrom, Viewing, WireError};
 use std::io::{self, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 
@@ -25,16 +25,35 @@ pub struct View {
     pub viewing: Viewing,
     reading: BufReader<UnixStream>,
     writing: UnixStream,
+    kind: FrameKind,
     payload: Vec<u8>,
+    /// Behind the last byte of the log that was shown.
+    offset: u64,
+    /// The first that is shown is a picture, not part of the log.
+    is_picture_next: bool,
 }
 
 impl View {
     pub(crate) fn new(
         viewing: Viewing,
+        from: ViewFrom,
         reading: BufReader<UnixStream>,
         writing: UnixStream,
     ) -> Self {
-        Self { viewing, reading, writing, payload: Vec::new() }
+        Self {
+            offset: viewing.offset,
+            is_picture_next: viewing.pty && matches!(from, ViewFrom::Screen),
+            viewing,
+            reading,
+            writing,
+            kind: FrameKind::Caught,
+            payload: Vec::new(),
+        }
+    }
+
+    /// Where another view would have to begin to go on.
+    pub fn offset(&self) -> u64 {
+        self.offset
     }
 
     /// For another thread, to type and resize.
@@ -42,17 +61,41 @@ impl View {
         Ok(FrameSender { writing: self.writing.try_clone().map_err(ClientError::Lost)? })
     }
 
-    pub fn next_frame(&mut self) -> Result<Frame<'_>, ClientError> {
+    /// Waits for the next frame.
+    pub fn advance(&mut self) -> Result<(), ClientError> {
         let mut header = [0u8; FrameKind::HEADER];
         self.reading.read_exact(&mut header).map_err(ClientError::Lost)?;
         let (kind, length) = FrameKind::parse(header).map_err(|_| ClientError::Unexpected)?;
         self.payload.resize(length, 0);
         self.reading.read_exact(&mut self.payload).map_err(ClientError::Lost)?;
+        self.kind = kind;
+        match kind {
+            FrameKind::Stdout if std::mem::take(&mut self.is_picture_next) => {}
+            FrameKind::Stdout | FrameKind::Stderr => self.offset += length as u64,
+            FrameKind::Gap => {
+                if let Ok(gap) = serde_json::from_slice::<Gap>(&self.payload) {
+                    self.offset = gap.to;
+                }
+            }
+            FrameKind::Time
+            | FrameKind::Ended
+            | FrameKind::Caught
+            | FrameKind::Error
+            | FrameKind::Input
+            | FrameKind::EndOfInput
+            | FrameKind::Resize
+            | FrameKind::Detach => {}
+        }
+        Ok(())
+    }
+
+    /// The frame that came last.
+    pub fn frame(&self) -> Result<Frame<'_>, ClientError> {
         let payload = &self.payload;
         fn json<'a, T: serde::Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, ClientError> {
             serde_json::from_slice(bytes).map_err(|_| ClientError::Unexpected)
         }
-        Ok(match kind {
+        Ok(match self.kind {
             FrameKind::Stdout => Frame::Stdout(payload),
             FrameKind::Stderr => Frame::Stderr(payload),
             FrameKind::Gap => Frame::Gap(json(payload)?),

@@ -1,4 +1,5 @@
 use super::follow::{Ending, Follow, Keys, OnInterrupt};
+use super::lasting::LastingView;
 use crate::args::AttachArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
@@ -16,16 +17,17 @@ const RESET: &str =
 pub fn attach(context: &Context, arguments: &AttachArguments) -> Result<Exit, Failure> {
     let on_terminal = ostler_os::is_terminal(std::io::stdin());
     let events = ostler_os::ForegroundEvents::listen()?;
-    let view = context.connect()?.view(ViewCall {
+    let call = ViewCall {
         run: arguments.run.clone(),
         from: ViewFrom::Screen,
         follow: true,
         interactive: !arguments.read_only,
         size: ostler_os::own_terminal_size().filter(|_| on_terminal && !arguments.read_only),
-    })?;
-    let run = view.viewing.run_id;
-    let pty = view.viewing.pty;
-    let keys = match (arguments.read_only || !view.viewing.writable, on_terminal) {
+    };
+    let view = LastingView::open(context, context.connect()?, call)?;
+    let run = view.viewing().run_id;
+    let pty = view.viewing().pty;
+    let keys = match (arguments.read_only || !view.viewing().writable, on_terminal) {
         (true, _) => Keys::None,
         (false, true) => Keys::Terminal { detach: arguments.detach_key },
         (false, false) => Keys::Stdin { close: false },

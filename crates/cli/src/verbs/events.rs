@@ -1,3 +1,4 @@
+use super::status::Status;
 use crate::args::EventsArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
@@ -8,19 +9,27 @@ use std::io::Write;
 
 pub fn events(context: &Context, arguments: &EventsArguments) -> Result<Exit, Failure> {
     let mut client = context.connect()?;
-    client.ask(Call::Entries(EntryFilter {
+    let mut filter = EntryFilter {
         run: arguments.run.clone(),
         after_seq: None,
         newest: arguments.last,
         follow: arguments.follow,
-    }))?;
+    };
+    client.ask(Call::Entries(filter.clone()))?;
     let mut out = std::io::stdout().lock();
     loop {
         let entries = match client.next_answer() {
             Ok(Answer::Entries(entries)) => entries,
             Ok(_) => return Err(ClientError::Unexpected.into()),
-            // The supervisor was stopped while we followed.
-            Err(ClientError::Lost(_)) if arguments.follow => return Ok(Exit::DONE),
+            Err(ClientError::Lost(_)) if arguments.follow => {
+                if !Status::look(context).running {
+                    // It was stopped while we followed.
+                    return Ok(Exit::DONE);
+                }
+                client = context.connect_again()?;
+                client.ask(Call::Entries(filter.clone()))?;
+                continue;
+            }
             Err(error) => return Err(error.into()),
         };
         if arguments.json && !arguments.follow {
@@ -28,6 +37,8 @@ pub fn events(context: &Context, arguments: &EventsArguments) -> Result<Exit, Fa
             return Ok(Exit::DONE);
         }
         for entry in &entries {
+            filter.after_seq = Some(entry.seq);
+            filter.newest = None;
             let line = if arguments.json {
                 serde_json::to_string(entry)?
             } else {

@@ -1,8 +1,9 @@
 //! Following a run in the foreground: its output here, our keys there, until it ends or we leave.
 
+use super::lasting::{LastingView, Line};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use ostler_client::{ClientError, Frame, FrameSender, View};
+use ostler_client::{ClientError, Frame};
 use ostler_model::wire::{Call, ErrorCode, Target};
 use ostler_model::{RunId, RunResult};
 use ostler_os::{Foreground, ForegroundEvents, RawMode};
@@ -63,7 +64,7 @@ impl Follow {
     pub fn until_ended(
         &mut self,
         context: &Context,
-        mut view: View,
+        mut view: LastingView,
         keys: Keys,
         events: ForegroundEvents,
         on_interrupt: OnInterrupt,
@@ -75,11 +76,11 @@ impl Follow {
         };
         let left = Arc::new(AtomicBool::new(false));
         if keys != Keys::None {
-            let sender = view.sender()?;
+            let line = view.line();
             let left = Arc::clone(&left);
-            std::thread::spawn(move || type_keys(sender, keys, on_interrupt, &left));
+            std::thread::spawn(move || type_keys(&line, keys, on_interrupt, &left));
         }
-        self.hear(context, &view, events, keys, on_interrupt, Arc::clone(&left))?;
+        self.hear(context, view.line(), events, keys, on_interrupt, Arc::clone(&left));
         let outcome = self.show(&mut view, &left);
         drop(raw);
         outcome
@@ -89,14 +90,13 @@ impl Follow {
     fn hear(
         &self,
         context: &Context,
-        view: &View,
+        line: Line,
         events: ForegroundEvents,
         keys: Keys,
         on_interrupt: OnInterrupt,
         left: Arc<AtomicBool>,
-    ) -> Result<(), Failure> {
+    ) {
         let run = self.run.to_string();
-        let mut sender = view.sender()?;
         let context = context.clone();
         let is_terminal = matches!(keys, Keys::Terminal { .. });
         std::thread::spawn(move || {
@@ -105,7 +105,7 @@ impl Follow {
                 match event {
                     Foreground::WindowChanged => {
                         if let Some(size) = ostler_os::own_terminal_size().filter(|_| is_terminal) {
-                            let _ = sender.resize(size);
+                            line.resize(size);
                         }
                     }
                     Foreground::Interrupted if interrupted => leave_now(),
@@ -113,7 +113,7 @@ impl Follow {
                         interrupted = true;
                         if on_interrupt == OnInterrupt::Leave {
                             left.store(true, Ordering::Release);
-                            let _ = sender.close();
+                            line.close();
                         } else if let Ok(mut client) = context.connect_running() {
                             let _ = client.call(Call::Cancel(Target { run: run.clone() }));
                         }
@@ -121,19 +121,12 @@ impl Follow {
                 }
             }
         });
-        Ok(())
     }
 
-    fn show(&mut self, view: &mut View, left: &AtomicBool) -> Result<Ending, Failure> {
+    fn show(&mut self, view: &mut LastingView, left: &AtomicBool) -> Result<Ending, Failure> {
         let (stdout, stderr) = (io::stdout(), io::stderr());
         loop {
-            let frame = match view.next_frame() {
-                Ok(frame) => frame,
-                Err(ClientError::Lost(_)) if left.load(Ordering::Acquire) => {
-                    return Ok(Ending::Detached);
-                }
-                Err(error) => return Err(error.into()),
-            };
+            let Some(frame) = view.next_frame(left)? else { return Ok(Ending::Detached) };
             // A reader of ours that went away does not end the run; we just stop showing.
             match frame {
                 Frame::Stdout(bytes) => {
@@ -183,7 +176,7 @@ fn leave_now() -> ! {
     std::process::exit(i32::from(Exit(130).0))
 }
 
-fn type_keys(mut sender: FrameSender, keys: Keys, on_interrupt: OnInterrupt, left: &AtomicBool) {
+fn type_keys(line: &Line, keys: Keys, on_interrupt: OnInterrupt, left: &AtomicBool) {
     let mut buffer = [0u8; 64 << 10];
     let mut stdin = io::stdin().lock();
     loop {
@@ -191,13 +184,13 @@ fn type_keys(mut sender: FrameSender, keys: Keys, on_interrupt: OnInterrupt, lef
             Ok(0) | Err(_) => {
                 match keys {
                     Keys::Stdin { close: true } => {
-                        let _ = sender.end_of_input();
+                        let _ = line.end_of_input();
                     }
                     // The window is gone: nothing to a run that we only look at. One that is ours to end
                     // is ended by the hang-up that comes with it.
                     Keys::Terminal { .. } if on_interrupt == OnInterrupt::Leave => {
                         left.store(true, Ordering::Release);
-                        let _ = sender.close();
+                        line.close();
                     }
                     Keys::Terminal { .. } | Keys::Stdin { close: false } | Keys::None => {}
                 }
@@ -211,13 +204,12 @@ fn type_keys(mut sender: FrameSender, keys: Keys, on_interrupt: OnInterrupt, lef
             Keys::None | Keys::Stdin { .. } => None,
         };
         let typed = &bytes[..leaving.unwrap_or(length)];
-        if !typed.is_empty() && sender.input(typed).is_err() {
+        if !typed.is_empty() && line.input(typed).is_err() {
             return;
         }
         if leaving.is_some() {
             left.store(true, Ordering::Release);
-            let _ = sender.detach();
-            let _ = sender.close();
+            line.detach();
             return;
         }
     }

@@ -1,3 +1,4 @@
+use super::lasting::LastingView;
 use crate::args::LogsArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
@@ -7,6 +8,7 @@ use ostler_client::{ClientError, Frame};
 use ostler_model::wire::{ViewCall, ViewFrom};
 use serde_json::json;
 use std::io::{self, BufWriter, Write};
+use std::sync::atomic::AtomicBool;
 
 pub fn logs(context: &Context, arguments: &LogsArguments) -> Result<Exit, Failure> {
     let from = match (arguments.lines, arguments.since) {
@@ -14,16 +16,19 @@ pub fn logs(context: &Context, arguments: &LogsArguments) -> Result<Exit, Failur
         (None, Some(ago)) => ViewFrom::Since(ostler_os::wall_ms().saturating_sub(ago)),
         (None, None) => ViewFrom::Start,
     };
-    let mut view = context.connect()?.view(ViewCall {
+    let call = ViewCall {
         run: arguments.run.clone(),
         from,
         follow: arguments.follow,
         interactive: false,
         size: None,
-    })?;
+    };
+    let mut view = LastingView::open(context, context.connect()?, call)?;
+    let never = AtomicBool::new(false);
     let mut printer = Printer::new(arguments);
     loop {
-        let done = match view.next_frame()? {
+        let Some(frame) = view.next_frame(&never)? else { break };
+        let done = match frame {
             Frame::Stdout(bytes) => printer.add(Stream::Stdout, bytes)?,
             Frame::Stderr(bytes) => printer.add(Stream::Stderr, bytes)?,
             Frame::Time(mark) => {

@@ -3,6 +3,7 @@ mod cancel;
 mod doctor;
 mod events;
 mod follow;
+mod lasting;
 mod logs;
 mod metrics;
 mod run;
@@ -14,6 +15,8 @@ mod upgrade;
 mod wait;
 mod why;
 mod write;
+
+pub use status::Status;
 
 use crate::args::{Arguments, Verb};
 use crate::context::Context;

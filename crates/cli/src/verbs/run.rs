@@ -1,6 +1,7 @@
 //! `ostler run`: one run, in the foreground or not.
 
 use super::follow::{Ending, Follow, Keys, OnInterrupt};
+use super::lasting::LastingView;
 use crate::args::RunArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
@@ -47,21 +48,16 @@ pub fn run(context: &Context, arguments: RunArguments) -> Result<Exit, Failure> 
         (false, true) => Keys::Stdin { close: true },
         (false, false) => Keys::None,
     };
-    let view = client.view(ViewCall {
+    let call = ViewCall {
         run: record.run_id.to_string(),
         from: ViewFrom::Start,
         follow: true,
         interactive: keys != Keys::None,
         size: on_terminal.then_some(size),
-    })?;
-    let mut follow = Follow::new(record.run_id, arguments.capture);
-    let ending = match follow.until_ended(context, view, keys, events, OnInterrupt::Cancel) {
-        Err(failure) if failure.is_lost() => {
-            super::wait::after_a_loss(context, &record.run_id.to_string()).map(Ending::Ended)
-        }
-        ending => ending,
     };
-    match ending? {
+    let view = LastingView::open(context, client, call)?;
+    let mut follow = Follow::new(record.run_id, arguments.capture);
+    match follow.until_ended(context, view, keys, events, OnInterrupt::Cancel)? {
         Ending::Detached => {
             tell!("\r\nostler: left run {}; `ostler attach` comes back to it", record.run_id);
             Ok(Exit::DONE)

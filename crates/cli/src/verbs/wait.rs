@@ -2,27 +2,21 @@ use crate::args::WaitArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::render;
-use crate::say::{say, tell};
-use ostler_client::ClientError;
-use ostler_model::RunResult;
+use crate::say::say;
+use ostler_client::{Client, ClientError};
 use ostler_model::wire::{Answer, Call, Target};
 use std::sync::mpsc;
 use std::time::Duration;
 
 pub fn wait(context: &Context, arguments: &WaitArguments) -> Result<Exit, Failure> {
-    let mut client = context.connect()?;
-    let call = Call::Wait(Target { run: arguments.run.clone() });
+    let client = context.connect()?;
     let answer = match arguments.timeout.filter(|limit| *limit > 0) {
-        None => match client.call(call).map_err(Failure::from) {
-            Err(failure) if failure.is_lost() => {
-                Answer::Ended(after_a_loss(context, &arguments.run)?)
-            }
-            answer => answer?,
-        },
+        None => until_ended(context, client, &arguments.run)?,
         Some(limit) => {
             let (sender, receiver) = mpsc::channel();
+            let (context, run) = (context.clone(), arguments.run.clone());
             std::thread::spawn(move || {
-                let _ = sender.send(client.call(call));
+                let _ = sender.send(until_ended(&context, client, &run));
             });
             match receiver.recv_timeout(Duration::from_millis(limit)) {
                 Ok(answer) => answer?,
@@ -48,12 +42,12 @@ pub fn wait(context: &Context, arguments: &WaitArguments) -> Result<Exit, Failur
     Ok(if arguments.exit_code { Exit::of_run(&result) } else { Exit::DONE })
 }
 
-/// The supervisor went away under us. The run did not: the next supervisor takes it up again, and we wait
-/// there.
-pub fn after_a_loss(context: &Context, run: &str) -> Result<RunResult, Failure> {
-    tell!("ostler: the supervisor went away; run {run} is looked for under a new one");
-    match context.connect()?.call(Call::Wait(Target { run: run.to_owned() }))? {
-        Answer::Ended(result) => Ok(result),
-        _ => Err(ClientError::Unexpected.into()),
+/// The supervisor may go away under us. The run does not: its successor takes it up, and we wait there.
+fn until_ended(context: &Context, mut client: Client, run: &str) -> Result<Answer, Failure> {
+    loop {
+        match client.call(Call::Wait(Target { run: run.to_owned() })) {
+            Err(ClientError::Lost(_)) => client = context.connect_again()?,
+            answer => return Ok(answer?),
+        }
     }
 }
