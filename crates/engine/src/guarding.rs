@@ -72,9 +72,11 @@ impl Guarding {
             inheritance,
             ends,
             reports,
+            // It is our parent, or it is dead already and its number may be another's.
             guardian: guarded
                 .guardian
-                .and_then(|pid| ostler_os::fingerprint_of(pid).as_ref().and_then(Process::open)),
+                .and_then(|pid| ostler_os::fingerprint_of(pid).as_ref().and_then(Process::open))
+                .filter(|process| ostler_os::parent_pid() == process.fingerprint().pid),
             starting: None,
             retry_at: None,
             watchdog: guarded.watchdog_ms.map(|ms| Watchdog {
@@ -338,7 +340,10 @@ impl Supervisor {
 
     /// Descriptors of runs that are over, or that are not ours.
     pub(crate) fn let_go_rest(&mut self, others: &[RunId]) {
-        let rest = std::mem::take(&mut self.guarding.inheritance).rest();
+        // The door is asked for last of all, and somebody may stand before it.
+        let door = self.guarding.inheritance.take(DOOR).map(|door| (DOOR.to_owned(), door));
+        let ours = Inheritance::new(door.into_iter().collect());
+        let rest = std::mem::replace(&mut self.guarding.inheritance, ours).rest();
         for name in rest {
             let is_anothers = others.iter().any(|run| name.starts_with(&run.short()));
             if name != LOCK && !is_anothers {

@@ -32,6 +32,12 @@ impl DescriptorLimit {
         Self { found }
     }
 
+    /// How many we may hold for others: some are needed to start a supervisor.
+    pub(crate) fn most(&self) -> usize {
+        const OWN: u64 = 40;
+        self.found.maximum.unwrap_or(u64::MAX).saturating_sub(OWN) as usize
+    }
+
     /// For whoever comes after us; what is open beyond it stays open.
     pub(crate) fn restore(&self) {
         let _ = setrlimit(Resource::Nofile, self.found);

@@ -79,7 +79,7 @@ impl Guardian {
         let descriptor_limit = DescriptorLimit::lift();
         let living = number(crate::SUPERVISOR_VARIABLE).map(|pid| pid as i32);
         let mut counters = Counters { started_at_ms: wall_ms(), ..Counters::default() };
-        let mut store = Store::default();
+        let mut store = Store::new(descriptor_limit.most());
         if living.is_some() {
             let told = std::env::var(crate::COUNTERS_VARIABLE).ok();
             counters = told.and_then(|text| Counters::from_text(&text)).unwrap_or(counters);

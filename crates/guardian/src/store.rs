@@ -10,15 +10,20 @@ struct Kept {
     status: Option<i32>,
 }
 
-#[derive(Default)]
 pub(crate) struct Store {
     kept: Vec<Kept>,
+    most: usize,
 }
 
 impl Store {
-    /// More than the limit on descriptors cannot come in, so it needs no other bound.
+    pub(crate) fn new(most: usize) -> Self {
+        Self { kept: Vec::new(), most }
+    }
+
+    /// What would leave too few for the next supervisor to be started is not kept.
     pub(crate) fn add(&mut self, name: &str, descriptors: Vec<OwnedFd>, process: Option<i32>) {
-        for descriptor in descriptors {
+        let room = self.most.saturating_sub(self.kept.len());
+        for descriptor in descriptors.into_iter().take(room) {
             self.kept.push(Kept { name: name.to_owned(), descriptor, process, status: None });
         }
     }

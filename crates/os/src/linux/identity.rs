@@ -65,6 +65,11 @@ pub fn fingerprint_of(pid: i32) -> Option<Fingerprint> {
     Some(Fingerprint { pid, start_time, boot_id: boot_id().to_owned(), unique })
 }
 
+/// Whose child we are now.
+pub fn parent_pid() -> i32 {
+    rustix::process::getppid().map_or(0, |pid| pid.as_raw_pid())
+}
+
 /// Whether the recorded process is alive: the same one, and not a corpse.
 pub fn is_same_process(recorded: &Fingerprint) -> bool {
     Process::open(recorded).is_some()
