@@ -1,5 +1,6 @@
 //! The contract, proved on the real binary with real processes. Each test names the lines it proves.
 
+mod daemon;
 mod setup;
 
 // The eight cases of R19.
@@ -19,8 +20,13 @@ mod crash_at_every_commit;
 mod escape;
 mod first_commands;
 mod full_disk;
+mod guardian_garbage;
 mod output;
 mod scope_key;
 mod shutdown;
 mod spawn_errors;
 mod verbs;
+
+// The guardian above it all.
+mod daemon_crash;
+mod daemon_start;

@@ -1,0 +1,130 @@
+//! The supervisor ends without being asked to: it is counted, written down, waited for, and comes back.
+
+use crate::daemon::{Daemon, answering, crash_log, quick_home, state_file};
+use ostler_e2e::{Home, Signal, eventually};
+use std::time::{Duration, Instant};
+
+/// D2, D3: the first three waits in real time. Each time another process, and the crash is known before it.
+#[test]
+fn the_waits_are_one_two_and_four_seconds() {
+    let home = Home::new();
+    let first = Daemon::start(&home);
+    let mut supervisor = first.supervisor.clone();
+    for (crashes, wait) in [(1, 1), (2, 2), (3, 4)] {
+        let wait = Duration::from_secs(wait);
+        supervisor.signal(Signal::KILL);
+        supervisor.wait_gone();
+        let died = Instant::now();
+        let counted = eventually("it is counted", || {
+            let file = state_file(&home);
+            (file["crash_count"] == crashes).then_some(file)
+        });
+        assert!(counted.get("gateway_pid").is_none(), "nobody in between: {counted}");
+        let entries = eventually("it is written down", || {
+            let log = String::from_utf8(crash_log(&home)).expect("text");
+            let entries = log.matches("=== CRASH ").count();
+            (entries >= crashes).then_some(entries)
+        });
+        assert_eq!(entries, crashes);
+        assert!(died.elapsed() < wait, "before the wait, not after");
+        let next = eventually("the next one", || home.supervisor());
+        let waited = died.elapsed();
+        // It was found dead a moment after it died.
+        assert!(waited > wait - Duration::from_millis(150), "{crashes}: {waited:?}");
+        assert!(waited < wait * 5, "{crashes}: {waited:?}");
+        assert_ne!(next, supervisor);
+        supervisor = answering(&home, &supervisor);
+        assert_eq!(home.guardian(), Some(first.guardian.clone()));
+        eventually("the new one is in the file", || {
+            (state_file(&home)["gateway_pid"] == supervisor.pid).then_some(())
+        });
+    }
+}
+
+/// D2: any signal is a crash, and `crash.log` says which.
+#[test]
+fn an_end_by_signal_is_a_crash_whichever_it_is() {
+    let home = quick_home();
+    let daemon = Daemon::start(&home);
+    let mut supervisor = daemon.supervisor;
+    let signals = [
+        (Signal::KILL, "killed"),
+        (Signal::ABORT, "aborted"),
+        (Signal::ILL, "illegal instruction"),
+        (Signal::ALARM, "alarm clock"),
+    ];
+    for (number, (signal, name)) in signals.into_iter().enumerate() {
+        supervisor.signal(signal);
+        supervisor.wait_gone();
+        supervisor = answering(&home, &supervisor);
+        assert_eq!(state_file(&home)["crash_count"], number + 1);
+        let log = String::from_utf8(crash_log(&home)).expect("text");
+        let last = log.rsplit("=== CRASH ").next().expect("an entry");
+        assert!(last.contains("Exit code: -1\n"), "{last}");
+        assert!(last.contains(&format!("Error: signal: {name}")), "{name}: {last}");
+    }
+    assert_eq!(home.guardian(), Some(daemon.guardian));
+}
+
+/// D2: every supervisor is a process of the same executable, and none of the guardian's copies.
+#[test]
+fn every_supervisor_is_a_fresh_process_of_the_same_executable() {
+    let home = quick_home();
+    let daemon = Daemon::start(&home);
+    let executable = |pid: i32| std::fs::read_link(format!("/proc/{pid}/exe")).expect("a program");
+    assert_eq!(executable(daemon.guardian.pid), executable(daemon.supervisor.pid));
+    let next = crate::daemon::replace_supervisor(&home);
+    assert_eq!(executable(next.pid), executable(daemon.guardian.pid));
+    assert_eq!(next.arguments()[1..], ["supervisor"]);
+    // Whatever was thrown at the first is not in the second.
+    assert!(next.start_time > daemon.supervisor.start_time);
+}
+
+/// D2: exit 0 ends the guardian too: nobody is started again, nothing is counted.
+#[test]
+fn a_clean_exit_ends_the_guardian() {
+    let home = quick_home();
+    let daemon = Daemon::start(&home);
+    daemon.supervisor.signal(Signal::TERM);
+    daemon.supervisor.wait_gone();
+    daemon.guardian.wait_gone();
+    assert_eq!(state_file(&home)["crash_count"], 0);
+    assert_eq!(crash_log(&home), b"");
+    assert!(!home.file("ostler.pid").exists());
+    assert_eq!(home.ostler(&["status"]).code, 3);
+    assert!(home.processes().is_empty());
+}
+
+/// D3: there is no limit: after the thirtieth crash as after the first, it comes back.
+#[test]
+fn there_is_no_limit_to_coming_back() {
+    let home = Home::with(&[("OSTLER_WAIT_MS", "5")]);
+    let daemon = Daemon::start(&home);
+    let mut supervisor = daemon.supervisor;
+    for _ in 0..30 {
+        // Also before it is ready.
+        supervisor.signal(Signal::KILL);
+        supervisor.wait_gone();
+        supervisor = eventually("the next one", || {
+            home.supervisor().filter(|process| *process != supervisor)
+        });
+    }
+    answering(&home, &daemon.guardian);
+    assert_eq!(state_file(&home)["crash_count"], 30);
+    assert_eq!(home.guardian(), Some(daemon.guardian));
+    assert_eq!(home.run(&[], &["true"])["exitCode"], 0);
+}
+
+/// D3: whoever calls during the wait is answered by the next supervisor.
+#[test]
+fn a_call_during_the_wait_is_answered_by_the_next() {
+    let home = Home::new();
+    let daemon = Daemon::start(&home);
+    daemon.supervisor.signal(Signal::KILL);
+    daemon.supervisor.wait_gone();
+    for verb in [&["--no-start", "runs"][..], &["run", "--", "echo", "heard"]] {
+        let output = home.ostler(verb).ok();
+        assert_eq!(output.stderr, "", "{verb:?}");
+    }
+    assert_eq!(home.guardian(), Some(daemon.guardian), "and nobody else's");
+}

@@ -1,0 +1,130 @@
+//! Starting the daemon: one owner a home, and whoever starts it is told who.
+
+use crate::daemon::{Daemon, all, pid_in_file, state_file, status};
+use ostler_e2e::{Home, Signal, eventually};
+
+/// D1: it answers when `start` returns, and both pids are told, in words and as JSON.
+#[test]
+fn start_returns_when_it_answers_and_tells_the_pids() {
+    let home = Home::new();
+    let told = home.ostler(&["start"]).ok().text();
+    let pinged = home.ostler(&["--no-start", "runs", "--json"]).ok();
+    assert_eq!(pinged.json(), serde_json::json!([]), "it answers at once");
+    let Daemon { guardian, supervisor } = Daemon::of(&home);
+    let pids = format!("{} (supervisor), {} (gateway)", guardian.pid, supervisor.pid);
+    assert!(told.contains("started") && told.contains(&pids), "{told}");
+    assert!(told.contains("Gateway: running"), "{told}");
+    assert_eq!(pid_in_file(&home), Some(guardian.pid), "the pid file is for people");
+    home.stop();
+    let told = home.ostler(&["start", "--json"]).ok().json();
+    let Daemon { guardian, supervisor } = Daemon::of(&home);
+    assert_eq!((&told["pid"], &told["gatewayPid"]), (&guardian.pid.into(), &supervisor.pid.into()));
+    assert_eq!(told["running"], true);
+}
+
+/// D1: a second start says whose the home is, and changes nothing.
+#[test]
+fn a_second_start_says_who_owns_it_and_changes_nothing() {
+    let home = Home::new();
+    let daemon = Daemon::start(&home);
+    let before = std::fs::read(home.file("supervisor.json")).expect("a file");
+    let again = home.ostler(&["start"]).ok();
+    let pids = format!("{} (supervisor), {} (gateway)", daemon.guardian.pid, daemon.supervisor.pid);
+    assert!(again.text().contains("already running"), "{again:?}");
+    assert!(again.text().contains(&pids), "{again:?}");
+    assert_eq!(Daemon::of(&home), daemon);
+    assert_eq!(std::fs::read(home.file("supervisor.json")).expect("a file"), before);
+}
+
+/// D1: the daemon is nobody's child: it has a session of its own, no terminal, and outlives its starter.
+#[test]
+fn the_daemon_is_detached_from_whoever_started_it() {
+    let home = Home::new();
+    let script = format!("{} start; exec sleep 961", Home::binary().display());
+    let mut command = home.program("setsid");
+    command.args(["sh", "-c", &script]);
+    let starter = home.spawn_program(command);
+    starter.until_written("Home:");
+    let daemon = Daemon::of(&home);
+    let session = starter.process().session();
+    assert_ne!(daemon.guardian.session(), session);
+    assert_eq!(daemon.guardian.session(), daemon.guardian.pid, "it leads its own");
+    rustix::process::kill_process_group(
+        rustix::process::Pid::from_raw(session).expect("a group"),
+        Signal::KILL,
+    )
+    .expect("our own");
+    starter.finish();
+    assert_eq!(Daemon::of(&home), daemon);
+    assert_eq!(status(&home)["running"], true);
+    for process in [&daemon.guardian, &daemon.supervisor] {
+        let folder = std::fs::read_link(format!("/proc/{}/cwd", process.pid)).expect("a folder");
+        let kept = [std::path::Path::new("/"), home.path()];
+        assert!(kept.contains(&folder.as_path()), "{process:?} is in {folder:?}");
+    }
+}
+
+/// D1: six at once: one owner, six answers that name it.
+#[test]
+fn six_concurrent_starts_make_one_owner() {
+    for _ in 0..3 {
+        let home = Home::new();
+        let calls: Vec<_> = (0..6).map(|_| home.spawn(&["start"])).collect();
+        let answers: Vec<_> = calls.into_iter().map(|call| call.finish().ok().text()).collect();
+        let daemon = Daemon::of(&home);
+        let gateway = format!("{} (gateway)", daemon.supervisor.pid);
+        for answer in &answers {
+            assert!(answer.contains(&gateway), "{answer}");
+            assert!(answer.contains(&format!("{} (supervisor)", daemon.guardian.pid)), "{answer}");
+        }
+        let starters = answers.iter().filter(|answer| answer.starts_with("started")).count();
+        let told = answers.iter().filter(|answer| answer.starts_with("already running")).count();
+        assert_eq!((starters, told), (1, 5), "{answers:?}");
+        assert_eq!(state_file(&home)["pid"], daemon.guardian.pid);
+        assert_eq!(state_file(&home)["crash_count"], 0, "nobody was taken for a crash");
+        assert_eq!(crate::daemon::crash_log(&home), b"");
+    }
+}
+
+/// D1: every verb that needs it starts it, with its guardian; `--no-start` and looking do not.
+#[test]
+fn verbs_start_the_daemon_by_themselves() {
+    for verb in [&["runs"][..], &["metrics"], &["events"], &["run", "--", "true"]] {
+        let home = Home::new();
+        for quiet in [&["--no-start", "runs"][..], &["status"], &["stop"], &["reload", "--self"]] {
+            let output = home.ostler(quiet);
+            assert_eq!(output.code, 3, "{quiet:?}: {output:?}");
+        }
+        assert!(home.processes().is_empty());
+        home.ostler(verb).ok();
+        Daemon::of(&home);
+    }
+}
+
+/// D1: the lock decides, not a file that somebody left.
+#[test]
+fn left_over_files_do_not_keep_anybody_from_starting() {
+    let home = Home::new();
+    Daemon::start(&home);
+    home.kill_daemon();
+    for name in ["ostler.pid", "supervisor.json", "guardian.sock"] {
+        assert!(home.file(name).exists(), "{name} was left behind");
+    }
+    let told = home.ostler(&["start"]).ok().text();
+    assert!(told.starts_with("started"), "{told}");
+    let daemon = Daemon::of(&home);
+    assert_eq!(pid_in_file(&home), Some(daemon.guardian.pid));
+}
+
+/// D1, D2: a setting that cannot be is told at once; nobody waits for a thing that will not come.
+#[test]
+fn what_refuses_to_start_is_told_and_nothing_stays() {
+    let home = Home::with(&[("OSTLER_LEASE", "banana")]);
+    let began = std::time::Instant::now();
+    let output = home.ostler(&["start"]);
+    assert_eq!(output.code, 1, "{output:?}");
+    assert!(output.stderr.contains("OSTLER_LEASE"), "{output:?}");
+    assert!(began.elapsed().as_secs() < 10);
+    eventually("nothing stays", || home.processes().is_empty().then_some(()));
+    assert_eq!(all(&home, "guardian"), []);
+}
