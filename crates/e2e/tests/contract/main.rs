@@ -21,6 +21,7 @@ mod escape;
 mod first_commands;
 mod full_disk;
 mod guardian_garbage;
+mod init;
 mod output;
 mod scope_key;
 mod shutdown;
@@ -29,4 +30,7 @@ mod verbs;
 
 // The guardian above it all.
 mod daemon_crash;
+mod daemon_files;
 mod daemon_start;
+mod daemon_status;
+mod daemon_stop;

@@ -1,0 +1,200 @@
+//! `ostler status`: the kernel's word at that moment, whatever files say.
+
+use crate::daemon::{Daemon, pid_in_file, quick_home, replace_supervisor, state_file, status};
+use ostler_e2e::{Bystander, Home, Signal, eventually};
+use serde_json::{Value, json};
+
+const FIELDS: [&str; 10] = [
+    "crashCount",
+    "gatewayPid",
+    "home",
+    "lastCrashAt",
+    "pid",
+    "running",
+    "startedAt",
+    "units",
+    "uptimeMs",
+    "version",
+];
+
+#[track_caller]
+fn assert_fields(status: &Value) {
+    for field in FIELDS {
+        assert!(status.get(field).is_some(), "no {field} in {status}");
+    }
+}
+
+fn line<'a>(text: &'a str, what: &str) -> Option<&'a str> {
+    text.lines().find_map(|line| line.strip_prefix(what)).map(str::trim)
+}
+
+/// D7: running, in words and as JSON.
+#[test]
+fn status_of_what_runs() {
+    let home = quick_home();
+    let daemon = Daemon::start(&home);
+    home.start(&[], &["sleep", "966"]);
+    let text = home.ostler(&["status"]).ok().text();
+    assert_eq!(line(&text, "Gateway:"), Some("running"), "{text}");
+    let pids = format!("{} (supervisor), {} (gateway)", daemon.guardian.pid, daemon.supervisor.pid);
+    assert_eq!(line(&text, "PID:"), Some(pids.as_str()), "{text}");
+    assert!(line(&text, "Uptime:").is_some_and(|told| told.ends_with('s')), "{text}");
+    assert_eq!(line(&text, "Crashes:"), Some("0 this session"), "{text}");
+    let json = status(&home);
+    assert_fields(&json);
+    assert_eq!(json["running"], true);
+    assert_eq!(json["pid"], daemon.guardian.pid);
+    assert_eq!(json["gatewayPid"], daemon.supervisor.pid);
+    assert_eq!((&json["crashCount"], &json["lastCrashAt"]), (&json!(0), &Value::Null));
+    assert_eq!(json["startedAt"], state_file(&home)["started_at"]);
+    assert_eq!(json["home"].as_str(), home.path().to_str());
+    assert!(json["uptimeMs"].as_u64().is_some_and(|ms| ms < 600_000), "{json}");
+    assert!(json["version"].is_string());
+    assert!(json["units"].is_array());
+
+    let next = replace_supervisor(&home);
+    let text = home.ostler(&["status"]).ok().text();
+    assert!(
+        text.contains(&format!("{} (supervisor), {} (gateway)", daemon.guardian.pid, next.pid))
+    );
+    let crashes = line(&text, "Crashes:").expect("a line");
+    assert!(crashes.starts_with("1 this session (last: "), "{text}");
+    assert_eq!(status(&home)["lastCrashAt"], state_file(&home)["last_crash_at"]);
+}
+
+/// D7: between two supervisors: who waits is told, and nobody else.
+#[test]
+fn status_between_two_supervisors() {
+    let home = Home::with(&[("OSTLER_WAIT_MS", "600000")]);
+    let daemon = Daemon::start(&home);
+    home.kill_supervisor();
+    eventually("the crash", || (state_file(&home)["crash_count"] == 1).then_some(()));
+    let output = home.ostler(&["status"]).ok();
+    let text = output.text();
+    assert_eq!(line(&text, "PID:"), Some(format!("{} (supervisor)", daemon.guardian.pid).as_str()));
+    assert!(line(&text, "Crashes:").is_some_and(|told| told.starts_with("1 this")), "{text}");
+    assert_ne!(line(&text, "Gateway:"), Some("running"), "nobody answers: {text}");
+    assert_ne!(line(&text, "Gateway:"), Some("stopped"), "it will come back: {text}");
+    let json = status(&home);
+    assert_fields(&json);
+    assert_eq!(json["running"], true);
+    assert_eq!((&json["pid"], &json["gatewayPid"]), (&json!(daemon.guardian.pid), &Value::Null));
+    // Somebody who calls in a wait this long is told so, and nobody is started beside it.
+    let refused = home.ostler(&["--no-start", "runs"]);
+    assert_ne!(refused.code, 0, "{refused:?}");
+    assert!(
+        refused.stderr.contains("status") || refused.stderr.contains("crash.log"),
+        "{refused:?}"
+    );
+    assert_eq!(home.guardian(), Some(daemon.guardian));
+    assert_eq!(home.supervisor(), None);
+}
+
+/// D7: stopped, before the first start and after the last stop: exit 3.
+#[test]
+fn status_of_what_is_stopped() {
+    let home = Home::new();
+    let output = home.ostler(&["status"]);
+    assert_eq!(output.code, 3, "{output:?}");
+    assert_eq!(line(&output.text(), "Gateway:"), Some("stopped"), "{output:?}");
+    Daemon::start(&home);
+    let started = state_file(&home)["started_at"].as_str().expect("a time").to_owned();
+    home.stop();
+    let output = home.ostler(&["status"]);
+    assert_eq!(output.code, 3, "{output:?}");
+    let text = output.text();
+    assert_eq!(line(&text, "Gateway:"), Some("stopped"), "{text}");
+    let last = line(&text, "Last run:").expect("a line");
+    assert!(last.contains(&started[..10]), "{started}: {text}");
+    assert_eq!(line(&text, "PID:"), None, "{text}");
+    let output = home.ostler(&["status", "--json"]);
+    assert_eq!(output.code, 3);
+    let json = output.json();
+    assert_fields(&json);
+    assert_eq!(json["running"], false);
+    assert_eq!((&json["pid"], &json["gatewayPid"]), (&Value::Null, &Value::Null));
+    assert_eq!(json["uptimeMs"], Value::Null);
+}
+
+fn forge(home: &Home, pid: i32) {
+    let file = json!({
+        "pid": pid, "gateway_pid": pid, "started_at": "2026-01-01T00:00:00Z",
+        "crash_count": 77, "last_crash_at": "2026-01-01T00:00:01Z",
+    });
+    std::fs::write(home.file("supervisor.json"), file.to_string()).expect("written");
+    std::fs::write(home.file("ostler.pid"), format!("{pid}\n")).expect("written");
+}
+
+/// D7, D4: files that name somebody else, whatever it is doing: it does not run, and it is not signalled.
+#[test]
+fn a_recycled_pid_never_shows_as_running_and_is_never_signalled() {
+    let home = Home::new();
+    Daemon::start(&home);
+    home.stop();
+    let mut bystander = Bystander::start("sleep", &["967"]);
+    let pid = bystander.process().pid;
+    forge(&home, pid);
+    let output = home.ostler(&["status", "--json"]);
+    assert_eq!(output.code, 3, "{output:?}");
+    assert_eq!(output.json()["pid"], Value::Null, "{output:?}");
+    assert_eq!(home.ostler(&["stop"]).code, 3);
+    let told = home.ostler(&["start"]).ok().text();
+    assert!(told.starts_with("started"), "{told}");
+    let daemon = Daemon::of(&home);
+    assert_eq!(pid_in_file(&home), Some(daemon.guardian.pid));
+
+    // The same while it runs: the truth is shown, and the right ones are stopped.
+    forge(&home, pid);
+    let json = status(&home);
+    assert_eq!(json["pid"], daemon.guardian.pid, "{json}");
+    assert_eq!(json["gatewayPid"], daemon.supervisor.pid, "{json}");
+    assert_ne!(json["crashCount"], 77, "{json}");
+    home.ostler(&["stop"]).ok();
+    assert!(!daemon.guardian.is_alive() && !daemon.supervisor.is_alive());
+    bystander.assert_alive();
+}
+
+/// D7, D4: the same when nobody can answer: in a wait, and while the supervisor stands still.
+#[test]
+fn a_recycled_pid_is_not_believed_when_nobody_answers() {
+    let home = Home::with(&[("OSTLER_WAIT_MS", "600000")]);
+    let daemon = Daemon::start(&home);
+    let mut bystander = Bystander::start("sleep", &["968"]);
+    let pid = bystander.process().pid;
+    daemon.supervisor.signal(Signal::STOP);
+    forge(&home, pid);
+    let json = status(&home);
+    assert_eq!(json["pid"], daemon.guardian.pid, "{json}");
+    assert_eq!(json["gatewayPid"], daemon.supervisor.pid, "{json}");
+    home.kill_supervisor();
+    eventually("the crash", || (state_file(&home)["crash_count"] == 1).then_some(()));
+    forge(&home, pid);
+    let json = status(&home);
+    assert_eq!(json["pid"], daemon.guardian.pid, "{json}");
+    assert_eq!(json["gatewayPid"], Value::Null, "{json}");
+    home.ostler(&["stop"]).ok();
+    assert!(!daemon.guardian.is_alive());
+    bystander.assert_alive();
+}
+
+/// D7: files that are damaged or gone change nothing about what runs.
+#[test]
+fn damaged_files_do_not_change_what_runs() {
+    let home = Home::new();
+    let daemon = Daemon::start(&home);
+    for text in ["", "{", "null", "[1]", "{\"pid\": \"x\"}", "\u{0}\u{0}"] {
+        std::fs::write(home.file("supervisor.json"), text).expect("written");
+        std::fs::write(home.file("ostler.pid"), text).expect("written");
+        assert_eq!(status(&home)["pid"], daemon.guardian.pid, "{text:?}");
+        assert_eq!(
+            home.ostler(&["start"]).ok().text().lines().next(),
+            Some("already running; nothing was changed"),
+            "{text:?}"
+        );
+    }
+    for name in ["supervisor.json", "ostler.pid"] {
+        std::fs::remove_file(home.file(name)).expect("removed");
+    }
+    assert_eq!(status(&home)["gatewayPid"], daemon.supervisor.pid);
+    assert_eq!(Daemon::of(&home), daemon);
+}
