@@ -1,7 +1,7 @@
 //! The words of the command line.
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use ostler_model::{Limits, TerminalSize};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
@@ -66,6 +66,10 @@ pub enum Verb {
     Upgrade(UpgradeArguments),
     /// Apply what changed; with --self, start the supervisor anew from the program on disk
     Reload(ReloadArguments),
+    /// Start the daemon whenever this machine starts
+    Enable(EnableArguments),
+    /// No longer start the daemon with this machine; what runs goes on
+    Disable(BootArguments),
     /// Be process 1 of a container: run a command, reap everything, pass signals on
     Init(InitArguments),
     /// Print a completion script for a shell
@@ -128,6 +132,50 @@ pub struct InitArguments {
     /// The command and its arguments, after --
     #[arg(required = true, last = true, value_name = "CMD")]
     pub command: Vec<OsString>,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Under systemd, systemd itself looks after the supervisor; `systemctl restart` lets every run go on. launchd and cron \
+call `ostler start`. A daemon that runs already is not disturbed."
+)]
+pub struct EnableArguments {
+    #[command(flatten)]
+    pub boot: BootArguments,
+    /// Print what would be written, and do nothing
+    #[arg(long, conflicts_with = "json")]
+    pub print: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct BootArguments {
+    /// By whose means, instead of the best that is here
+    #[arg(long, value_name = "MEANS")]
+    pub with: Option<Means>,
+    /// For the whole system, not for your user alone (systemd; you must be root)
+    #[arg(long)]
+    pub system: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Who starts things at boot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Means {
+    Systemd,
+    Launchd,
+    Cron,
+}
+
+impl Means {
+    pub fn name(self) -> &'static str {
+        match self {
+            Means::Systemd => "systemd",
+            Means::Launchd => "launchd",
+            Means::Cron => "cron",
+        }
+    }
 }
 
 #[derive(Debug, Args)]

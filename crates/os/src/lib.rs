@@ -7,8 +7,10 @@
 #[path = "linux/mod.rs"]
 mod platform;
 
+mod boot;
 mod error;
 
+pub use boot::InitSystem;
 pub use error::{SpawnError, SpawnStage};
 pub use platform::background::{Background, start_background, start_beside};
 pub use platform::clock::{mono_ms, started_at_ms, wall_ms};
@@ -18,7 +20,7 @@ pub use platform::files::{
     Allocated, HomeLock, Note, be_private, free_bytes, holders, holds_open, is_last_reserve,
     lift_descriptor_limit, out_of_descriptors, owner_of, random, take_lock, umask, user_id,
 };
-pub use platform::identity::{boot_id, fingerprint_of, is_same_process};
+pub use platform::identity::{boot_id, fingerprint_of, is_same_process, parent_pid};
 pub use platform::inherited::take_inherited;
 pub use platform::notify::{Notifier, Sent};
 pub use platform::pipe::{
@@ -35,3 +37,4 @@ pub use platform::spawn::{Launch, Launched, Launcher, Program};
 pub use platform::terminal::{
     Foreground, ForegroundEvents, RawMode, close_report, is_terminal, own_terminal_size,
 };
+pub use platform::tool::{Told, find_tool, init_system, run_tool};

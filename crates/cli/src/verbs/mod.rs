@@ -1,4 +1,5 @@
 mod attach;
+mod boot;
 mod cancel;
 mod doctor;
 mod events;
@@ -60,6 +61,8 @@ pub fn carry_out(arguments: Arguments) -> Result<Exit, Failure> {
         Verb::Start(start) => start::start(&context, &start),
         Verb::Status(status) => status::status(&context, &status),
         Verb::Upgrade(upgrade) => upgrade::upgrade(&context, upgrade.path, upgrade.json),
+        Verb::Enable(enable) => boot::enable(&context, &enable),
+        Verb::Disable(disable) => boot::disable(&disable),
         Verb::Reload(reload) => upgrade::upgrade(&context, None, reload.json),
         Verb::Completions { .. }
         | Verb::Supervisor { .. }

@@ -15,3 +15,4 @@ pub mod reaper;
 pub mod scope;
 pub mod spawn;
 pub mod terminal;
+pub mod tool;

@@ -1,0 +1,104 @@
+//! The last resort: one line of the user's crontab. Every other line is the user's.
+
+use super::environment::{Starts, to_be_set, where_its_door_is};
+use super::quoting::cron_word;
+use super::tool::{ask, complain, demand};
+use super::written::Change;
+use super::{Daemon, Disabled, Enabled, Starter, utf8};
+use crate::args::Means;
+use crate::exit::Failure;
+
+const WHEN: &[u8] = b"@reboot ";
+/// By this end a line is known as ours.
+const MARK: &[u8] = b" # by `ostler enable`";
+
+pub struct Cron;
+
+impl Starter for Cron {
+    fn means(&self) -> Means {
+        Means::Cron
+    }
+
+    fn text(&self, daemon: &Daemon) -> Result<String, Failure> {
+        let mut line = String::from_utf8_lossy(WHEN).into_owned();
+        for (name, value) in to_be_set(daemon, Starts::AsTheUser)? {
+            line.push_str(&format!("{name}={} ", cron_word(&value)?));
+        }
+        line.push_str(&cron_word(utf8(&daemon.program)?)?);
+        // What it says would be sent as mail.
+        line.push_str(" start >/dev/null 2>&1");
+        line.push_str(&String::from_utf8_lossy(MARK));
+        line.push('\n');
+        Ok(line)
+    }
+
+    fn enable(&self, daemon: &Daemon) -> Result<Enabled, Failure> {
+        let line = self.text(daemon)?;
+        let table = Table::read()?;
+        let change = match table.ours.as_slice() {
+            [own] if *own == line.as_bytes() => Change::None,
+            [] => Change::New,
+            _ => Change::Other,
+        };
+        if change != Change::None {
+            let mut text = table.others;
+            if !text.is_empty() && !text.ends_with(b"\n") {
+                text.push(b'\n');
+            }
+            text.extend_from_slice(line.as_bytes());
+            write(&text)?;
+        }
+        let mut told = vec![if daemon.is_running {
+            "the daemon that runs goes on; cron starts it from the next boot on".to_owned()
+        } else {
+            "cron starts the daemon from the next boot on; now: ostler start".to_owned()
+        }];
+        told.extend(where_its_door_is(daemon));
+        Ok(Enabled { place: "the user's crontab".to_owned(), change, told })
+    }
+
+    fn disable(&self) -> Result<Option<Disabled>, Failure> {
+        let table = Table::read()?;
+        if table.ours.is_empty() {
+            return Ok(None);
+        }
+        write(&table.others)?;
+        Ok(Some(Disabled { place: "the user's crontab".to_owned(), told: Vec::new() }))
+    }
+}
+
+/// A crontab, with our lines taken out.
+struct Table {
+    others: Vec<u8>,
+    ours: Vec<Vec<u8>>,
+}
+
+impl Table {
+    fn read() -> Result<Self, Failure> {
+        let told = ask("crontab", &["-l"], b"")?;
+        let none = told.complaint.to_ascii_lowercase().contains("no crontab");
+        match told.code {
+            Some(0) => Ok(Self::parse(&told.output)),
+            // Anything else may hide lines that we would overwrite.
+            Some(_) if none => Ok(Self::parse(b"")),
+            Some(_) | None => Err(complain("crontab", &["-l"], &told)),
+        }
+    }
+
+    fn parse(text: &[u8]) -> Self {
+        let (mut others, mut ours) = (Vec::new(), Vec::new());
+        for line in text.split_inclusive(|byte| *byte == b'\n') {
+            let bare = line.strip_suffix(b"\n").unwrap_or(line);
+            if bare.starts_with(WHEN) && bare.ends_with(MARK) {
+                ours.push(line.to_vec());
+            } else {
+                others.extend_from_slice(line);
+            }
+        }
+        Self { others, ours }
+    }
+}
+
+fn write(text: &[u8]) -> Result<(), Failure> {
+    demand("crontab", &["-"], text).map(|_| ())
+}

@@ -1,0 +1,60 @@
+//! What the daemon has to be told at boot, so that it is the same as the one that is started by hand.
+
+use super::tool::failed;
+use super::{Daemon, utf8};
+use crate::exit::Failure;
+use std::path::PathBuf;
+
+/// Named relative to the caller's folder or not, they mean the same place at boot.
+const PLACES: [&str; 3] = ["OSTLER_HOME", "XDG_STATE_HOME", "OSTLER_REGISTRY"];
+
+/// What `settings` reads.
+const SETTINGS: [&str; 6] = [
+    "OSTLER_LEASE",
+    "OSTLER_ADOPT",
+    "OSTLER_HISTORY_COUNT",
+    "OSTLER_HISTORY_AGE",
+    "OSTLER_LOG_BYTES",
+    "OSTLER_NO_CGROUP",
+];
+
+/// Whether the one who starts it knows the user's folder.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Starts {
+    AsTheUser,
+    AsTheSystem,
+}
+
+pub fn to_be_set(daemon: &Daemon, starts: Starts) -> Result<Vec<(&'static str, String)>, Failure> {
+    let mut variables = Vec::new();
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    for name in PLACES {
+        let named = set(name).map(PathBuf::from);
+        let place = match name {
+            "OSTLER_HOME" if starts == Starts::AsTheSystem => Some(daemon.home.clone()),
+            "XDG_STATE_HOME" if variables.iter().any(|(name, _)| *name == "OSTLER_HOME") => None,
+            _ => named,
+        };
+        if let Some(place) = place {
+            variables.push((name, utf8(&std::path::absolute(place)?)?.to_owned()));
+        }
+    }
+    for name in SETTINGS {
+        if let Some(value) = set(name) {
+            let value = value.into_string().map_err(|_| failed(format!("{name} is not UTF-8")))?;
+            variables.push((name, value));
+        }
+    }
+    Ok(variables)
+}
+
+/// A daemon that knows no `XDG_RUNTIME_DIR` has its door in the home, where only those look who are told.
+pub fn where_its_door_is(daemon: &Daemon) -> Option<String> {
+    let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    (!set("OSTLER_HOME") && set("XDG_RUNTIME_DIR")).then(|| {
+        format!(
+            "its door will be in its home: call ostler with OSTLER_HOME={}",
+            daemon.home.display()
+        )
+    })
+}

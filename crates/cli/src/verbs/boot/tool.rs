@@ -1,0 +1,29 @@
+//! Asking the system's own tools, and passing on what they complain about.
+
+use crate::exit::Failure;
+use ostler_os::Told;
+
+pub fn failed(message: impl Into<String>) -> Failure {
+    Failure::failed(anyhow::anyhow!(message.into()))
+}
+
+/// To its end, however it ends. The error is that it could not be started.
+pub fn ask(tool: &str, words: &[&str], input: &[u8]) -> Result<Told, Failure> {
+    ostler_os::run_tool(tool, words, input)
+        .map_err(|error| failed(format!("`{tool} {}` cannot be run: {error}", words.join(" "))))
+}
+
+/// The same where anything but success is a failure.
+pub fn demand(tool: &str, words: &[&str], input: &[u8]) -> Result<Told, Failure> {
+    let told = ask(tool, words, input)?;
+    if told.code == Some(0) { Ok(told) } else { Err(complain(tool, words, &told)) }
+}
+
+pub fn complain(tool: &str, words: &[&str], told: &Told) -> Failure {
+    let how = match told.code {
+        Some(code) => format!("ended with {code}"),
+        None => "was killed".to_owned(),
+    };
+    let why = if told.complaint.is_empty() { "without a word" } else { &told.complaint };
+    failed(format!("`{tool} {}` {how}: {why}", words.join(" ")))
+}
