@@ -29,6 +29,8 @@ mod spawn_errors;
 mod verbs;
 
 // The guardian above it all.
+mod adoption;
+mod adoption_output;
 mod daemon_crash;
 mod daemon_files;
 mod daemon_start;

@@ -1,0 +1,100 @@
+//! No line of output is lost or doubled by the death of the supervisor, however fast it comes.
+
+use crate::daemon::{Counting, QUICK, answering, quick_home, replace_supervisor};
+use crate::setup::{Setup, on_every_backend};
+use ostler_e2e::{Home, eventually, helper};
+
+on_every_backend! {
+    /// D8, R12: numbered lines through five supervisors: each once, in order.
+    numbered: no_line_is_lost_or_doubled_pipe no_line_is_lost_or_doubled_pty
+        no_line_is_lost_or_doubled_pipe_without_cgroup no_line_is_lost_or_doubled_pty_without_cgroup
+}
+
+fn numbered(setup: Setup) {
+    let home = setup.home_with(&[QUICK]);
+    let options = setup.options(&[]);
+    let steady = Counting::start(&home, &options, 3, 1, 17);
+    let bursts = Counting::start(&home, &options, 2_000, 20, -15);
+    for _ in 0..5 {
+        replace_supervisor(&home);
+    }
+    steady.end();
+    bursts.end();
+    let result = home.wait(&steady.run);
+    assert_eq!((&result["termination"], &result["exitCode"]), (&"exit".into(), &17.into()));
+    let result = home.wait(&bursts.run);
+    assert_eq!((&result["termination"], &result["exitSignal"]), (&"signal".into(), &15.into()));
+    assert!(steady.assert_whole(&home) > 100);
+    assert!(bursts.assert_whole(&home) > 2_000);
+}
+
+/// D8, R12: a flood at full speed, killed in the middle of moving it, again and again.
+#[test]
+fn a_flood_at_full_speed_is_whole() {
+    let home = Home::with(&[("OSTLER_WAIT_MS", "10"), ("OSTLER_LOG_BYTES", "4000000000")]);
+    let flood = Counting::start(&home, &[], 5_000, 0, 0);
+    let second = Counting::start(&home, &[], 700, 0, 0);
+    for round in 0..8 {
+        eventually("it was read again", || {
+            let bytes = home.ostler(&["logs", "-n", "1", &flood.run]).ok().text();
+            (bytes.len() > 1 || round == 0).then_some(())
+        });
+        replace_supervisor(&home);
+    }
+    flood.end();
+    second.end();
+    assert_eq!(home.wait(&flood.run)["exitCode"], 0);
+    assert_eq!(home.wait(&second.run)["exitCode"], 0);
+    assert!(flood.assert_whole(&home) > 5_000);
+    assert!(second.assert_whole(&home) > 700);
+}
+
+/// D8, R12: both streams stay apart, each whole, across a crash.
+#[test]
+fn both_streams_stay_apart() {
+    let home = quick_home();
+    let gate = home.folder().join("gate");
+    let script = "i=0; until test -e \"$0\"; do echo out $i; echo err $i >&2; i=$((i+1)); \
+        sleep 0.002; done; echo end $i; exit 0";
+    let run = home.start(&[], &["sh", "-c", script, gate.to_str().expect("a path")]);
+    for _ in 0..4 {
+        replace_supervisor(&home);
+    }
+    std::fs::write(&gate, "").expect("written");
+    home.wait(&run);
+    let lines = home.ostler(&["logs", "--json", &run]).ok().json();
+    let lines = lines.as_array().expect("a list");
+    let of = |stream: &str| -> Vec<String> {
+        let of_stream = lines.iter().filter(|line| line["stream"] == stream);
+        of_stream.filter_map(|line| Some(line["text"].as_str()?.trim_end().to_owned())).collect()
+    };
+    let (mut out, err) = (of("stdout"), of("stderr"));
+    assert_eq!(out.pop(), Some(format!("end {}", err.len())));
+    for (number, (out, err)) in out.iter().zip(&err).enumerate() {
+        assert_eq!((out, err), (&format!("out {number}"), &format!("err {number}")));
+    }
+    assert_eq!(out.len(), err.len());
+}
+
+/// D8, R12: what was written just before the end, with nobody there to read it, is read.
+#[test]
+fn what_a_run_wrote_before_its_end_meanwhile_is_whole() {
+    let home = Home::with(&[("OSTLER_WAIT_MS", "800")]);
+    let gate = home.folder().join("gate");
+    // As much as a pipe holds: with nobody there, more would have to wait.
+    let script = format!(
+        "echo ready; until test -e $0; do sleep 0.01; done; exec {} 60000 23",
+        helper!("flood")
+    );
+    let run = home.start_ready(&[], &["sh", "-c", &script, gate.to_str().expect("a path")]);
+    let root = home.root(&run);
+    let old = home.supervisor().expect("a supervisor");
+    home.kill_supervisor();
+    std::fs::write(&gate, "").expect("written");
+    root.wait_gone();
+    answering(&home, &old);
+    assert_eq!(home.wait(&run)["exitCode"], 23);
+    let log = home.ostler(&["logs", &run]).ok();
+    let flooded: Vec<u8> = (0..60_000).map(|index| (index * 31 % 251) as u8).collect();
+    assert!(log.stdout == [b"ready\n".as_slice(), &flooded].concat(), "{} bytes", log.stdout.len());
+}
