@@ -147,7 +147,7 @@ async fn serve(door: Door, shared: Rc<Shared>, mut closed: oneshot::Receiver<Dur
             Some(_) = connections.join_next(), if !connections.is_empty() => {}
             Ok(()) = pulse.changed() => {
                 let seen = *pulse.borrow_and_update();
-                shared.engine.pulse_seen(seen);
+                shared.engine.pulse_felt(seen);
             }
             most = &mut closed => break most.unwrap_or(LAST_ANSWERS),
         }

@@ -58,7 +58,6 @@ impl Supervisor {
                 self.begin_stop(by);
             }
             Ask::InputClosed { run } => self.input_closed(run),
-            Ask::PulseSeen { pulse } => self.guarding.hear_door(pulse),
             Ask::HandOver { program, reply } => {
                 let _ = reply.send(self.hand_over(program));
             }

@@ -4,7 +4,7 @@
 
 use crate::error::EngineError;
 use crate::failpoint;
-use crate::guarding::{Guarded, Guarding, status_of};
+use crate::guarding::{Felt, Guarded, Guarding, status_of};
 use crate::handle::{Ask, Cancelled, HandOver, Handle, SpawnRefused, Stopped};
 use crate::home::Home;
 use crate::inheritance::{Inheritance, LOCK};
@@ -93,6 +93,7 @@ pub struct Supervisor {
     /// Set when we are to make room for a successor.
     pub(crate) successor: Option<Successor>,
     pub(crate) pulse: watch::Sender<u64>,
+    pub(crate) felt: Arc<Felt>,
     reaper: Reaper,
     waker: Waker,
     asks: mpsc::Receiver<Ask>,
@@ -138,7 +139,8 @@ impl Supervisor {
         let (ask_sender, asks) = mpsc::channel();
         let (drain_sender, drained) = mpsc::channel();
         let drain_waker = waker.clone();
-        let drain = Drain::start(guarding.siphon(), move |event| {
+        let felt = Arc::new(Felt::default());
+        let drain = Drain::start(guarding.siphon(), Arc::clone(&felt), move |event| {
             if drain_sender.send(event).is_ok() {
                 drain_waker.wake();
             }
@@ -153,7 +155,13 @@ impl Supervisor {
         };
         let mut supervisor = Self {
             world: World::new(&settings, now()),
-            handle: Handle::new(ask_sender, waker.clone(), seq_receiver, pulse_receiver),
+            handle: Handle::new(
+                ask_sender,
+                waker.clone(),
+                seq_receiver,
+                pulse_receiver,
+                Arc::clone(&felt),
+            ),
             launcher: Launcher::new(),
             live: HashMap::new(),
             leaders: HashMap::new(),
@@ -178,6 +186,7 @@ impl Supervisor {
             guarding,
             successor: None,
             pulse,
+            felt,
             home,
             settings,
             instance,
@@ -402,7 +411,6 @@ impl Supervisor {
 
     fn take_drained(&mut self, event: DrainEvent) {
         match event {
-            DrainEvent::Alive { pulse } => self.guarding.hear_drain(pulse),
             DrainEvent::Ended { run } => {
                 self.kept_inputs.remove(&run);
                 self.events.push_back(Event::OutputEnded { run });

@@ -16,6 +16,7 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// How soon a guardian that could not be started is tried again.
 const RETRY_MS: u64 = 1_000;
@@ -38,8 +39,13 @@ struct Watchdog {
     every_ms: u64,
     due: u64,
     pulse: u64,
-    drain: u64,
-    door: u64,
+}
+
+/// The last pulse that each of the other threads has felt. Nobody is woken for it.
+#[derive(Debug, Default)]
+pub(crate) struct Felt {
+    pub(crate) drain: AtomicU64,
+    pub(crate) door: AtomicU64,
 }
 
 pub(crate) struct Guarding {
@@ -83,8 +89,6 @@ impl Guarding {
                 every_ms: (ms / 3).max(1),
                 due: u64::MAX,
                 pulse: 0,
-                drain: 0,
-                door: 0,
             }),
             permanent: Vec::new(),
             leftover: None,
@@ -133,18 +137,6 @@ impl Guarding {
         let watchdog = self.watchdog.as_ref().map_or(u64::MAX, |watchdog| watchdog.due);
         let unsent = self.keeper.retry_in().map_or(u64::MAX, |ms| now_ms + ms);
         watchdog.min(unsent).min(self.retry_at.unwrap_or(u64::MAX))
-    }
-
-    pub(crate) fn hear_drain(&mut self, pulse: u64) {
-        if let Some(watchdog) = &mut self.watchdog {
-            watchdog.drain = pulse;
-        }
-    }
-
-    pub(crate) fn hear_door(&mut self, pulse: u64) {
-        if let Some(watchdog) = &mut self.watchdog {
-            watchdog.door = pulse;
-        }
     }
 }
 
@@ -202,11 +194,12 @@ impl Supervisor {
             self.guarding.retry_at = None;
             self.start_guardian();
         }
-        let Some(watchdog) = self.guarding.watchdog.as_mut().filter(|dog| now_ms >= dog.due) else {
-            return;
-        };
+        // Somewhat early if we are awake anyway: at rest it is the lease that wakes us.
+        let is_due = |dog: &&mut Watchdog| now_ms.saturating_add(dog.every_ms / 4) >= dog.due;
+        let Some(watchdog) = self.guarding.watchdog.as_mut().filter(is_due) else { return };
         watchdog.due = now_ms + watchdog.every_ms;
-        if watchdog.drain == watchdog.pulse && watchdog.door == watchdog.pulse {
+        let felt = [&self.felt.drain, &self.felt.door].map(|felt| felt.load(Ordering::Acquire));
+        if felt == [watchdog.pulse; 2] {
             self.guarding.keeper.say_alive();
             watchdog.pulse += 1;
             self.drain.pulse(watchdog.pulse);

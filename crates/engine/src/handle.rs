@@ -1,10 +1,12 @@
 //! What a face may ask of the engine.
 
+use crate::guarding::Felt;
 use crate::input::Input;
 use crate::output::OutputState;
 use ostler_model::{Actor, RunId, RunRecord, RunResult, RunSpec, TerminalSize};
 use ostler_os::Waker;
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, mpsc};
 use tokio::sync::{oneshot, watch};
 
@@ -63,7 +65,6 @@ pub(crate) enum Ask {
     Resize { run: RunId, size: TerminalSize },
     Shutdown { by: Actor, reply: oneshot::Sender<Stopped> },
     InputClosed { run: RunId },
-    PulseSeen { pulse: u64 },
     HandOver { program: Option<PathBuf>, reply: oneshot::Sender<HandOver> },
     Guardian { reply: oneshot::Sender<Keeping> },
 }
@@ -82,6 +83,7 @@ pub struct Handle {
     waker: Waker,
     last_seq: watch::Receiver<i64>,
     pulse: watch::Receiver<u64>,
+    felt: Arc<Felt>,
 }
 
 impl Handle {
@@ -90,8 +92,9 @@ impl Handle {
         waker: Waker,
         last_seq: watch::Receiver<i64>,
         pulse: watch::Receiver<u64>,
+        felt: Arc<Felt>,
     ) -> Self {
-        Self { asks, waker, last_seq, pulse }
+        Self { asks, waker, last_seq, pulse, felt }
     }
 
     async fn ask<T>(&self, make: impl FnOnce(oneshot::Sender<T>) -> Ask) -> Option<T> {
@@ -162,8 +165,8 @@ impl Handle {
         self.pulse.clone()
     }
 
-    pub fn pulse_seen(&self, pulse: u64) {
-        self.tell(Ask::PulseSeen { pulse });
+    pub fn pulse_felt(&self, pulse: u64) {
+        self.felt.door.store(pulse, Ordering::Release);
     }
 
     /// Makes room for a successor: the same program, or another. The runs go on.

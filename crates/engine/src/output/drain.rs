@@ -14,12 +14,14 @@ use super::open_logs::{LogWriter, OpenLogs, Written};
 use super::segment::StreamKind;
 use super::siphon::NotedSiphon;
 use super::state::OutputState;
+use crate::guarding::Felt;
 use ostler_model::RunId;
 use ostler_os::{Interest, Note, Poller, Ready, Siphon, Waker};
 use std::collections::HashMap;
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -27,10 +29,6 @@ use std::time::Duration;
 /// What the drain has to say.
 #[derive(Debug)]
 pub(crate) enum DrainEvent {
-    /// The answer to a pulse.
-    Alive {
-        pulse: u64,
-    },
     Ended {
         run: RunId,
     },
@@ -101,6 +99,7 @@ impl Drain {
     /// `tell` is called on the drain's thread and must not block.
     pub(crate) fn start(
         siphon: Option<(Siphon, Note)>,
+        felt: Arc<Felt>,
         tell: impl Fn(DrainEvent) + Send + 'static,
     ) -> io::Result<Self> {
         let poller = Poller::new()?;
@@ -121,6 +120,7 @@ impl Drain {
                     next_token: WAKER + 1,
                     open: OpenLogs::default(),
                     buffer: Vec::new(),
+                    felt,
                     siphon: siphon.map(|(siphon, note)| NotedSiphon::new(siphon, note)),
                     flooding: Vec::new(),
                     large_pipes: 0,
@@ -227,6 +227,7 @@ struct Worker {
     next_token: u64,
     open: OpenLogs,
     buffer: Vec<u8>,
+    felt: Arc<Felt>,
     /// Where the kernel lets bytes be moved instead of copied.
     siphon: Option<NotedSiphon>,
     /// Looked at every turn; nobody tells us about them.
@@ -335,7 +336,7 @@ impl Worker {
                         siphon.siphon.spill(&mut vec![0; READ_MOST]);
                     }
                 }
-                Order::Pulse(pulse) => (self.tell)(DrainEvent::Alive { pulse }),
+                Order::Pulse(pulse) => self.felt.drain.store(pulse, Ordering::Release),
                 Order::Quit => return Flow::Quit,
             }
         }

@@ -36,12 +36,17 @@ pub fn start_background(
         .stdin(Stdio::null())
         .stdout(Stdio::from(theirs))
         .stderr(Stdio::from(log));
-    #[expect(unsafe_code, reason = "std has no setsid yet")]
-    // SAFETY: setsid is async-signal-safe and touches no memory.
+    #[expect(unsafe_code, reason = "std can neither make a grandchild nor a session")]
+    // SAFETY: fork, setsid and _exit may be called here, and touch no memory.
     unsafe {
-        command.pre_exec(|| rustix::process::setsid().map(|_| ()).map_err(io::Error::from));
+        // A grandchild: it is no child of a caller who may live long and never wait for it.
+        command.pre_exec(|| match libc::fork() {
+            -1 => Err(io::Error::last_os_error()),
+            0 => rustix::process::setsid().map(|_| ()).map_err(io::Error::from),
+            _ => libc::_exit(0),
+        });
     }
-    command.spawn()?;
+    command.spawn()?.wait()?;
     Ok(Background { line: File::from(line) })
 }
 
