@@ -1,12 +1,12 @@
 //! `ostler doctor`: works without a supervisor, and starts none.
 
+use super::status::Status;
 use crate::args::JsonArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::say::say;
 use crate::settings;
 use ostler_engine::check_registry;
-use ostler_model::wire::{Answer, Call};
 use serde_json::json;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ fn finding(name: &'static str, verdict: Verdict, told: impl Into<String>) -> Fin
 pub fn doctor(context: &Context, arguments: &JsonArguments) -> Result<Exit, Failure> {
     let mut findings = machine();
     findings.extend(home(context));
-    findings.push(supervisor(context));
+    findings.extend(daemon(context));
     let bad = findings.iter().filter(|finding| finding.verdict == Verdict::Bad).count();
     if arguments.json {
         let list: Vec<_> = findings
@@ -93,12 +93,12 @@ fn machine() -> Vec<Finding> {
         ),
     });
     findings.push(if facts.foreign_exit_status {
-        finding("exit status", Verdict::Good, "also known of runs that outlived a supervisor")
+        finding("exit status", Verdict::Good, "also known of runs that outlived their guardian")
     } else {
         finding(
             "exit status",
             Verdict::Weak,
-            "not known of runs that outlive a supervisor; Linux 6.15 tells",
+            "not known of runs that outlive their guardian; Linux 6.15 tells",
         )
     });
     let most = facts.descriptors_hard.map_or("without limit".to_owned(), |limit| limit.to_string());
@@ -140,31 +140,44 @@ fn home(context: &Context) -> Vec<Finding> {
     findings
 }
 
-fn supervisor(context: &Context) -> Finding {
-    let Ok(mut client) = context.connect_running() else {
-        return finding(
-            "supervisor",
-            Verdict::Good,
-            "not running; it starts when a command needs it",
-        );
+/// What runs now, and how often it had to be started again.
+fn daemon(context: &Context) -> Vec<Finding> {
+    let status = Status::look(context);
+    if !status.running {
+        let told = "not running; it starts when a command needs it";
+        return vec![finding("supervisor", Verdict::Good, told)];
+    }
+    let Some(gateway) = status.gateway_pid else {
+        let told = "dead; its guardian starts it again (`ostler status`, crash.log)";
+        return vec![finding("supervisor", Verdict::Bad, told)];
     };
-    match client.call(Call::Ping) {
-        Ok(Answer::Pong(pong)) if pong.version == env!("CARGO_PKG_VERSION") => finding(
-            "supervisor",
-            Verdict::Good,
-            format!("pid {}, {}", pong.pid, crate::render::count(pong.live as usize, "live run")),
-        ),
-        Ok(Answer::Pong(pong)) => finding(
+    let runs = crate::render::count(status.runs.unwrap_or(0) as usize, "live run");
+    let own = env!("CARGO_PKG_VERSION");
+    let supervisor = match status.version {
+        Some(version) if version == own => {
+            finding("supervisor", Verdict::Good, format!("pid {gateway}, {runs}"))
+        }
+        Some(version) => finding(
             "supervisor",
             Verdict::Weak,
             format!(
-                "pid {} is version {}, this is {}; stop it to use this one",
-                pong.pid,
-                pong.version,
-                env!("CARGO_PKG_VERSION")
+                "pid {gateway} is version {version}, this is {own}; `ostler upgrade` replaces it"
             ),
         ),
-        Ok(_) => finding("supervisor", Verdict::Bad, "it answers something else than was asked"),
-        Err(error) => finding("supervisor", Verdict::Bad, format!("it does not answer: {error}")),
-    }
+        None => finding("supervisor", Verdict::Bad, format!("pid {gateway} does not answer")),
+    };
+    let guardian = match (status.pid, status.crash_count) {
+        (None, _) => finding(
+            "guardian",
+            Verdict::Weak,
+            "none of ours: if the supervisor dies, only systemd (if it started it) starts it again",
+        ),
+        (Some(pid), 0) => finding("guardian", Verdict::Good, format!("pid {pid}, no crash yet")),
+        (Some(pid), _) => finding(
+            "guardian",
+            Verdict::Weak,
+            format!("pid {pid}, crashes of the supervisor: {}; see crash.log", status.crash_count),
+        ),
+    };
+    vec![supervisor, guardian]
 }
