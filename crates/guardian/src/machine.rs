@@ -332,7 +332,13 @@ impl Machine {
             out.push(Action::Finish { clean: true });
             return State::Over;
         }
-        if exit == Exit::Code(HAND_OVER) && up.is_ready {
+        // Where nobody tells how it ended, that it named its successor is enough: that one is on trial.
+        let hands_over = match exit {
+            Exit::Code(code) => code == HAND_OVER && up.is_ready,
+            Exit::Unknown => up.candidate == Candidate::Named,
+            Exit::Signal { .. } | Exit::NotSpawned(_) => false,
+        };
+        if hands_over {
             return match up.candidate {
                 Candidate::Named => {
                     out.push(Action::Try);

@@ -295,6 +295,18 @@ fn an_unknown_end_is_clean_only_if_it_was_announced() {
     assert_eq!(story.tell(Event::Exited(Exit::Unknown)), [Action::Finish { clean: true }]);
 }
 
+/// D9, D10: a supervisor that was taken up hands over like any other.
+#[test]
+fn an_unknown_end_is_a_hand_over_if_a_successor_was_named() {
+    let mut story = Story { machine: Machine::new(Limits::default(), 0), now: 1_000 };
+    story.tell(Event::TakeUp { ran_ms: 20 });
+    story.tell(Event::Said(Word::Candidate));
+    assert_eq!(
+        story.tell(Event::Exited(Exit::Unknown)),
+        [Action::Try, Action::Spawn(Purpose::Serve)]
+    );
+}
+
 /// Whatever comes in whatever order: there is always either an end, a supervisor, or a time to wait for.
 #[test]
 fn no_history_leaves_the_guardian_idle() {
