@@ -36,3 +36,5 @@ mod daemon_files;
 mod daemon_start;
 mod daemon_status;
 mod daemon_stop;
+mod guardian_loss;
+mod upgrade;
