@@ -84,6 +84,9 @@ pub enum Verb {
         #[arg(long)]
         then_stop: bool,
     },
+    /// End every child of this process, and exit (what a guardian becomes when nothing else helps)
+    #[command(hide = true)]
+    Sweep,
     /// The guardian itself (`start` and others start it by themselves)
     #[command(hide = true)]
     Guardian {

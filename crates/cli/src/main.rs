@@ -45,9 +45,7 @@ fn small() -> Option<u8> {
     let mut words = std::env::args_os().skip(1);
     match words.next()?.to_str()? {
         "guardian" => words.next().map(|home| ostler_guardian::guard(home.as_ref())),
-        "init" if words.next()? == "--" => {
-            Some(ostler_guardian::init(&words.collect::<Vec<OsString>>()))
-        }
+        "init" if words.next()? == "--" => Some(verbs::init(&words.collect::<Vec<OsString>>()).0),
         _ => None,
     }
 }

@@ -138,6 +138,14 @@ fn become_supervisor(recipe: &Recipe<'_>) -> io::Error {
     }
 }
 
+/// Returns only if it fails.
+pub(crate) fn become_sweeper(executable: &Executable) -> io::Error {
+    match executable.descriptor().try_clone() {
+        Ok(program) => Command::new(executable.to_execute(&program)).arg("sweep").exec(),
+        Err(error) => error,
+    }
+}
+
 /// Moves them to the numbers from 3 on and lets them stay open. In the order of the numbers they have:
 /// then none is overwritten before it is moved.
 #[expect(unsafe_code, reason = "descriptors are moved to given numbers")]

@@ -1,6 +1,6 @@
 //! The loop: what happens is told to the machine, what it decides is done.
 
-use crate::child::{Recipe, Watched, kill, next_ended, reap, spawn};
+use crate::child::{Recipe, Watched, become_sweeper, kill, next_ended, reap, spawn};
 use crate::circumstances::{DescriptorLimit, close_inherited, number, take_lock};
 use crate::crash_log::{self, Crash};
 use crate::executable::Executable;
@@ -8,10 +8,9 @@ use crate::machine::{Action, Asked, Event, Exit, Limits, Machine, Purpose};
 use crate::mailbox::Mailbox;
 use crate::output::Output;
 use crate::report::Report;
-use crate::signals::{Signals, Which};
+use crate::signals::Signals;
 use crate::state_file::{Counters, replace};
 use crate::store::Store;
-use crate::sweep::sweep;
 use crate::time::{age_ms, mono_ms, wall_ms};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::pipe::{PipeFlags, pipe_with};
@@ -74,7 +73,7 @@ impl Guardian {
         rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
         close_inherited();
         std::env::set_current_dir(home)?;
-        let signals = Signals::new(Which::OfGuardian)?;
+        let signals = Signals::new()?;
         rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
         let descriptor_limit = DescriptorLimit::lift();
         let living = number(crate::SUPERVISOR_VARIABLE).map(|pid| pid as i32);
@@ -140,8 +139,7 @@ impl Guardian {
                 }
             }
             if let Some(clean) = self.finished {
-                let _ = std::fs::remove_file(crate::SOCKET);
-                let _ = std::fs::remove_file(PID_FILE);
+                clear_away();
                 return clean;
             }
             self.wait();
@@ -252,10 +250,10 @@ impl Guardian {
                 for process in self.store.processes() {
                     kill(process);
                 }
-                let store = &mut self.store;
-                sweep(&self.signals, |pid, status| {
-                    store.note_end(pid, status);
-                });
+                clear_away();
+                // What is left are our children or will be. We end as a program that ends them all.
+                let error = become_sweeper(&self.executable);
+                self.report.give(&format!("what is left cannot be ended: {error}"));
             }
             Action::TellReady => self.report.give("ready"),
             Action::TellRefused => {
@@ -330,6 +328,12 @@ impl Guardian {
         let gateway = self.supervisor.as_ref().map(|supervisor| supervisor.pid);
         let _ = self.counters.save(std::process::id(), gateway);
     }
+}
+
+/// The files that say that we are there.
+fn clear_away() {
+    let _ = std::fs::remove_file(crate::SOCKET);
+    let _ = std::fs::remove_file(PID_FILE);
 }
 
 fn tell_end(reporting: &OwnedFd, pid: i32, status: i32) {

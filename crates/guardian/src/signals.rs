@@ -7,36 +7,17 @@ pub(crate) struct Signals {
     descriptor: OwnedFd,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Which {
-    /// Those the guardian has an answer to; a hang-up is nothing to it.
-    OfGuardian,
-    /// All that can be caught: they are somebody else's.
-    All,
-}
-
 impl Signals {
     #[expect(unsafe_code, reason = "rustix has no signalfd")]
-    pub(crate) fn new(which: Which) -> io::Result<Self> {
+    pub(crate) fn new() -> io::Result<Self> {
         // SAFETY: the set is initialised before it is read; a new descriptor is owned by nobody else.
         unsafe {
             let mut set = std::mem::zeroed::<libc::sigset_t>();
-            match which {
-                Which::OfGuardian => {
-                    libc::sigemptyset(&raw mut set);
-                    for signal in
-                        [libc::SIGCHLD, libc::SIGTERM, libc::SIGINT, libc::SIGQUIT, libc::SIGHUP]
-                    {
-                        libc::sigaddset(&raw mut set, signal);
-                    }
-                }
-                Which::All => {
-                    libc::sigfillset(&raw mut set);
-                    // What a fault of our own raises must not be put off.
-                    for fault in [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL] {
-                        libc::sigdelset(&raw mut set, fault);
-                    }
-                }
+            libc::sigemptyset(&raw mut set);
+            // A hang-up is nothing to us.
+            for signal in [libc::SIGCHLD, libc::SIGTERM, libc::SIGINT, libc::SIGQUIT, libc::SIGHUP]
+            {
+                libc::sigaddset(&raw mut set, signal);
             }
             if libc::sigprocmask(libc::SIG_SETMASK, &raw const set, std::ptr::null_mut()) != 0 {
                 return Err(io::Error::last_os_error());

@@ -22,6 +22,7 @@ pub use platform::files::{
 };
 pub use platform::identity::{boot_id, fingerprint_of, is_same_process, parent_pid};
 pub use platform::inherited::take_inherited;
+pub use platform::init::{Contained, contain};
 pub use platform::notify::{Notifier, Sent};
 pub use platform::pipe::{
     Pipe, Siphon, nap, read_some, set_capacity, spin_down_timer_slack, write_all,
@@ -34,6 +35,7 @@ pub use platform::scope::{
     Census, KillReport, Kin, Leader, Member, Members, Scope, ScopeRoom, Watch,
 };
 pub use platform::spawn::{Launch, Launched, Launcher, Program};
+pub use platform::sweep::{Swept, sweep};
 pub use platform::terminal::{
     Foreground, ForegroundEvents, RawMode, close_report, is_terminal, own_terminal_size,
 };

@@ -4,6 +4,7 @@ mod cancel;
 mod doctor;
 mod events;
 mod follow;
+mod init;
 mod lasting;
 mod logs;
 mod metrics;
@@ -17,6 +18,7 @@ mod wait;
 mod why;
 mod write;
 
+pub use init::init;
 pub use status::Status;
 
 use crate::args::{Arguments, Verb};
@@ -41,7 +43,8 @@ pub fn carry_out(arguments: Arguments) -> Result<Exit, Failure> {
             return crate::supervisor::supervise(purpose);
         }
         Verb::Guardian { home } => return Ok(Exit(ostler_guardian::guard(&home))),
-        Verb::Init(init) => return Ok(Exit(ostler_guardian::init(&init.command))),
+        Verb::Init(arguments) => return Ok(init(&arguments.command)),
+        Verb::Sweep => return Ok(init::sweep()),
         _ => {}
     }
     let context = Context::new(arguments.no_start)?;
@@ -67,6 +70,7 @@ pub fn carry_out(arguments: Arguments) -> Result<Exit, Failure> {
         Verb::Completions { .. }
         | Verb::Supervisor { .. }
         | Verb::Guardian { .. }
-        | Verb::Init(_) => Ok(Exit::DONE),
+        | Verb::Init(_)
+        | Verb::Sweep => Ok(Exit::DONE),
     }
 }

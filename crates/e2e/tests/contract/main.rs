@@ -22,6 +22,7 @@ mod first_commands;
 mod full_disk;
 mod guardian_garbage;
 mod init;
+mod last_resort;
 mod output;
 mod scope_key;
 mod shutdown;

@@ -105,24 +105,25 @@ impl Reaper {
     }
 
     /// The next child that has ended, if there is one.
-    #[expect(
-        unsafe_code,
-        reason = "rustix waits for one child or a group, not for any with its pid"
-    )]
-    #[expect(clippy::disallowed_methods, reason = "this is the one reaper")]
     pub fn next(&self) -> Option<Reaped> {
-        loop {
-            let mut status = 0;
-            // SAFETY: a plain out parameter.
-            let pid = unsafe { libc::waitpid(-1, &raw mut status, libc::WNOHANG) };
-            match pid {
-                0 => return None,
-                pid if pid > 0 => {
-                    return Some(Reaped { pid, ending: Ending::from_wait_status(status) });
-                }
-                _ if last_errno() == Errno::INTR => {}
-                _ => return None,
+        next_ended()
+    }
+}
+
+#[expect(unsafe_code, reason = "rustix waits for one child or a group, not for any with its pid")]
+#[expect(clippy::disallowed_methods, reason = "this is the one reaper")]
+pub(super) fn next_ended() -> Option<Reaped> {
+    loop {
+        let mut status = 0;
+        // SAFETY: a plain out parameter.
+        let pid = unsafe { libc::waitpid(-1, &raw mut status, libc::WNOHANG) };
+        match pid {
+            0 => return None,
+            pid if pid > 0 => {
+                return Some(Reaped { pid, ending: Ending::from_wait_status(status) });
             }
+            _ if last_errno() == Errno::INTR => {}
+            _ => return None,
         }
     }
 }

@@ -2,34 +2,41 @@
 //! reaped one, its number is nobody else's. When one dies, its children become ours, so that nobody is
 //! out of reach; that there is none left is a fact when the kernel says we have no child.
 
-use crate::child::{next_ended, reap};
-use crate::signals::Signals;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use super::clock::mono_ms;
+use super::pipe::nap;
+use super::reaper::next_ended;
 use rustix::process::{Pid, Signal};
+use std::time::Duration;
 
 const GRACE_MS: u64 = 3_000;
 /// After KILL. What is still there then is stuck in the kernel.
 const GIVE_UP_MS: u64 = 5_000;
 /// A child that comes to us by its parent's death makes no signal; it is looked for this often.
-const LOOK_EVERY_MS: u64 = 20;
+const LOOK_EVERY: Duration = Duration::from_millis(10);
 
-/// TERM, some time, KILL. `None` when all are gone.
-pub(crate) fn sweep(signals: &Signals, mut reaped: impl FnMut(i32, i32)) -> Option<usize> {
-    let begun = crate::time::mono_ms();
+/// What became of our children.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Swept {
+    AllGone,
+    /// So many could not be ended.
+    Left(usize),
+}
+
+/// TERM, some time, KILL. We must be the reaper of our descendants.
+pub fn sweep() -> Swept {
+    let begun = mono_ms();
     let mut told = Vec::new();
     loop {
-        while let Some((pid, status)) = next_ended() {
-            reaped(pid, status);
-            reap(pid);
-            told.retain(|other| *other != pid);
+        while let Some(reaped) = next_ended() {
+            told.retain(|other| *other != reaped.pid);
         }
         let children = children();
         if children.is_empty() {
-            return None;
+            return Swept::AllGone;
         }
-        let passed = crate::time::mono_ms() - begun;
+        let passed = mono_ms() - begun;
         if passed > GRACE_MS + GIVE_UP_MS {
-            return Some(children.len());
+            return Swept::Left(children.len());
         }
         for child in children {
             if passed > GRACE_MS {
@@ -40,10 +47,7 @@ pub(crate) fn sweep(signals: &Signals, mut reaped: impl FnMut(i32, i32)) -> Opti
                 told.push(child);
             }
         }
-        let mut changed = [PollFd::new(signals, PollFlags::IN)];
-        let pause = Timespec { tv_sec: 0, tv_nsec: LOOK_EVERY_MS as i64 * 1_000_000 };
-        let _ = poll(&mut changed, Some(&pause));
-        while signals.next().is_some() {}
+        nap(LOOK_EVERY);
     }
 }
 
@@ -55,7 +59,7 @@ fn end(child: i32, signal: Signal) {
     let _ = rustix::process::kill_process(pid, signal);
 }
 
-/// Those alive. From the kernel's list where it keeps one, else from everybody's parent.
+/// From the kernel's list where it keeps one, else from everybody's parent.
 fn children() -> Vec<i32> {
     let own = std::process::id();
     if let Ok(list) = std::fs::read_to_string(format!("/proc/self/task/{own}/children")) {
