@@ -105,8 +105,8 @@ pub(crate) fn spawn(recipe: &Recipe<'_>) -> io::Result<Watched> {
 /// Returns only if it fails.
 fn become_supervisor(recipe: &Recipe<'_>) -> io::Error {
     let prepare = || -> io::Result<Command> {
-        let null = std::fs::File::open("/dev/null")?;
-        rustix::stdio::dup2_stdin(&null)?;
+        // Closed again at once: its number may be one of those that are given away below.
+        rustix::stdio::dup2_stdin(std::fs::File::open("/dev/null")?)?;
         rustix::stdio::dup2_stdout(recipe.output)?;
         rustix::stdio::dup2_stderr(recipe.output)?;
         let count = recipe.descriptors.len();
