@@ -32,6 +32,8 @@ mod verbs;
 // The guardian above it all.
 mod adoption;
 mod adoption_output;
+mod bad_homes;
+mod campaign;
 mod daemon_crash;
 mod daemon_files;
 mod daemon_start;

@@ -1,0 +1,183 @@
+//! Homes that are another's, read-only or full: told clearly, and what runs goes on.
+
+use crate::daemon::{Daemon, QUICK, answering, quick_home, status};
+use ostler_e2e::{Home, Signal, eventually};
+use std::io::Write;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const NOBODY: u32 = 65_534;
+
+fn is_root() -> bool {
+    rustix::process::getuid().is_root()
+}
+
+fn skipped() {
+    println!("skipped: needs root");
+}
+
+/// Takes all the room that is left.
+fn fill(disk: &Path) -> PathBuf {
+    let path = disk.join("filler");
+    let mut file = std::fs::File::create(&path).expect("a file");
+    for size in [64 << 10, 4096, 512, 16, 1] {
+        let part = vec![0u8; size];
+        while file.write_all(&part).is_ok() {}
+    }
+    path
+}
+
+/// D1, X1: a home that is another's is refused with both owners' names, and nothing of it is touched.
+#[test]
+fn a_home_of_another_is_refused() {
+    if !is_root() {
+        return skipped();
+    }
+    let home = Home::new();
+    std::fs::create_dir(home.path()).expect("a folder");
+    chown(home.path(), Some(NOBODY), Some(NOBODY)).expect("given away");
+    for verb in [&["start"][..], &["runs"], &["run", "--", "true"]] {
+        let output = home.ostler(verb);
+        assert!([1, 125].contains(&output.code), "{output:?}");
+        assert!(output.stderr.contains("belongs to uid 65534"), "{output:?}");
+        assert!(output.stderr.contains("OSTLER_HOME"), "it says what would be right: {output:?}");
+    }
+    assert_eq!(home.ostler(&["status"]).code, 3);
+    eventually("nothing stays", || home.processes().is_empty().then_some(()));
+    assert!(!home.file("registry.db").exists());
+}
+
+/// D1, X1: a home that may not even be entered: the same for a user who is not root.
+#[test]
+fn a_home_that_may_not_be_entered_is_told() {
+    if !is_root() {
+        return skipped();
+    }
+    let home = Home::new();
+    Daemon::start(&home);
+    let place = tempfile::Builder::new().prefix("oeb").tempdir().expect("a folder");
+    std::fs::set_permissions(place.path(), std::fs::Permissions::from_mode(0o755)).expect("mode");
+    let binary = place.path().join("ostler");
+    std::fs::copy(Home::binary(), &binary).expect("a copy");
+    let as_nobody = |words: &[&str]| {
+        let mut command = home.program(&binary);
+        command.args(words).uid(NOBODY).gid(NOBODY).current_dir("/");
+        home.spawn_program(command).finish()
+    };
+    for words in [&["start"][..], &["runs"]] {
+        let output = as_nobody(words);
+        assert_eq!(output.code, 1, "{output:?}");
+        assert!(output.stderr.contains("ermission denied"), "{output:?}");
+        assert!(!output.stderr.contains("panicked"), "{output:?}");
+    }
+    let output = as_nobody(&["stop"]);
+    assert_ne!(output.code, 0, "{output:?}");
+    assert_eq!(status(&home)["running"], true, "nobody was stopped by a stranger");
+}
+
+/// D1, X1: a home on a disk that cannot be written: told, before its first use and after.
+#[test]
+fn a_read_only_home_is_told() {
+    let mut home = Home::new();
+    let Some(disk) = home.small_disk("h", 8 << 20) else { return skipped() };
+    let remount = |how: &str| {
+        let told = format!("remount,{how}");
+        let done = Command::new("mount").args(["-o", &told]).arg(&disk).status();
+        assert!(done.expect("mount").success(), "{how}");
+    };
+    remount("ro");
+    for verb in [&["start"][..], &["runs"]] {
+        let output = home.ostler(verb);
+        assert_eq!(output.code, 1, "{output:?}");
+        assert!(output.stderr.contains("ead-only"), "{output:?}");
+        assert!(output.stderr.contains("OSTLER_HOME"), "{output:?}");
+    }
+    assert_eq!(home.ostler(&["status"]).code, 3);
+    remount("rw");
+    Daemon::start(&home);
+    home.stop();
+    remount("ro");
+    let output = home.ostler(&["start"]);
+    assert_eq!(output.code, 1, "{output:?}");
+    assert!(output.stderr.contains("ead-only"), "{output:?}");
+    let output = home.ostler(&["status"]);
+    assert_eq!(output.code, 3, "{output:?}");
+    assert!(output.text().contains("stopped"), "{output:?}");
+    assert_eq!(home.ostler(&["stop"]).code, 3);
+    assert!(home.processes().is_empty());
+    remount("rw");
+    Daemon::start(&home);
+}
+
+/// D1, X1: no room to start: told, nothing half-started; with room it starts.
+#[test]
+fn start_on_a_full_disk_is_told() {
+    let mut home = Home::new();
+    let Some(disk) = home.small_disk("h", 1 << 20) else { return skipped() };
+    let filler = fill(&disk);
+    let output = home.ostler(&["start"]);
+    assert_eq!(output.code, 1, "{output:?}");
+    assert!(output.stderr.contains("space") || output.stderr.contains("full"), "{output:?}");
+    assert_eq!(home.ostler(&["status"]).code, 3);
+    eventually("nothing stays", || home.processes().is_empty().then_some(()));
+    std::fs::remove_file(filler).expect("removed");
+    Daemon::start(&home);
+}
+
+/// D8, D3, X1: the disk fills while runs go on, and then the supervisor is killed: they go on all the same,
+/// and are taken up as soon as there is room.
+#[test]
+fn a_crash_on_a_full_disk_loses_no_run() {
+    let mut home = Home::with(&[QUICK]);
+    let Some(disk) = home.small_disk("h", 8 << 20) else { return skipped() };
+    let pipe = home.start_ready(&["--stdin"], &["sh", "-c", "echo ready; read x; exit 33"]);
+    let script = "stty -echo; echo ready; read x; exit 34";
+    let pty = home.start_ready(&["--pty"], &["sh", "-c", script]);
+    let ended = home.start_ready(&["--stdin"], &["sh", "-c", "echo ready; exec sleep 978"]);
+    let roots = [&pipe, &pty].map(|run| home.root(run));
+    let ended_root = home.root(&ended);
+    let daemon = Daemon::of(&home);
+    let filler = fill(&disk);
+    daemon.supervisor.signal(Signal::KILL);
+    daemon.supervisor.wait_gone();
+    ended_root.signal(Signal::KILL);
+    ended_root.wait_gone();
+    // Whether the next one can live on a full disk or not: it is tried.
+    eventually("it is tried again", || home.supervisor().filter(|next| *next != daemon.supervisor));
+    assert!(roots.iter().all(ostler_e2e::Process::is_alive), "they go on");
+    assert_eq!(home.guardian(), Some(daemon.guardian.clone()));
+    std::fs::remove_file(filler).expect("removed");
+    answering(&home, &daemon.supervisor);
+    for (run, root, code) in [(&pipe, &roots[0], 33), (&pty, &roots[1], 34)] {
+        assert_eq!(home.root(run), *root);
+        home.ostler(&["write", run, "--text", "x\n"]).ok();
+        assert_eq!(home.wait(run)["exitCode"], code);
+    }
+    let result = home.wait(&ended);
+    assert_eq!((&result["termination"], &result["exitSignal"]), (&"signal".into(), &9.into()));
+}
+
+/// D9, X1: the guardian is killed on a full disk: a new one comes, and holds what the old one held.
+#[test]
+fn a_guardian_lost_on_a_full_disk_is_replaced() {
+    let mut home = quick_home();
+    let Some(disk) = home.small_disk("h", 8 << 20) else { return skipped() };
+    let run = home.start_ready(&["--stdin"], &["sh", "-c", "echo ready; read x; exit 35"]);
+    let root = home.root(&run);
+    let daemon = Daemon::of(&home);
+    let filler = fill(&disk);
+    daemon.guardian.signal(Signal::KILL);
+    daemon.guardian.wait_gone();
+    eventually("a new guardian", || {
+        let pid = status(&home)["pid"].as_i64()?;
+        (pid as i32 != daemon.guardian.pid).then_some(())
+    });
+    assert_eq!(home.supervisor(), Some(daemon.supervisor.clone()));
+    std::fs::remove_file(filler).expect("removed");
+    crate::daemon::replace_supervisor(&home);
+    assert_eq!(home.root(&run), root);
+    home.ostler(&["write", &run, "--text", "x\n"]).ok();
+    assert_eq!(home.wait(&run)["exitCode"], 35);
+}
