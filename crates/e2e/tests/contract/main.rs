@@ -40,4 +40,5 @@ mod daemon_start;
 mod daemon_status;
 mod daemon_stop;
 mod guardian_loss;
+mod races;
 mod upgrade;
