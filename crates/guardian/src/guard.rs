@@ -102,6 +102,7 @@ impl Guardian {
         }
         if cfg!(debug_assertions) {
             limits.wait_ms = number("OSTLER_WAIT_MS");
+            limits.trial_ms = number("OSTLER_TRIAL_MS").unwrap_or(limits.trial_ms);
         }
         let mut guardian = Self {
             home: home.to_owned(),
