@@ -75,6 +75,20 @@ def at_most(row: str, what: str, ratio: Samples, target: float | None, baseline:
     return Result(row, what, baseline, ours, ratio.shown() + " ×", shown, met, {"ratio": ratio.as_json(), **data})
 
 
+def within(row: str, what: str, samples: Samples, most: float, form: str, unit: str, more: dict) -> Result:
+    """A bound of its own, with no baseline. `more` is the table's `baseline` and `ours`, and `data`."""
+    return Result(
+        row,
+        what,
+        more.get("baseline", ""),
+        more.get("ours", ""),
+        f"{samples.shown(form)} {unit}",
+        f"≤ {most:g} {unit}",
+        samples.median <= most,
+        {"samples": samples.as_json(), **more.get("data", {})},
+    )
+
+
 @dataclass
 class Bench:
     """The settings of one invocation."""
@@ -178,7 +192,7 @@ def spec(*argv: str) -> dict:
 
 
 class Supervisor:
-    """A supervisor in a fresh home. At the end it is stopped with `ostler stop`, nothing may be left."""
+    """A supervisor under its guardian, in a fresh home. At the end `ostler stop`; nothing may be left."""
 
     def __init__(self, bench: Bench, home: Path | None = None):
         self.bench = bench
@@ -193,7 +207,7 @@ class Supervisor:
             "HOME": str(self.home),
             "OSTLER_HOME": str(self.home),
         }
-        self.process: subprocess.Popen | None = None
+        self.status: dict | None = None
 
     @property
     def socket(self) -> Path:
@@ -205,25 +219,22 @@ class Supervisor:
 
     @property
     def pid(self) -> int:
-        if self.process is None:
+        return self.known("gatewayPid")
+
+    @property
+    def guardian(self) -> int:
+        return self.known("pid")
+
+    def known(self, name: str) -> int:
+        if self.status is None:
             raise Failed("the supervisor is not running")
-        return self.process.pid
+        return self.status[name]
 
     def start(self) -> None:
-        """Returns once it says that it is ready."""
-        log = (self.home / "ostler.log").open("ab")
-        self.process = subprocess.Popen(
-            [self.bench.ostler, "supervisor"],
-            env=self.environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=log,
-            start_new_session=True,
-        )
-        log.close()
-        said = self.process.stdout.readline().strip()
-        if said != b"ready":
-            raise Failed(f"the supervisor did not start: {said.decode(errors='replace')}")
+        """Returns once it answers."""
+        self.status = json.loads(self.cli("start", "--json"))
+        if not self.status["running"]:
+            raise Failed(f"the supervisor did not start: {self.status}")
 
     def cli(self, *arguments: str) -> str:
         done = subprocess.run(
@@ -244,15 +255,19 @@ class Supervisor:
         return sorted((self.home / "runs" / run).glob("*.log"))
 
     def stop(self) -> None:
-        if self.process is None:
+        if self.status is None:
             return
         self.cli("--no-start", "stop")
-        try:
-            self.process.wait(timeout=30)
-        except subprocess.TimeoutExpired:
-            raise Failed("the supervisor said it stopped, but it is there") from None
-        self.process.stdout.close()
-        self.process = None
+        self.check_stopped()
+
+    def check_stopped(self) -> None:
+        """After `ostler stop` has returned."""
+        pids = [self.guardian, self.pid]
+        self.status = None
+        reap()
+        there = [pid for pid in pids if Path(f"/proc/{pid}").exists()]
+        if there:
+            raise Failed(f"it said it stopped, but {there} are there")
         instance = (self.home / "instance").read_text().strip()
         left = [str(path) for path in Path("/sys/fs/cgroup").glob(f"**/ostler-{instance}")]
         if left:
@@ -274,10 +289,7 @@ class Supervisor:
 
     def end_what_is_left(self) -> None:
         """Only after a failure: our own descendants, by pid."""
-        if self.process is not None:
-            self.process.kill()
-            self.process.wait()
-            self.process = None
+        self.status = None
         for _ in range(100):
             left = descendants()
             if not left:

@@ -137,7 +137,8 @@ int main(int argc, char **argv)
         char *line = next_line();
         if (!strstr(line, "\"kind\":\"pong\""))
             unexpected(line);
-        if (strstr(line, "\"live\":0}"))
+        char *live = strstr(line, "\"live\":");
+        if (live && strtol(live + 7, NULL, 10) == 0)
             break;
         usleep(200);
     }

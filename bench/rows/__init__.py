@@ -1,6 +1,6 @@
 """The rows of the table, in its order."""
 
-from rows import cancel, list_runs, logs, reconcile, rest, spawnrate
+from rows import adopt, cancel, guardian, list_runs, logs, reconcile, rest, spawnrate, start, stop
 
 ALL = {
     "spawnrate": spawnrate.measure,
@@ -9,4 +9,8 @@ ALL = {
     "rest": rest.measure,
     "reconcile": reconcile.measure,
     "list": list_runs.measure,
+    "start": start.measure,
+    "guardian": guardian.measure,
+    "adopt": adopt.measure,
+    "stop": stop.measure,
 }

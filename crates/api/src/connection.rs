@@ -183,6 +183,12 @@ async fn spawn(spec: Box<RunSpec>, by: Actor, shared: &Shared) -> Result<Answer,
     if spec.size.columns == 0 || spec.size.rows == 0 {
         return bad("a terminal has at least one column and one row".to_owned());
     }
+    // Asked again by somebody whose answer was lost with our predecessor.
+    if let Some(run) = spec.run_id
+        && let Ok(record) = current(shared, &run.to_string()).await
+    {
+        return Ok(Answer::Spawned(Box::new(record)));
+    }
     match shared.engine.spawn(spec, by).await {
         Ok(record) => Ok(Answer::Spawned(Box::new(record))),
         Err(SpawnRefused::ShuttingDown) => Err(error(

@@ -104,8 +104,14 @@ impl Supervisor {
             return;
         }
         let at_ms = ostler_os::wall_ms();
-        let id = match ostler_os::random() {
-            Ok(random) => RunId::new(at_ms, random),
+        let new = || ostler_os::random().map(|random| RunId::new(at_ms, random));
+        let id = match spec.run_id.map_or_else(new, Ok) {
+            Ok(id) if self.live.contains_key(&id) => {
+                let message = format!("run {id} is there already");
+                let _ = reply.send(Err(SpawnRefused::Registry { message }));
+                return;
+            }
+            Ok(id) => id,
             Err(error) => {
                 let _ = reply.send(Err(SpawnRefused::Registry { message: error.to_string() }));
                 return;

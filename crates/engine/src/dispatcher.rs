@@ -130,6 +130,10 @@ impl Supervisor {
             let _ = home.write_pid();
         }
         let mut guarding = Guarding::new(&guarded, inheritance);
+        if guarded.guardian.is_none() {
+            // systemd knows nothing of homes: whoever called while we are dead could take it.
+            guarding.keeper.keep(LOCK, &lock);
+        }
 
         let poller = Poller::new().map_err(EngineError::os("make a poller"))?;
         let waker = Waker::new(&poller, WAKER).map_err(EngineError::os("make a waker"))?;
@@ -248,9 +252,14 @@ impl Supervisor {
     /// Ends every run, then us. Our guardian is told how long it may take.
     pub(crate) fn begin_stop(&mut self, by: Actor) {
         self.stopping = true;
+        self.say_stopping();
+        self.events.push_back(Event::ShutdownAsked { by });
+    }
+
+    /// To the guardian: also to one that comes when it has begun.
+    pub(crate) fn say_stopping(&mut self) {
         let grace_ms = self.world.records().map(|record| record.grace_ms).max().unwrap_or(0);
         self.guarding.keeper.say_stopping(grace_ms.saturating_add(STOP_MARGIN_MS));
-        self.events.push_back(Event::ShutdownAsked { by });
     }
 
     /// Takes nothing new: ends what it took up, then itself.

@@ -258,6 +258,9 @@ impl Supervisor {
         self.guarding.guardian = Some(process);
         self.watch_guardian();
         self.hand_everything();
+        if self.stopping {
+            self.say_stopping();
+        }
         self.entry(What::GuardianStarted, "and holds all that is live", json!({ "pid": pid }));
     }
 

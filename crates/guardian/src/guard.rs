@@ -22,6 +22,8 @@ use std::path::{Path, PathBuf};
 
 const CRASH_LOG: &str = "crash.log";
 const PID_FILE: &str = "ostler.pid";
+/// The home's lock. Who has it is the home's owner.
+const LOCK: &str = "lock";
 
 struct Guardian {
     home: PathBuf,
@@ -83,8 +85,13 @@ impl Guardian {
             let told = std::env::var(crate::COUNTERS_VARIABLE).ok();
             counters = told.and_then(|text| Counters::from_text(&text)).unwrap_or(counters);
         } else if let Some(lock) = take_lock(Path::new("lock"))? {
-            store.add("lock", vec![lock], None);
+            store.add(LOCK, vec![lock], None);
         } else {
+            return Ok(None);
+        }
+        // Looked at before anything of the home is touched: if it has ended, the home may be another's.
+        let supervisor = living.map(Watched::open).transpose()?;
+        if supervisor.as_ref().is_some_and(Watched::has_ended) {
             return Ok(None);
         }
         let mailbox = Mailbox::open(Path::new(crate::SOCKET))?;
@@ -95,6 +102,7 @@ impl Guardian {
         }
         if cfg!(debug_assertions) {
             limits.wait_ms = number("OSTLER_WAIT_MS");
+            limits.trial_ms = number("OSTLER_TRIAL_MS").unwrap_or(limits.trial_ms);
         }
         let mut guardian = Self {
             home: home.to_owned(),
@@ -110,7 +118,7 @@ impl Guardian {
             trial: None,
             went_back: None,
             status: None,
-            supervisor: None,
+            supervisor,
             reporting: None,
             output: Output::open(),
             descriptor_limit,
@@ -119,7 +127,6 @@ impl Guardian {
         };
         match living {
             Some(pid) => {
-                guardian.supervisor = Some(Watched::open(pid)?);
                 guardian.events.push_back(Event::TakeUp { ran_ms: age_ms(pid).unwrap_or(0) });
                 // It is told where to find us, and that we are there.
                 report.give("ready");
@@ -139,7 +146,9 @@ impl Guardian {
                 }
             }
             if let Some(clean) = self.finished {
-                clear_away();
+                if self.store.has(LOCK) {
+                    clear_away();
+                }
                 return clean;
             }
             self.wait();
@@ -175,7 +184,12 @@ impl Guardian {
         self.read_mail();
         if has_ended && let Some(supervisor) = self.supervisor.take() {
             self.reporting = None;
-            self.events.push_back(Event::Exited(supervisor.ending()));
+            if self.store.has(LOCK) {
+                self.events.push_back(Event::Exited(supervisor.ending()));
+            } else {
+                // It ended before it gave us anything: the home is whose who comes next.
+                self.finished = Some(true);
+            }
         }
         self.reap_orphans();
         if self.machine.due().is_some_and(|due| mono_ms() >= due) {

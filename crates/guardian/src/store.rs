@@ -32,6 +32,10 @@ impl Store {
         self.kept.retain(|kept| kept.name != name);
     }
 
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.kept.iter().any(|kept| kept.name == name)
+    }
+
     /// Remembers how a process ended, if it is one of those we hold something for.
     pub(crate) fn note_end(&mut self, pid: i32, status: i32) -> bool {
         let met = |kept: &&mut Kept| kept.process == Some(pid) && kept.status.is_none();

@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RunSpec {
+    /// The run's id, if the caller has chosen one: then the same call twice is one run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<RunId>,
     pub argv: Vec<OsText>,
     pub cwd: OsText,
     /// The whole environment, `NAME=value`. The supervisor's own is not inherited.

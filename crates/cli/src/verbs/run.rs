@@ -7,16 +7,18 @@ use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::render;
 use crate::say::{say, tell};
-use ostler_client::ClientError;
+use ostler_client::{Client, ClientError};
 use ostler_model::wire::{Answer, Call, ViewCall, ViewFrom};
 use ostler_model::{
-    Backend, Detach, Limits, OsText, RunRecord, RunResult, RunSpec, RunState, Termination,
+    Backend, Detach, Limits, OsText, RunId, RunRecord, RunResult, RunSpec, RunState, Termination,
 };
 use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 
+/// How often a supervisor is asked to begin a run before we take it that it dies of it.
+const BEGIN_MOST: u32 = 5;
 /// The key that leaves a run in the foreground: Ctrl-].
 const DETACH_KEY: u8 = 0x1d;
 
@@ -28,10 +30,7 @@ pub fn run(context: &Context, arguments: RunArguments) -> Result<Exit, Failure> 
     // Before any thread is made, so that none of them is hit by Ctrl-C.
     let events = (!arguments.detach).then(ostler_os::ForegroundEvents::listen).transpose()?;
     let mut client = context.connect()?;
-    let record = match client.call(Call::Spawn(Box::new(spec)))? {
-        Answer::Spawned(record) => *record,
-        _ => return Err(ClientError::Unexpected.into()),
-    };
+    let record = begin(context, &mut client, Box::new(spec))?;
     if record.state == RunState::Exited {
         return never_ran(&record, &arguments);
     }
@@ -73,6 +72,28 @@ pub fn run(context: &Context, arguments: RunArguments) -> Result<Exit, Failure> 
     }
 }
 
+/// If the answer is lost with the supervisor, the next one is asked the same: it starts the run only if
+/// it is not there.
+fn begin(context: &Context, client: &mut Client, spec: Box<RunSpec>) -> Result<RunRecord, Failure> {
+    for _ in 1..BEGIN_MOST {
+        match client.call(Call::Spawn(spec.clone())) {
+            Err(lost @ ClientError::Lost(_)) => match context.connect_running() {
+                Ok(next) => *client = next,
+                Err(_) => return Err(lost.into()),
+            },
+            answer => return spawned(answer?),
+        }
+    }
+    spawned(client.call(Call::Spawn(spec))?)
+}
+
+fn spawned(answer: Answer) -> Result<RunRecord, Failure> {
+    match answer {
+        Answer::Spawned(record) => Ok(*record),
+        _ => Err(ClientError::Unexpected.into()),
+    }
+}
+
 fn spec_of(arguments: &RunArguments, on_terminal: bool) -> Result<RunSpec, Failure> {
     let cwd = match &arguments.cwd {
         Some(folder) => std::path::absolute(folder)?,
@@ -83,6 +104,7 @@ fn spec_of(arguments: &RunArguments, on_terminal: bool) -> Result<RunSpec, Failu
     let own_size = on_terminal.then(ostler_os::own_terminal_size).flatten();
     let off = |limit: Option<u64>| limit.filter(|limit| *limit > 0);
     Ok(RunSpec {
+        run_id: Some(RunId::new(ostler_os::wall_ms(), ostler_os::random()?)),
         argv: arguments.command.iter().map(|argument| text(argument)).collect(),
         cwd: text(cwd.as_os_str()),
         env: environment(arguments),

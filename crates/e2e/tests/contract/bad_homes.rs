@@ -44,8 +44,8 @@ fn a_home_of_another_is_refused() {
         assert!(output.stderr.contains("belongs to uid 65534"), "{output:?}");
         assert!(output.stderr.contains("OSTLER_HOME"), "it says what would be right: {output:?}");
     }
-    assert_eq!(home.ostler(&["status"]).code, 3);
     eventually("nothing stays", || home.processes().is_empty().then_some(()));
+    assert_eq!(home.ostler(&["status"]).code, 3);
     assert!(!home.file("registry.db").exists());
 }
 
@@ -120,8 +120,8 @@ fn start_on_a_full_disk_is_told() {
     let output = home.ostler(&["start"]);
     assert_eq!(output.code, 1, "{output:?}");
     assert!(output.stderr.contains("space") || output.stderr.contains("full"), "{output:?}");
-    assert_eq!(home.ostler(&["status"]).code, 3);
     eventually("nothing stays", || home.processes().is_empty().then_some(()));
+    assert_eq!(home.ostler(&["status"]).code, 3);
     std::fs::remove_file(filler).expect("removed");
     Daemon::start(&home);
 }

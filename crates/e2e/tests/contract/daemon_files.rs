@@ -155,7 +155,7 @@ fn last_words(words: &[u8]) -> Vec<u8> {
     let home = with_failpoint(home, &failpoint);
     let daemon = Daemon::start(&home);
     std::fs::write(&file, words).expect("written");
-    home.spawn(&["run", "--", "true"]);
+    let _call = home.spawn(&["run", "--", "true"]);
     daemon.supervisor.wait_gone();
     answering(&home, &daemon.supervisor);
     let log = crash_log(&home);
@@ -210,7 +210,7 @@ fn the_message_of_a_panic_is_in_the_crash_log() {
     let home = with_failpoint(home, &failpoint);
     let daemon = Daemon::start(&home);
     std::fs::write(&file, "the horse is out of the stable").expect("written");
-    home.spawn(&["run", "--", "true"]);
+    let _call = home.spawn(&["run", "--", "true"]);
     daemon.supervisor.wait_gone();
     answering(&home, &daemon.supervisor);
     let log = String::from_utf8(crash_log(&home)).expect("text");

@@ -184,6 +184,11 @@ fn a_guardian_that_stands_still_holds_nobody_up() {
     let mut home = quick_home();
     home.set("OSTLER_WATCHDOG", "1s");
     let daemon = Daemon::start(&home);
+    let held = || {
+        let path = format!("/proc/{}/fd", daemon.guardian.pid);
+        std::fs::read_dir(path).expect("descriptors").count()
+    };
+    let held_before = held();
     daemon.guardian.signal(Signal::STOP);
     let began = Instant::now();
     let runs: Vec<_> = (0..30).map(|_| Counting::start(&home, &["--stdin"], 1, 20, 25)).collect();
@@ -198,10 +203,8 @@ fn a_guardian_that_stands_still_holds_nobody_up() {
     assert_eq!(Daemon::of(&home), daemon);
     assert_eq!(state_file(&home)["crash_count"], 0);
     // Everything was handed over in the end.
-    eventually("it holds what was started", || {
-        let path = format!("/proc/{}/fd", daemon.guardian.pid);
-        (std::fs::read_dir(path).expect("descriptors").count() > 31 * 3).then_some(())
-    });
+    // Input, both outputs and the process of each; the terminal and its process.
+    eventually("it holds what was started", || (held() >= held_before + 30 * 4 + 2).then_some(()));
     replace_supervisor(&home);
     for run in &runs {
         run.end();

@@ -14,6 +14,7 @@ mod restart_reconcile;
 mod shell_wrapper_tree;
 
 // And beyond them.
+mod at_boot;
 mod attacks;
 mod bad_input;
 mod crash_at_every_commit;
@@ -40,4 +41,5 @@ mod daemon_start;
 mod daemon_status;
 mod daemon_stop;
 mod guardian_loss;
+mod races;
 mod upgrade;

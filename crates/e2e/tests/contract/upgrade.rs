@@ -132,7 +132,8 @@ fn upgrade_refuses_what_cannot_be_executed() {
 /// D10: one that is never ready has its time, then the old one is back. Its runs go on all the while.
 #[test]
 fn upgrade_goes_back_from_a_program_that_hangs() {
-    let home = quick_home();
+    let mut home = quick_home();
+    home.set("OSTLER_TRIAL_MS", "1500");
     let witness = Witness::start(&home);
     let script = home.folder().join("hangs");
     std::fs::write(&script, "#!/bin/sh\nexec sleep 977\n").expect("written");

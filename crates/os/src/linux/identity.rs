@@ -49,12 +49,38 @@ fn parse(line: &[u8]) -> Option<Stat> {
 }
 
 /// The wait status of a process that has ended and was not reaped yet. The kernel shows a 0 to those who
-/// may not know: being allowed to read its accounting is the same permission.
+/// may not know.
 pub(super) fn corpse_status(process: &Fingerprint) -> Option<i32> {
+    // Asked first, so that the start time below also tells whom it was about.
+    let may_know = may_know_end(process.pid);
     let line = fs::read(format!("/proc/{}/stat", process.pid)).ok()?;
     let stat = parse(&line).filter(|stat| stat.dead && stat.start_time == process.start_time)?;
-    fs::read(format!("/proc/{}/io", process.pid)).ok()?;
-    stat.exit_status
+    stat.exit_status.filter(|_| may_know)
+}
+
+/// Whether the kernel lets us see how this corpse ended: it is ours in every respect and was allowed no
+/// more than we are, or we may look at everybody. Being allowed to read its accounting is the same
+/// permission, but a corpse's is root's file.
+fn may_know_end(pid: i32) -> bool {
+    let read = |who: &str| fs::read_to_string(format!("/proc/{who}/status")).unwrap_or_default();
+    let (own, theirs) = (read("self"), read(&pid.to_string()));
+    let ids = |status: &str, name: &str| -> Vec<String> {
+        let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default();
+        line.split_ascii_whitespace().map(str::to_owned).collect()
+    };
+    let is_ours = |name: &str| {
+        // Real, effective, saved, and that for files, by which the kernel judges who asks.
+        let (own, theirs) = (ids(&own, name), ids(&theirs, name));
+        own.len() == 4 && theirs.len() == 4 && theirs[..3].iter().all(|id| *id == own[3])
+    };
+    let powers = |status: &str, name: &str| {
+        ids(status, name).first().and_then(|set| u64::from_str_radix(set, 16).ok())
+    };
+    let is_weaker = match (powers(&own, "CapEff:"), powers(&theirs, "CapPrm:")) {
+        (Some(own), Some(theirs)) => theirs & !own == 0,
+        (Some(_), None) | (None, _) => false,
+    };
+    (is_ours("Uid:") && is_ours("Gid:") && is_weaker) || fs::read(format!("/proc/{pid}/io")).is_ok()
 }
 
 /// The fingerprint of whoever has this pid now.

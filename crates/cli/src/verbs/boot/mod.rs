@@ -55,11 +55,8 @@ struct Disabled {
 
 pub fn enable(context: &Context, arguments: &EnableArguments) -> Result<Exit, Failure> {
     let starter = choose(&arguments.boot)?;
-    let mut daemon = Daemon {
-        program: own_program()?,
-        home: context.home.path().to_owned(),
-        is_running: false,
-    };
+    let mut daemon =
+        Daemon { program: own_program()?, home: context.home.path().to_owned(), is_running: false };
     if arguments.print {
         say!("{}", starter.text(&daemon)?.trim_end());
         return Ok(Exit::DONE);

@@ -15,7 +15,10 @@ const UNIT: &str = "ostler.service";
 
 /// A run has up to four descriptors. Their names come in one variable of at most 128 KiB, each with 10
 /// bytes; with more, the kernel would refuse to start a successor at all.
-const DESCRIPTORS_MOST: u32 = 12_000;
+const DESCRIPTORS_MOST: u64 = 12_000;
+
+/// Beside those that are held: stdio, and what systemd needs itself on the way to a successor.
+const DESCRIPTORS_BESIDE: u64 = 1_000;
 
 /// Whose systemd.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -99,6 +102,14 @@ impl Systemd {
     }
 }
 
+/// How many are held, and the limit that a successor must be given to be handed so many: systemd would
+/// otherwise fail to start it, for ever. No more than can be had.
+fn descriptors() -> (u64, u64) {
+    let most = ostler_os::facts().descriptors_hard.unwrap_or(u64::MAX);
+    let limit = most.min(DESCRIPTORS_MOST + DESCRIPTORS_BESIDE);
+    (limit.saturating_sub(DESCRIPTORS_BESIDE).max(limit / 2), limit)
+}
+
 impl Starter for Systemd {
     fn means(&self) -> Means {
         Means::Systemd
@@ -114,6 +125,7 @@ impl Starter for Systemd {
             .into_iter()
             .map(|(name, value)| format!("Environment={}\n", unit_word(&format!("{name}={value}"))))
             .collect();
+        let (held, limit) = descriptors();
         Ok(format!(
             "# {MARK}
 # What you want otherwise belongs into `{edit}`.
@@ -135,7 +147,8 @@ RestartSec=1
 RestartKillSignal=SIGUSR2
 SuccessExitStatus={HAND_OVER}
 RestartForceExitStatus={HAND_OVER}
-FileDescriptorStoreMax={DESCRIPTORS_MOST}
+FileDescriptorStoreMax={held}
+LimitNOFILE={limit}:524288
 
 # On SIGTERM it ends its runs itself, each within its grace. Nobody else ends them.
 KillSignal=SIGTERM

@@ -1,0 +1,71 @@
+"""The guardian of many live runs: its memory, and what it does at rest."""
+
+import os
+import time
+
+from bench import Bench, Failed, Result, Samples, within
+from rows.rest import field, switches, ticks
+
+TARGET_MB = 3.0
+# Standard output and error, and the end of input, are held for each; the process itself too.
+HELD_A_RUN = 3
+
+
+def measure(bench: Bench) -> list[Result]:
+    runs = 1000
+    seconds = 6 if bench.quick else 12
+    rounds = min(bench.rounds, 3)
+    seen = {
+        name: Samples()
+        for name in ("rss_mb", "anon_mb", "pss_mb", "empty_rss_mb", "held", "wakeups", "cpu_ms", "after_rss_mb")
+    }
+    for number in range(rounds):
+        with bench.supervisor() as supervisor:
+            pid = supervisor.guardian
+            seen["empty_rss_mb"].add(field(pid, "status", "VmRSS") / 1e6)
+            supervisor.start_live(runs)
+            time.sleep(2)
+            held = len(os.listdir(f"/proc/{pid}/fd"))
+            if held < runs * HELD_A_RUN:
+                raise Failed(f"the guardian holds {held} descriptors for {runs} runs")
+            seen["held"].add(held)
+            before = switches(pid)[0], ticks(pid)
+            time.sleep(seconds)
+            seen["wakeups"].add((switches(pid)[0] - before[0]) / seconds)
+            seen["cpu_ms"].add((ticks(pid) - before[1]) * 1e3 / os.sysconf("SC_CLK_TCK") / seconds)
+            seen["rss_mb"].add(field(pid, "status", "VmRSS") / 1e6)
+            seen["anon_mb"].add(field(pid, "status", "RssAnon") / 1e6)
+            seen["pss_mb"].add(field(pid, "smaps_rollup", "Pss") / 1e6)
+            # What a thousand more, already over, leave behind.
+            bench.run_tool("drive", supervisor.socket, runs, 32, "each", "/bin/true")
+            seen["after_rss_mb"].add(field(pid, "status", "VmRSS") / 1e6)
+        bench.progress(
+            f"guardian {number + 1}/{rounds}: "
+            + ", ".join(f"{name} {samples.values[-1]:.2f}" for name, samples in seen.items())
+        )
+    data = {"runs": runs, "seconds": seconds, **{name: samples.as_json() for name, samples in seen.items()}}
+    return [
+        within(
+            "guardian",
+            f"resident memory with the descriptors of {runs} runs ({seen['held'].median:.0f})",
+            seen["rss_mb"],
+            TARGET_MB,
+            "{:.2f}",
+            "MB",
+            {
+                "baseline": f"{seen['empty_rss_mb'].shown()} MB without runs",
+                "ours": f"{seen['anon_mb'].shown()} MB its own (anonymous), {seen['pss_mb'].shown()} MB proportional",
+                "data": data,
+            },
+        ),
+        Result(
+            "guardian",
+            f"wake-ups a second with {runs} live runs ({seconds} s)",
+            "",
+            f"{seen['cpu_ms'].median:.2f} ms of processor a second",
+            seen["wakeups"].shown() + " /s",
+            "",
+            None,
+            data,
+        ),
+    ]

@@ -1,0 +1,173 @@
+//! Things that happen to the daemon at the same time, at every distance from each other.
+
+use crate::daemon::{
+    Counting, Daemon, QUICK, all, answering, crash_log, quick_home, replace_supervisor, state_file,
+    status,
+};
+use ostler_e2e::{Home, Signal, eventually};
+use std::time::Duration;
+
+/// Distances between two events, from none to more than a start takes.
+const DISTANCES_MS: [u64; 8] = [0, 1, 2, 4, 8, 15, 30, 60];
+
+/// D9, D1: guardian and then supervisor, so soon that the new guardian may have nothing yet: whoever is left
+/// goes on or leaves; after the next start there is one of each, and nothing runs twice.
+#[test]
+fn guardian_and_supervisor_killed_at_every_distance() {
+    for distance in DISTANCES_MS {
+        let home = quick_home();
+        let script = "trap '' HUP; echo ready; exec sleep 979";
+        let run = home.start_ready(&[], &["sh", "-c", script]);
+        let root = home.root(&run);
+        let daemon = Daemon::of(&home);
+        daemon.guardian.signal(Signal::KILL);
+        std::thread::sleep(Duration::from_millis(distance));
+        daemon.supervisor.signal(Signal::KILL);
+        daemon.supervisor.wait_gone();
+        home.ostler(&["start"]).ok();
+        let after = Daemon::of(&home);
+        assert_eq!(home.root(&run), root, "{distance} ms");
+        assert_eq!(home.processes_of_runs(), [root], "{distance} ms: once");
+        assert_eq!(status(&home)["pid"], after.guardian.pid, "{distance} ms");
+        // Nobody crashes for ever beside the one that owns the home.
+        let crashes = crash_log(&home);
+        for _ in 0..5 {
+            home.run(&[], &["sleep", "0.05"]);
+        }
+        assert_eq!(crash_log(&home), crashes, "{distance} ms");
+        assert_eq!(Daemon::of(&home), after, "{distance} ms");
+        home.ostler(&["stop"]).ok();
+        eventually("nothing is left", || home.processes().is_empty().then_some(()));
+    }
+}
+
+/// D9, D4: stop comes just after the guardian was killed: it is final all the same.
+#[test]
+fn stop_just_after_the_guardian_was_killed() {
+    for distance in DISTANCES_MS {
+        let home = quick_home();
+        let run = home.start_ready(&[], &["sh", "-c", "echo ready; exec sleep 980"]);
+        let daemon = Daemon::of(&home);
+        daemon.guardian.signal(Signal::KILL);
+        std::thread::sleep(Duration::from_millis(distance));
+        home.ostler(&["stop"]).ok();
+        assert!(!daemon.supervisor.is_alive(), "{distance} ms");
+        eventually("nothing is left and nothing comes back", || {
+            home.processes().is_empty().then_some(())
+        });
+        assert_eq!(home.ostler(&["status"]).code, 3, "{distance} ms");
+        assert_eq!(home.record(&run)["termination"], "manual-cancel", "{distance} ms");
+    }
+}
+
+/// D4, D3: stop comes just after the supervisor was killed.
+#[test]
+fn stop_just_after_the_supervisor_was_killed() {
+    for distance in DISTANCES_MS {
+        let home = Home::with(&[("OSTLER_WAIT_MS", "20")]);
+        let run = home.start_ready(&[], &["sh", "-c", "echo ready; exec sleep 981"]);
+        let daemon = Daemon::of(&home);
+        daemon.supervisor.signal(Signal::KILL);
+        std::thread::sleep(Duration::from_millis(distance));
+        home.ostler(&["stop"]).ok();
+        assert!(!daemon.guardian.is_alive(), "{distance} ms");
+        assert_eq!(home.processes(), [], "{distance} ms");
+        let record = home.record(&run);
+        assert_eq!(record["termination"], "manual-cancel", "{distance} ms: {record}");
+    }
+}
+
+/// D1, D4: starts and stops at once: each has an answer, and never are there two.
+#[test]
+fn starts_and_stops_at_once() {
+    let home = Home::new();
+    for _ in 0..6 {
+        let calls: Vec<_> = ["start", "stop", "start", "stop", "start", "start"]
+            .into_iter()
+            .map(|verb| (verb, home.spawn(&[verb])))
+            .collect();
+        for (verb, call) in calls {
+            let output = call.finish();
+            let fits = match verb {
+                "start" => output.code == 0,
+                _ => [0, 3].contains(&output.code),
+            };
+            assert!(fits, "{verb}: {output:?}");
+        }
+        assert!(all(&home, "supervisor").len() <= 1);
+        home.ostler(&["start"]).ok();
+        Daemon::of(&home);
+        assert_eq!(home.run(&[], &["true"])["exitCode"], 0);
+    }
+}
+
+/// D10, D8: an upgrade while the supervisor is killed: one of each afterwards, and no run notices.
+#[test]
+fn an_upgrade_and_a_kill_at_every_distance() {
+    let home = quick_home();
+    let counting = Counting::start(&home, &[], 10, 2, 41);
+    for distance in DISTANCES_MS {
+        let before = Daemon::of(&home).supervisor;
+        let upgrade = home.spawn(&["upgrade"]);
+        std::thread::sleep(Duration::from_millis(distance));
+        if let Some(supervisor) = home.supervisor() {
+            supervisor.signal(Signal::KILL);
+        }
+        let output = upgrade.finish();
+        assert!([0, 1].contains(&output.code), "{distance} ms: {output:?}");
+        answering(&home, &before);
+        Daemon::of(&home);
+        assert_eq!(home.root(&counting.run), counting.root, "{distance} ms");
+    }
+    counting.end();
+    assert_eq!(home.wait(&counting.run)["exitCode"], 41);
+    counting.assert_whole(&home);
+}
+
+/// D10: several upgrades at once, and runs that are started meanwhile: all of them are there, once.
+#[test]
+fn upgrades_at_once_while_runs_are_started() {
+    let home = quick_home();
+    let counting = Counting::start(&home, &["--pty"], 10, 2, 42);
+    let upgrades: Vec<_> = (0..3).map(|_| home.spawn(&["upgrade"])).collect();
+    let starts: Vec<_> =
+        (0..12).map(|_| home.spawn(&["run", "-d", "--stdin", "--", "cat"])).collect();
+    for upgrade in upgrades {
+        let output = upgrade.finish();
+        assert!([0, 1].contains(&output.code), "{output:?}");
+    }
+    let outputs: Vec<_> = starts.into_iter().map(|start| start.finish()).collect();
+    let runs: Vec<_> = outputs.iter().filter(|output| output.code == 0).collect();
+    assert_eq!(runs.len(), 12, "nobody is turned away by an upgrade: {outputs:?}");
+    for output in runs {
+        let run = output.text().trim().to_owned();
+        home.root(&run);
+        home.ostler(&["write", &run, "--eof", "--text", "heard\n"]).ok();
+        assert_eq!(home.wait(&run)["exitCode"], 0);
+        assert_eq!(home.ostler(&["logs", &run]).ok().text(), "heard\n");
+    }
+    Daemon::of(&home);
+    assert_eq!(state_file(&home)["crash_count"], 0);
+    counting.end();
+    assert_eq!(home.wait(&counting.run)["exitCode"], 42);
+    counting.assert_whole(&home);
+}
+
+/// D8, R1: a run that an heir starts inherits nothing of what was handed down: neither descriptors nor words.
+#[test]
+fn a_run_of_an_heir_inherits_nothing() {
+    let home = Home::with(&[QUICK]);
+    home.start_ready(&["--pty", "--stdin"], &["sh", "-c", "echo ready; exec sleep 982"]);
+    for _ in 0..2 {
+        for option in [&[][..], &["--pty"], &["--stdin"]] {
+            let result = home.run(option, &["sh", "-c", "ls /proc/self/fd | wc -l; env"]);
+            let text = result["stdout"].as_str().expect("text");
+            // Stdio, and the folder that `ls` itself has open.
+            assert_eq!(text.lines().next().map(str::trim), Some("4"), "{option:?}: {text}");
+            for word in ["LISTEN_", "NOTIFY_SOCKET", "WATCHDOG_", "OSTLER_GUARDIAN"] {
+                assert!(!text.contains(word), "{option:?}: {text}");
+            }
+        }
+        replace_supervisor(&home);
+    }
+}
