@@ -159,6 +159,20 @@ async fn carry_out(call: Call, by: Actor, shared: &Shared) -> Result<Answer, Wir
                 unsaved: stopped.unsaved as u64,
             }))
         }
+        Call::Declare(call) => {
+            let DeclareCall { units, file, start, dry_run } = call;
+            let declaration = Declaration { units, file, start, dry_run };
+            Ok(Answer::Plan(shared.engine.declare(declaration, by).await))
+        }
+        Call::Units(call) => ask_units(call, by, shared).await,
+        Call::AwaitUnits(call) => {
+            let until = match call.until {
+                AwaitUntil::Settled => Until::Settled,
+                AwaitUntil::Stopped => Until::Stopped,
+            };
+            Ok(Answer::Units(shared.engine.await_units(call.names, until).await))
+        }
+        Call::UnitViews => Ok(Answer::Units(shared.engine.unit_views().await)),
         Call::HandOver(call) => {
             hand_over(shared.engine.hand_over(call.program.map(PathBuf::from)).await)
         }
@@ -392,4 +406,23 @@ fn hand_over(outcome: HandOver) -> Result<Answer, WireError> {
         }
     };
     Err(error(ErrorCode::Conflict, why_not))
+}
+
+/// Every name must be one: nothing is done by halves.
+async fn ask_units(call: UnitsCall, by: Actor, shared: &Shared) -> Result<Answer, WireError> {
+    let known = shared.engine.unit_views().await;
+    for name in &call.names {
+        if !known.iter().any(|view| view.name == *name) {
+            let names: Vec<&str> = known.iter().map(|view| view.name.as_str()).collect();
+            let told = format!("there is no unit {name:?}; there is: {}", names.join(", "));
+            return Err(error(ErrorCode::NoSuchRun, told));
+        }
+    }
+    let ask = match call.ask {
+        wire::UnitAsk::Start => Ask::Start,
+        wire::UnitAsk::Stop => Ask::Stop,
+        wire::UnitAsk::Restart => Ask::Restart,
+    };
+    shared.engine.ask_units(call.names, ask, by);
+    Ok(Answer::Asked)
 }

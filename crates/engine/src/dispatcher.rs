@@ -11,6 +11,8 @@ use crate::inheritance::{Inheritance, LOCK};
 use crate::input::Input;
 use crate::live::{LiveRun, survey};
 use crate::output::{Drain, DrainEvent};
+use crate::prober::{Probed, Prober};
+use crate::units::UnitWaiter;
 use ostler_core::{Action, Event, Now, World};
 use ostler_model::{
     Actor, Counter, InstanceId, RunId, RunRecord, RunResult, RunState, Settings, What,
@@ -64,6 +66,9 @@ pub struct Supervisor {
     pub(crate) launcher: Launcher,
     pub(crate) descriptors: Allocated,
     pub(crate) drain: Drain,
+    pub(crate) prober: Prober,
+    pub(crate) unit_waiters: Vec<UnitWaiter>,
+    probed: mpsc::Receiver<Probed>,
     pub(crate) live: HashMap<RunId, LiveRun>,
     /// The first processes of our runs that are our children.
     pub(crate) leaders: HashMap<i32, RunId>,
@@ -150,6 +155,14 @@ impl Supervisor {
             }
         })
         .map_err(EngineError::os("start the drain"))?;
+        let (probed_sender, probed) = mpsc::channel();
+        let probed_waker = waker.clone();
+        let prober = Prober::start(move |event| {
+            if probed_sender.send(event).is_ok() {
+                probed_waker.wake();
+            }
+        })
+        .map_err(EngineError::os("start the prober"))?;
         let (last_seq, seq_receiver) = watch::channel(0);
         let (pulse, pulse_receiver) = watch::channel(0);
         let room = if settings.kernel_boundary {
@@ -199,6 +212,9 @@ impl Supervisor {
             room,
             descriptors,
             drain,
+            prober,
+            unit_waiters: Vec::new(),
+            probed,
             reaper,
             waker,
             asks,
@@ -334,10 +350,16 @@ impl Supervisor {
         while let Ok(event) = self.drained.try_recv() {
             self.take_drained(event);
         }
+        while let Ok(Probed { unit, event }) = self.probed.try_recv() {
+            self.take_probed(unit, event);
+        }
         self.tend_guardian();
         let now = now();
         if self.world.lease_due(now) {
             self.events.push_back(Event::LeaseDue);
+        }
+        if self.world.units_due(now) {
+            self.events.push_back(Event::UnitsDue);
         }
         for run in self.world.due_runs(now) {
             let is_ending =
@@ -484,6 +506,12 @@ impl Supervisor {
                         }
                         Action::Note(entry) => self.batch.entries.push(entry),
                         Action::Count(counter, value) => self.batch.counts.push((counter, value)),
+                        Action::SaveUnit(unit) => {
+                            self.batch.units.insert(unit.spec.name.clone(), Some(unit));
+                        }
+                        Action::RemoveUnit(name) => {
+                            self.batch.units.insert(name, None);
+                        }
                         effect => effects.push(effect),
                     }
                 }
@@ -493,6 +521,7 @@ impl Supervisor {
                 self.perform(effect, durable);
             }
             if self.events.is_empty() && self.batch.is_empty() {
+                self.answer_unit_waiters();
                 return;
             }
         }

@@ -18,7 +18,9 @@ mod keeper;
 mod live;
 mod output;
 mod perform;
+mod prober;
 mod reconcile;
+mod units;
 
 pub use dispatcher::{Outcome, Supervisor};
 pub use error::EngineError;
@@ -27,6 +29,7 @@ pub use handle::{Attached, Cancelled, HandOver, Handle, Keeping, SpawnRefused, S
 pub use home::{Home, HomeError};
 pub use inheritance::Inheritance;
 pub use input::Input;
+pub use units::{Declaration, Until};
 pub use output::{LogReader, OutputState, Piece, panic_is_contained};
 
 /// The runs that a registry says are live, for whoever cannot ask a supervisor. Changes nothing.

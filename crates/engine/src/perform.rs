@@ -8,6 +8,7 @@ use crate::handle::{Cancelled, SpawnRefused};
 use crate::inheritance::End;
 use crate::input::Input;
 use crate::live::{LiveRun, survey};
+use crate::prober::Order;
 use crate::output::{NewLog, OutputState, Resumed, Screen, end_on_disk};
 use ostler_core::{Action, Event, Identity, Reach, Refusal, Signal};
 use ostler_model::{Backend, RunId, RunRecord, RunSpec, SpawnErrorKind};
@@ -27,7 +28,15 @@ const PRUNE_MOST: u64 = 1_000;
 impl Supervisor {
     pub(crate) fn perform(&mut self, action: Action, durable: Durable) {
         match action {
-            Action::Save(_) | Action::Note(_) | Action::Count(..) => {}
+            Action::Save(_)
+            | Action::Note(_)
+            | Action::Count(..)
+            | Action::SaveUnit(_)
+            | Action::RemoveUnit(_)
+            | Action::EndRun { .. } => {}
+            Action::Launch(unit) => self.launch(&unit),
+            Action::CheckReady { unit, run } => self.check_ready(unit, run),
+            Action::CheckHealth { unit, run } => self.check_health(unit, run),
             Action::Spawn(run) => match durable {
                 Durable::Yes if self.is_still_ours(run) => self.spawn(run),
                 // Another supervisor settled the intent while we stood still.
@@ -457,6 +466,7 @@ impl Supervisor {
     }
 
     pub(crate) fn drop_live(&mut self, run: RunId) {
+        self.prober.order(Order::Forget(run));
         self.unwatch(run);
         let Some(live) = self.live.remove(&run) else { return };
         if let Some(process) = &live.process
