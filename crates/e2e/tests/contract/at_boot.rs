@@ -60,12 +60,13 @@ impl Machine {
         fs::write(self.tools.join(name), text).expect("a file");
     }
 
-    /// What the tools were called with since the last time.
+    /// What the tools were called with since the last time, questions aside.
     fn calls(&self) -> Vec<String> {
         let path = self.tools.join("calls");
         let calls = fs::read_to_string(&path).unwrap_or_default();
         let _ = fs::remove_file(path);
-        calls.lines().map(str::to_owned).collect()
+        let is_question = |call: &&str| call.contains("is-active");
+        calls.lines().filter(|call| !is_question(call)).map(str::to_owned).collect()
     }
 
     fn crontab(&self) -> Vec<u8> {
