@@ -234,6 +234,31 @@ fn the_line_of_the_crontab_works() {
     assert_eq!(status["home"].as_str(), machine.home.path().to_str());
 }
 
+/// D11: who starts it at boot may have no `XDG_RUNTIME_DIR`; who calls it later finds it all the same.
+#[test]
+fn a_daemon_of_the_boot_is_found_after_the_login() {
+    let mut machine = Machine::with(&[]);
+    machine.home = machine.home.at("user/.local/state/ostler");
+    fs::create_dir(machine.home.folder().join("runtime")).expect("a folder");
+    let call = |words: &[&str], at_boot: bool| {
+        let mut command = machine.home.command(words);
+        command.env_remove("OSTLER_HOME").env_remove("XDG_STATE_HOME");
+        if at_boot {
+            command.env_remove("XDG_RUNTIME_DIR");
+        }
+        machine.home.spawn_program(command).finish().ok()
+    };
+    call(&["start"], true);
+    let before = machine.home.supervisor_pid();
+    call(&["--no-start", "runs"], false);
+    assert!(call(&["start"], false).text().contains("already running"));
+    assert_eq!(machine.home.supervisor_pid(), before);
+    call(&["stop"], false);
+    call(&["start"], false);
+    assert!(machine.home.folder().join("runtime/ostler/ostler.sock").exists());
+    call(&["stop"], false);
+}
+
 /// D11: a crontab that cannot be read is not overwritten, and what the tool says is passed on.
 #[test]
 fn a_tool_that_fails_is_quoted() {

@@ -1,7 +1,7 @@
 //! systemd is the guardian then: it holds the runs' descriptors, hears the signs of life, and starts the
 //! supervisor again.
 
-use super::environment::{Starts, to_be_set, where_its_door_is};
+use super::environment::{Starts, to_be_set};
 use super::quoting::{unit_command, unit_word};
 use super::tool::{ask, demand, failed};
 use super::written::{Change, MARK, read_own, remove, write_own};
@@ -201,9 +201,6 @@ WantedBy={target}
             )),
         }
         told.extend(self.linger_hint());
-        if self.manager == Manager::System {
-            told.extend(where_its_door_is(daemon));
-        }
         Ok(Enabled { place: self.file.display().to_string(), change, told })
     }
 
