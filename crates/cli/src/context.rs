@@ -40,6 +40,17 @@ impl Context {
         }
     }
 
+    /// The same, but nobody is started for it: `None` if the home has no owner any more.
+    pub fn connect_successor(&self) -> Result<Option<Client>, Failure> {
+        loop {
+            match connect(&self.place()?, Start::Never) {
+                Err(ClientError::NotRunning { .. }) => return Ok(None),
+                Err(ClientError::NoAnswer { .. }) => {}
+                outcome => return Ok(Some(outcome?)),
+            }
+        }
+    }
+
     /// To the one that is there, or to a new one.
     pub fn start(&self) -> Result<Found, Failure> {
         Ok(find(&self.place()?, Start::IfNeeded)?)

@@ -1,4 +1,4 @@
-//! The supervisor's own process: the dispatcher on the main thread, the door and the drain beside it.
+//! The supervisor's own process: the dispatcher, the door and the drain; the first thread only waits.
 
 use crate::exit::{Exit, Failure};
 use crate::settings;
@@ -15,6 +15,10 @@ pub enum Purpose {
 
 /// Whoever looks after us is told when we are ready; what goes wrong is on standard error.
 pub fn supervise(purpose: Purpose) -> Result<Exit, Failure> {
+    ostler_os::beside_first_thread(move || dispatch(purpose))?
+}
+
+fn dispatch(purpose: Purpose) -> Result<Exit, Failure> {
     let inherited = ostler_os::take_inherited();
     ostler_os::be_private();
     // A thread that panics takes the process with it: half a supervisor is worse than none.

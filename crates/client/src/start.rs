@@ -50,17 +50,23 @@ pub fn connect(place: &Place, start: Start) -> Result<Client, ClientError> {
 }
 
 pub fn find(place: &Place, start: Start) -> Result<Found, ClientError> {
-    if let Some((client, _)) = greet(&place.socket, PATIENCE) {
-        return Ok(Found::Running(client));
-    }
-    if start == Start::Never {
+    let patient_until = ostler_os::mono_ms() + PATIENCE.as_millis() as u64;
+    loop {
+        if let Some((client, _)) = greet(&place.socket, PATIENCE) {
+            return Ok(Found::Running(client));
+        }
+        if start == Start::IfNeeded {
+            break;
+        }
         let home = place.home.clone();
-        let is_owned = matches!(ostler_os::take_lock(&home.join("lock")), Ok(None));
-        return Err(if is_owned {
-            ClientError::NoAnswer { home, seconds: PATIENCE.as_secs() }
-        } else {
-            ClientError::NotRunning { home }
-        });
+        if !matches!(ostler_os::take_lock(&home.join("lock")), Ok(None)) {
+            return Err(ClientError::NotRunning { home });
+        }
+        // It has an owner: the supervisor died under our call, and another is on its way.
+        if ostler_os::mono_ms() >= patient_until {
+            return Err(ClientError::NoAnswer { home, seconds: PATIENCE.as_secs() });
+        }
+        ostler_os::nap(STEP);
     }
     // Several callers may do this at once: the lock of the home decides whose guardian stays.
     let deadline = ostler_os::mono_ms() + WAIT_SECONDS * 1_000;

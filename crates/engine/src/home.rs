@@ -47,7 +47,12 @@ impl Home {
         let path =
             std::path::absolute(&path).map_err(|source| HomeError::Folder { path, source })?;
         let socket = match (named, set("XDG_RUNTIME_DIR")) {
-            (None, Some(runtime)) => runtime.join("ostler").join("ostler.sock"),
+            (None, Some(runtime)) => {
+                let (usual, beside) =
+                    (runtime.join("ostler/ostler.sock"), path.join("ostler.sock"));
+                // Whoever started it at boot may not have had such a folder.
+                if beside.exists() && !usual.exists() { beside } else { usual }
+            }
             (Some(_), _) | (None, None) => path.join("ostler.sock"),
         };
         let registry = match set("OSTLER_REGISTRY") {

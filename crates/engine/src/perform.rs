@@ -300,7 +300,7 @@ impl Supervisor {
     pub(crate) fn watch(&mut self, run: RunId) {
         let Some(live) = self.live.get(&run).filter(|live| live.watch.is_none()) else { return };
         let Some(scope) = &live.scope else { return };
-        let watch = scope.watch(&self.members(live));
+        let watch = scope.watch(|| self.members(live));
         let token = live.token + 1;
         for (source, interest) in &watch.sources {
             let _ = self.poller.add(source, token, *interest);

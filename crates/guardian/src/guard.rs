@@ -1,7 +1,7 @@
 //! The loop: what happens is told to the machine, what it decides is done.
 
 use crate::child::{Recipe, Watched, become_sweeper, kill, next_ended, reap, spawn};
-use crate::circumstances::{DescriptorLimit, close_inherited, number, take_lock};
+use crate::circumstances::{DescriptorLimit, close_inherited, forget_text, number, take_lock};
 use crate::crash_log::{self, Crash};
 use crate::executable::Executable;
 use crate::machine::{Action, Asked, Event, Exit, Limits, Machine, Purpose};
@@ -130,6 +130,7 @@ impl Guardian {
                 guardian.events.push_back(Event::TakeUp { ran_ms: age_ms(pid).unwrap_or(0) });
                 // It is told where to find us, and that we are there.
                 report.give("ready");
+                forget_text();
             }
             None => guardian.events.push_back(Event::Begin),
         }
@@ -269,7 +270,10 @@ impl Guardian {
                 let error = become_sweeper(&self.executable);
                 self.report.give(&format!("what is left cannot be ended: {error}"));
             }
-            Action::TellReady => self.report.give("ready"),
+            Action::TellReady => {
+                self.report.give("ready");
+                forget_text();
+            }
             Action::TellRefused => {
                 // Said to us first: the disk may be full.
                 let told = self.status.take().unwrap_or_else(|| self.output.last_line());

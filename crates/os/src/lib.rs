@@ -30,7 +30,7 @@ pub use platform::pipe::{
 pub use platform::poll::{Interest, Poller, Ready, Waker};
 pub use platform::process::{Ending, Process, Signal, die};
 pub use platform::pty::{Pty, resize, terminal_size};
-pub use platform::reaper::{Notice, Reaped, Reaper, become_reaper, read_ends};
+pub use platform::reaper::{Notice, Reaped, Reaper, become_reaper, beside_first_thread, read_ends};
 pub use platform::scope::{
     Census, KillReport, Kin, Leader, Member, Members, Scope, ScopeRoom, Watch,
 };

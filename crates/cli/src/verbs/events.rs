@@ -1,4 +1,3 @@
-use super::status::Status;
 use crate::args::EventsArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
@@ -22,12 +21,11 @@ pub fn events(context: &Context, arguments: &EventsArguments) -> Result<Exit, Fa
             Ok(Answer::Entries(entries)) => entries,
             Ok(_) => return Err(ClientError::Unexpected.into()),
             Err(ClientError::Lost(_)) if arguments.follow => {
-                if !Status::look(context).running {
-                    // It was stopped while we followed.
-                    return Ok(Exit::DONE);
-                }
-                client = context.connect_again()?;
-                client.ask(Call::Entries(filter.clone()))?;
+                // It was stopped while we followed, or it died and the next is on its way.
+                let Some(successor) = context.connect_successor()? else { return Ok(Exit::DONE) };
+                client = successor;
+                // If this one is lost too, its answer says so.
+                let _ = client.ask(Call::Entries(filter.clone()));
                 continue;
             }
             Err(error) => return Err(error.into()),

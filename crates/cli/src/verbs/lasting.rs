@@ -18,8 +18,13 @@ pub struct LastingView {
 }
 
 impl LastingView {
-    pub fn open(context: &Context, client: Client, call: ViewCall) -> Result<Self, Failure> {
-        let view = client.view(call.clone())?;
+    pub fn open(context: &Context, mut client: Client, call: ViewCall) -> Result<Self, Failure> {
+        let view = loop {
+            match client.view(call.clone()) {
+                Err(ClientError::Lost(_)) => client = context.connect_again()?,
+                view => break view?,
+            }
+        };
         let line = Line { sender: Arc::new(Mutex::new(view.sender()?)) };
         Ok(Self { context: context.clone(), call, view, line })
     }

@@ -31,7 +31,7 @@ pub fn run(context: &Context, arguments: RunArguments) -> Result<Exit, Failure> 
     let events = (!arguments.detach).then(ostler_os::ForegroundEvents::listen).transpose()?;
     let mut client = context.connect()?;
     let record = begin(context, &mut client, Box::new(spec))?;
-    if record.state == RunState::Exited {
+    if record.state == RunState::Exited && record.started_at_ms.is_none() {
         return never_ran(&record, &arguments);
     }
     let Some(events) = events else {

@@ -192,6 +192,35 @@ fn waiting_and_following_go_on_across_crashes() {
     assert_eq!(following.finish().ok().text(), "ready\nover\n");
 }
 
+/// D8, D4: the journal is followed through crashes, each entry once, until somebody stops it; then nobody is
+/// started to go on.
+#[test]
+fn the_journal_is_followed_across_crashes_until_the_stop() {
+    let home = quick_home();
+    Daemon::start(&home);
+    let following = home.spawn(&["events", "-f", "--json"]);
+    following.until_written("supervisor-started");
+    let mut runs = Vec::new();
+    for _ in 0..3 {
+        replace_supervisor(&home);
+        let run = home.start(&[], &["true"]);
+        home.wait(&run);
+        runs.push(run);
+    }
+    home.ostler(&["stop"]).ok();
+    let told = following.finish().ok().text();
+    let entries: Vec<serde_json::Value> =
+        told.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let numbers: Vec<_> = entries.iter().filter_map(|entry| entry["seq"].as_i64()).collect();
+    assert!(numbers.windows(2).all(|pair| pair[0] < pair[1]), "{numbers:?}");
+    for run in &runs {
+        let ends =
+            entries.iter().filter(|entry| entry["runId"] == **run && entry["what"] == "exited");
+        assert_eq!(ends.count(), 1, "{told}");
+    }
+    assert_eq!(home.processes(), []);
+}
+
 /// D8: a run in the foreground goes on in it, and its exit code is its own.
 #[test]
 fn a_foreground_run_goes_on_across_a_crash() {

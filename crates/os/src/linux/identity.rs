@@ -124,4 +124,19 @@ mod tests {
             assert!(!is_same_process(&Fingerprint { unique: Some(unique + 1), ..me }));
         }
     }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "a child that is left unreaped")]
+    fn a_corpse_of_our_own_tells_how_it_ended() {
+        let mut child = std::process::Command::new("sh");
+        let mut child = child.args(["-c", "exit 7"]).spawn().expect("a child");
+        let process = fingerprint_of(child.id() as i32).expect("it is there");
+        let ended = (0..3_000).find_map(|_| {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+            corpse_status(&process)
+        });
+        child.wait().expect("our child");
+        assert_eq!(ended, Some(7 << 8));
+        assert_eq!(corpse_status(&process), None);
+    }
 }

@@ -22,6 +22,42 @@ pub enum Notice {
     HandOverAsked,
 }
 
+/// Runs this on a thread of its own, and returns what it returns. No signal that the reaper listens to reaches
+/// any other thread. Whoever makes children there keeps them apart from the orphans that come to us.
+pub fn beside_first_thread<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> io::Result<T> {
+    block(&listened()?)?;
+    let thread = std::thread::Builder::new().name("dispatcher".to_owned()).spawn(work)?;
+    thread.join().map_err(|_| io::Error::other("the dispatcher ended in a panic"))
+}
+
+#[expect(unsafe_code, reason = "rustix has no signal sets")]
+fn listened() -> io::Result<libc::sigset_t> {
+    // SAFETY: the set is initialised by sigemptyset before it is read.
+    unsafe {
+        let mut set = std::mem::zeroed::<libc::sigset_t>();
+        libc::sigemptyset(&raw mut set);
+        for signal in
+            [libc::SIGCHLD, libc::SIGTERM, libc::SIGINT, libc::SIGQUIT, libc::SIGHUP, libc::SIGUSR2]
+        {
+            if libc::sigaddset(&raw mut set, signal) != 0 {
+                return Err(io::Error::last_os_error());
+            }
+        }
+        Ok(set)
+    }
+}
+
+#[expect(unsafe_code, reason = "rustix does not block signals")]
+fn block(set: &libc::sigset_t) -> io::Result<()> {
+    // SAFETY: an initialised set.
+    match unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, set, std::ptr::null_mut()) } {
+        0 => Ok(()),
+        error => Err(io::Error::from_raw_os_error(error)),
+    }
+}
+
 /// Ends that our guardian saw in our stead, as it tells them: eight bytes each.
 pub fn read_ends(reports: impl AsFd) -> Vec<Reaped> {
     const RECORD: usize = 8;
@@ -56,25 +92,11 @@ pub struct Reaper {
 impl Reaper {
     #[expect(unsafe_code, reason = "rustix has no signalfd")]
     pub fn new() -> io::Result<Self> {
-        // SAFETY: the set is initialised by sigemptyset before it is read.
-        let descriptor = unsafe {
-            let mut set = std::mem::zeroed::<libc::sigset_t>();
-            libc::sigemptyset(&raw mut set);
-            for signal in [
-                libc::SIGCHLD,
-                libc::SIGTERM,
-                libc::SIGINT,
-                libc::SIGQUIT,
-                libc::SIGHUP,
-                libc::SIGUSR2,
-            ] {
-                libc::sigaddset(&raw mut set, signal);
-            }
-            if libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut()) != 0 {
-                return Err(io::Error::last_os_error());
-            }
-            libc::signalfd(-1, &raw const set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK)
-        };
+        let set = listened()?;
+        block(&set)?;
+        // SAFETY: an initialised set.
+        let descriptor =
+            unsafe { libc::signalfd(-1, &raw const set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) };
         if descriptor < 0 {
             return Err(io::Error::last_os_error());
         }

@@ -200,7 +200,11 @@ impl Scope {
             let known_dead = dead.len();
             found.clear();
             *is_unexplained = false;
-            for child in children_of(rustix::process::getpid().as_raw_pid())? {
+            let mut children = orphans()?;
+            if leader.is_pinned && kin.leaders.contains_key(&leader.group) {
+                children.push(leader.group);
+            }
+            for child in children {
                 if in_leaf.contains(&child) {
                     continue;
                 }
@@ -345,12 +349,13 @@ impl Scope {
         })
     }
 
-    pub fn watch(&self, members: &Members) -> Watch {
+    pub fn watch(&self, members: impl FnOnce() -> Members) -> Watch {
         if let Some(leaf) = &self.leaf
             && let Some(source) = leaf.watch()
         {
             return Watch { sources: vec![(source, Interest::Change)] };
         }
+        let members = members();
         let pids = members
             .outside
             .iter()
@@ -472,6 +477,28 @@ fn children_of(pid: i32) -> Option<Vec<i32>> {
         }
     }
     told.then_some(children)
+}
+
+/// Children of ours that nobody here has made. The kernel gives an orphan to the first thread that lives, and
+/// keeps a child on the list of the thread that made it: where that is another than the first
+/// (`beside_first_thread`), a thousand runs need not be looked through for one orphan.
+fn orphans() -> Option<Vec<i32>> {
+    let pid = rustix::process::getpid().as_raw_pid();
+    let own = rustix::thread::gettid().as_raw_pid();
+    let mut children = Vec::new();
+    let mut is_told = false;
+    for task in fs::read_dir(format!("/proc/{pid}/task")).ok()?.flatten() {
+        let is_own = task.file_name().to_str() == Some(&own.to_string());
+        if is_own && own != pid {
+            continue;
+        }
+        if let Ok(list) = fs::read_to_string(task.path().join("children")) {
+            is_told = true;
+            children
+                .extend(list.split_ascii_whitespace().filter_map(|pid| pid.parse::<i32>().ok()));
+        }
+    }
+    is_told.then_some(children)
 }
 
 fn with_descendants(pid: i32, found: &mut Vec<i32>, dead: &mut HashSet<i32>) {

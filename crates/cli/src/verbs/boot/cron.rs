@@ -1,6 +1,6 @@
 //! The last resort: one line of the user's crontab. Every other line is the user's.
 
-use super::environment::{Starts, to_be_set, where_its_door_is};
+use super::environment::{Starts, to_be_set};
 use super::quoting::cron_word;
 use super::tool::{ask, complain, demand};
 use super::written::Change;
@@ -48,12 +48,11 @@ impl Starter for Cron {
             text.extend_from_slice(line.as_bytes());
             write(&text)?;
         }
-        let mut told = vec![if daemon.is_running {
+        let told = vec![if daemon.is_running {
             "the daemon that runs goes on; cron starts it from the next boot on".to_owned()
         } else {
             "cron starts the daemon from the next boot on; now: ostler start".to_owned()
         }];
-        told.extend(where_its_door_is(daemon));
         Ok(Enabled { place: "the user's crontab".to_owned(), change, told })
     }
 

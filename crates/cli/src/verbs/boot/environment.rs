@@ -47,14 +47,3 @@ pub fn to_be_set(daemon: &Daemon, starts: Starts) -> Result<Vec<(&'static str, S
     }
     Ok(variables)
 }
-
-/// A daemon that knows no `XDG_RUNTIME_DIR` has its door in the home, where only those look who are told.
-pub fn where_its_door_is(daemon: &Daemon) -> Option<String> {
-    let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    (!set("OSTLER_HOME") && set("XDG_RUNTIME_DIR")).then(|| {
-        format!(
-            "its door will be in its home: call ostler with OSTLER_HOME={}",
-            daemon.home.display()
-        )
-    })
-}

@@ -1,7 +1,7 @@
 //! systemd is the guardian then: it holds the runs' descriptors, hears the signs of life, and starts the
 //! supervisor again.
 
-use super::environment::{Starts, to_be_set, where_its_door_is};
+use super::environment::{Starts, to_be_set};
 use super::quoting::{unit_command, unit_word};
 use super::tool::{ask, demand, failed};
 use super::written::{Change, MARK, read_own, remove, write_own};
@@ -177,13 +177,19 @@ WantedBy={target}
         // By its own guardian, or by systemd: either way it is not disturbed.
         let start =
             if daemon.is_running { &["enable", UNIT][..] } else { &["enable", "--now", UNIT] };
+        let was_active = self.is_active();
         let change = write_own(&self.file, &text, || {
             self.systemctl(&["daemon-reload"])?;
             self.systemctl(start)
         })?;
         let mut told = Vec::new();
-        match (daemon.is_running, self.is_active()) {
-            (false, _) => told.push("the daemon was started".to_owned()),
+        match (daemon.is_running, was_active) {
+            (false, false) => told.push("the daemon was started".to_owned()),
+            (false, true) => told.push(format!(
+                "the unit still runs as it was before; for this home: {} && {} (the other's runs end)",
+                self.typed("stop"),
+                self.typed("start")
+            )),
             (true, true) if change == Change::None => {}
             (true, true) => told.push(format!(
                 "the daemon goes on as it was started; for the new unit: {} (every run goes on)",
@@ -195,9 +201,6 @@ WantedBy={target}
             )),
         }
         told.extend(self.linger_hint());
-        if self.manager == Manager::System {
-            told.extend(where_its_door_is(daemon));
-        }
         Ok(Enabled { place: self.file.display().to_string(), change, told })
     }
 
