@@ -5,10 +5,11 @@ use crate::find::{current, error, find, registry_error};
 use crate::frames::{Frames, Stop};
 use crate::server::Shared;
 use crate::{typing, view};
-use ostler_engine::{Cancelled, HandOver, SpawnRefused};
+use ostler_engine::{Cancelled, Declaration, HandOver, SpawnRefused, UnitAsk, Until};
+use ostler_model::wire;
 use ostler_model::wire::{
-    Answer, Call, CancelAnswer, EntryFilter, ErrorCode, FrameKind, MAX_LINE, Outcome, Pong,
-    Request, Response, RunFilter, ShutdownAnswer, WireError,
+    Answer, AwaitUntil, Call, CancelAnswer, DeclareCall, EntryFilter, ErrorCode, FrameKind,
+    MAX_LINE, Outcome, Pong, Request, Response, RunFilter, ShutdownAnswer, UnitsCall, WireError,
 };
 use ostler_model::{Actor, Limits, RunId, RunRecord, RunResult, RunSpec, RunState, Sample};
 use ostler_registry::RunQuery;
@@ -283,7 +284,12 @@ fn entries(filter: &EntryFilter, shared: &Shared) -> Result<Vec<ostler_model::En
     let run = filter.run.as_deref().map(|text| find(shared, text)).transpose()?;
     shared
         .read(|reader| {
-            reader.entries(run.map(|run| run.run_id), filter.after_seq.unwrap_or(0), filter.newest)
+            reader.entries(
+                run.map(|run| run.run_id),
+                filter.unit.as_deref(),
+                filter.after_seq.unwrap_or(0),
+                filter.newest,
+            )
         })
         .map_err(registry_error)
 }
@@ -419,9 +425,9 @@ async fn ask_units(call: UnitsCall, by: Actor, shared: &Shared) -> Result<Answer
         }
     }
     let ask = match call.ask {
-        wire::UnitAsk::Start => Ask::Start,
-        wire::UnitAsk::Stop => Ask::Stop,
-        wire::UnitAsk::Restart => Ask::Restart,
+        wire::UnitAsk::Start => UnitAsk::Start,
+        wire::UnitAsk::Stop => UnitAsk::Stop,
+        wire::UnitAsk::Restart => UnitAsk::Restart,
     };
     shared.engine.ask_units(call.names, ask, by);
     Ok(Answer::Asked)

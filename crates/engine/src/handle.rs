@@ -3,11 +3,11 @@
 use crate::guarding::Felt;
 use crate::input::Input;
 use crate::output::OutputState;
-use ostler_model::{Actor, RunId, RunRecord, RunResult, RunSpec, TerminalSize};
 use crate::units::{Declaration, Until};
 use ostler_core::unit::Ask as UnitAsk;
 use ostler_model::UnitView;
 use ostler_model::wire::Change;
+use ostler_model::{Actor, RunId, RunRecord, RunResult, RunSpec, TerminalSize};
 use ostler_os::Waker;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;

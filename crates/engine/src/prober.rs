@@ -18,8 +18,17 @@ const READY_EVERY: Duration = Duration::from_millis(100);
 const ANSWER_MOST: usize = 64 << 10;
 
 pub(crate) enum Order {
-    Ready { unit: String, run: RunId, ready: ReadySpec, output: Option<Arc<OutputState>> },
-    Health { unit: String, run: RunId, health: HealthSpec },
+    Ready {
+        unit: String,
+        run: RunId,
+        ready: ReadySpec,
+        output: Option<Arc<OutputState>>,
+    },
+    Health {
+        unit: String,
+        run: RunId,
+        health: HealthSpec,
+    },
     /// The run is over: nobody wants to know any more.
     Forget(RunId),
 }
@@ -103,11 +112,7 @@ async fn work(mut inbox: mpsc::UnboundedReceiver<Order>, tell: Tell) {
     }
 }
 
-async fn until_ready(
-    run: RunId,
-    ready: ReadySpec,
-    output: Option<Arc<OutputState>>,
-) -> UnitEvent {
+async fn until_ready(run: RunId, ready: ReadySpec, output: Option<Arc<OutputState>>) -> UnitEvent {
     let most = Duration::from_millis(ready.timeout_ms);
     let asked = async {
         match &ready.check {
@@ -161,9 +166,10 @@ async fn ask(check: &Check, most: Duration) -> Result<(), String> {
     let answer = async {
         match check {
             Check::Http(url) => get(url).await,
-            Check::Tcp(address) => {
-                TcpStream::connect(address).await.map(drop).map_err(|error| format!("{address}: {error}"))
-            }
+            Check::Tcp(address) => TcpStream::connect(address)
+                .await
+                .map(drop)
+                .map_err(|error| format!("{address}: {error}")),
             Check::Exec(_) | Check::Line(_) | Check::Notify | Check::Delay(_) => {
                 Err("it cannot be asked".to_owned())
             }
@@ -179,8 +185,9 @@ async fn get(url: &str) -> Result<(), String> {
     let address = if host.contains(':') { host.to_owned() } else { format!("{host}:80") };
     let failed = |error: io::Error| format!("{url}: {error}");
     let mut stream = TcpStream::connect(&address).await.map_err(failed)?;
-    let request =
-        format!("GET /{path} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: ostler\r\nConnection: close\r\n\r\n");
+    let request = format!(
+        "GET /{path} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: ostler\r\nConnection: close\r\n\r\n"
+    );
     stream.write_all(request.as_bytes()).await.map_err(failed)?;
     let mut answer = Vec::new();
     stream.take(ANSWER_MOST as u64).read_to_end(&mut answer).await.map_err(failed)?;

@@ -49,8 +49,7 @@ impl Supervisor {
             .filter(|name| !units.iter().any(|unit| unit.name == *name))
             .collect();
         let declared: Vec<Declared> = units.into_iter().map(digested).collect();
-        let mut plan: Vec<Change> =
-            declared.iter().map(|new| self.planned(new, start)).collect();
+        let mut plan: Vec<Change> = declared.iter().map(|new| self.planned(new, start)).collect();
         plan.extend(
             gone.iter().map(|name| Change { unit: name.clone(), kind: ChangeKind::Remove }),
         );
@@ -100,9 +99,7 @@ impl Supervisor {
                 let view = views.iter().find(|view| view.name == *name);
                 match waiter.until {
                     Until::Settled => view.is_none_or(|view| is_settled(view.state)),
-                    Until::Stopped => {
-                        view.is_none_or(|view| view.state == UnitState::Stopped)
-                    }
+                    Until::Stopped => view.is_none_or(|view| view.state == UnitState::Stopped),
                 }
             })
         };
@@ -124,7 +121,8 @@ impl Supervisor {
     }
 
     pub(crate) fn check_ready(&mut self, unit: String, run: RunId) {
-        let Some(ready) = self.world.unit(&unit).and_then(|record| record.spec.ready.clone()) else {
+        let Some(ready) = self.world.unit(&unit).and_then(|record| record.spec.ready.clone())
+        else {
             return;
         };
         let output = self.live.get(&run).map(|live| std::sync::Arc::clone(&live.output));
@@ -150,7 +148,9 @@ fn is_settled(state: UnitState) -> bool {
         | UnitState::Error
         | UnitState::Scheduled
         | UnitState::Stopped => true,
-        UnitState::Waiting | UnitState::Starting | UnitState::Stopping | UnitState::Backoff => false,
+        UnitState::Waiting | UnitState::Starting | UnitState::Stopping | UnitState::Backoff => {
+            false
+        }
     }
 }
 

@@ -205,3 +205,26 @@ pub struct UnitView {
     pub next_at_ms: Option<u64>,
     pub file: Option<String>,
 }
+
+macro_rules! words {
+    ($type:ident { $($variant:ident => $word:literal),+ $(,)? }) => {
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(match self { $($type::$variant => $word),+ })
+            }
+        }
+    };
+}
+
+words!(UnitState {
+    Stopped => "stopped",
+    Waiting => "waiting",
+    Starting => "starting",
+    Ready => "ready",
+    Stopping => "stopping",
+    Backoff => "backoff",
+    Error => "error",
+    Done => "done",
+    Scheduled => "scheduled",
+});
+words!(Desired { Running => "running", Stopped => "stopped" });

@@ -1,6 +1,8 @@
 //! What goes over the door: one JSON object a line, and, once a viewer is attached, frames.
 
-use crate::{Entry, RunId, RunRecord, RunResult, RunSpec, Sample, TerminalSize, UnitSpec, UnitView};
+use crate::{
+    Entry, RunId, RunRecord, RunResult, RunSpec, Sample, TerminalSize, UnitSpec, UnitView,
+};
 use serde::{Deserialize, Serialize};
 
 /// The longest request line the door reads. Larger than the kernel's own limit on arguments and
@@ -67,6 +69,8 @@ pub struct RunFilter {
 #[serde(rename_all = "camelCase")]
 pub struct EntryFilter {
     pub run: Option<String>,
+    #[serde(default)]
+    pub unit: Option<String>,
     pub after_seq: Option<i64>,
     pub newest: Option<u64>,
     pub follow: bool,

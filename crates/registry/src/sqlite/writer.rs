@@ -78,11 +78,7 @@ impl Registry {
     }
 
     /// All of it or nothing. The entries get their numbers.
-    pub fn commit(
-        &mut self,
-        instance: InstanceId,
-        batch: &mut Batch,
-    ) -> Result<(), RegistryError> {
+    pub fn commit(&mut self, instance: InstanceId, batch: &mut Batch) -> Result<(), RegistryError> {
         self.at(Moment::BeforeCommit);
         let transaction = self
             .connection
