@@ -328,6 +328,9 @@ impl Supervisor {
             let _ = std::fs::remove_file(self.home.pid_file());
         }
         let _ = std::fs::remove_file(self.home.socket());
+        if let Some(way) = self.home.way_to_socket() {
+            let _ = std::fs::remove_file(way);
+        }
         let ended = std::mem::take(&mut self.ended);
         for reply in self.stop_replies.drain(..) {
             let _ = reply.send(Stopped { ended: ended.clone(), unsaved });

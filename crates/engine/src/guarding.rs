@@ -157,6 +157,10 @@ impl Supervisor {
             Some(listener) if path.exists() => Door::held(listener)?,
             Some(_) | None => Door::open(path)?,
         };
+        if let Some(way) = self.home.way_to_socket() {
+            let _ = std::fs::remove_file(&way);
+            let _ = std::os::unix::fs::symlink(self.home.socket(), way);
+        }
         self.guarding.keeper.let_go(DOOR);
         self.guarding.keep_always(DOOR, door.listener.try_clone()?);
         Ok(door)

@@ -72,6 +72,11 @@ impl Home {
         &self.socket
     }
 
+    /// A way to the door for callers who do not know of the folder it is in.
+    pub(crate) fn way_to_socket(&self) -> Option<PathBuf> {
+        Some(self.path.join("ostler.sock")).filter(|way| *way != self.socket)
+    }
+
     pub fn registry(&self) -> &Path {
         &self.registry
     }

@@ -115,7 +115,9 @@ impl Status {
         let pids = [(self.pid, "supervisor"), (self.gateway_pid, "gateway")];
         let pids: Vec<String> =
             pids.into_iter().filter_map(|(pid, who)| Some(format!("{} ({who})", pid?))).collect();
-        say("PID:", pids.join(", "));
+        if !pids.is_empty() {
+            say("PID:", pids.join(", "));
+        }
         if let Some(ms) = self.uptime_ms {
             say("Uptime:", plain_duration(ms));
         }

@@ -256,7 +256,13 @@ fn a_daemon_of_the_boot_is_found_after_the_login() {
     call(&["stop"], false);
     call(&["start"], false);
     assert!(machine.home.folder().join("runtime/ostler/ostler.sock").exists());
-    call(&["stop"], false);
+    // And the other way round: who calls without one, from a crontab, finds the one of the login.
+    let before = machine.home.supervisor_pid();
+    call(&["--no-start", "runs"], true);
+    assert!(call(&["start"], true).text().contains("already running"));
+    assert_eq!(machine.home.supervisor_pid(), before);
+    call(&["stop"], true);
+    assert!(!machine.home.path().join("ostler.sock").exists());
 }
 
 /// D11: a crontab that cannot be read is not overwritten, and what the tool says is passed on.

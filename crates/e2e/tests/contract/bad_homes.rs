@@ -1,7 +1,7 @@
 //! Homes that are another's, read-only or full: told clearly, and what runs goes on.
 
-use crate::daemon::{Daemon, QUICK, answering, quick_home, status};
-use ostler_e2e::{Home, Signal, eventually};
+use crate::daemon::{Daemon, QUICK, answering, install, quick_home, status};
+use ostler_e2e::{Home, Signal, eventually, helper};
 use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
@@ -60,7 +60,7 @@ fn a_home_that_may_not_be_entered_is_told() {
     let place = tempfile::Builder::new().prefix("oeb").tempdir().expect("a folder");
     std::fs::set_permissions(place.path(), std::fs::Permissions::from_mode(0o755)).expect("mode");
     let binary = place.path().join("ostler");
-    std::fs::copy(Home::binary(), &binary).expect("a copy");
+    install(Home::binary(), &binary);
     let as_nobody = |words: &[&str]| {
         let mut command = home.program(&binary);
         command.args(words).uid(NOBODY).gid(NOBODY).current_dir("/");
@@ -144,8 +144,7 @@ fn a_crash_on_a_full_disk_loses_no_run() {
     daemon.supervisor.wait_gone();
     ended_root.signal(Signal::KILL);
     ended_root.wait_gone();
-    // Whether the next one can live on a full disk or not: it is tried.
-    eventually("it is tried again", || home.supervisor().filter(|next| *next != daemon.supervisor));
+    until_tried_again(&home, &daemon);
     assert!(roots.iter().all(ostler_e2e::Process::is_alive), "they go on");
     assert_eq!(home.guardian(), Some(daemon.guardian.clone()));
     std::fs::remove_file(filler).expect("removed");
@@ -157,6 +156,44 @@ fn a_crash_on_a_full_disk_loses_no_run() {
     }
     let result = home.wait(&ended);
     assert_eq!((&result["termination"], &result["exitSignal"]), (&"signal".into(), &9.into()));
+}
+
+/// Whether the next supervisor can live on a full disk or not: it is tried. One that cannot is gone before
+/// anybody sees it; but the guardian has reaped it.
+fn until_tried_again(home: &Home, daemon: &Daemon) {
+    let reaped = || {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", daemon.guardian.pid));
+        // The minor faults of children that were waited for.
+        stat.ok()?.rsplit_once(") ")?.1.split(' ').nth(8)?.parse::<u64>().ok()
+    };
+    let (mut last, mut times) = (reaped(), 0);
+    eventually("it is tried again", || {
+        let now = reaped();
+        times += u32::from(now != last);
+        last = now;
+        let next = home.supervisor().filter(|next| *next != daemon.supervisor);
+        (times > 1 || next.is_some()).then_some(())
+    });
+}
+
+/// D4, X1: stop on a full disk ends everything all the same; what could not be written is found out later.
+#[test]
+fn stop_on_a_full_disk_ends_everything() {
+    let mut home = Home::with(&[QUICK]);
+    let Some(disk) = home.small_disk("h", 8 << 20) else { return skipped() };
+    let run = home.start_ready(&["--grace", "300ms"], &[helper!("ignore_term"), "2"]);
+    let daemon = Daemon::of(&home);
+    let filler = fill(&disk);
+    daemon.supervisor.signal(Signal::KILL);
+    daemon.supervisor.wait_gone();
+    until_tried_again(&home, &daemon);
+    let output = home.ostler(&["stop"]);
+    assert!(!output.stderr.contains("panicked"), "{output:?}");
+    eventually("all of it is gone", || home.processes().is_empty().then_some(()));
+    assert_eq!(home.ostler(&["status"]).code, 3);
+    std::fs::remove_file(filler).expect("removed");
+    let record = home.record(&run);
+    assert_eq!(record["state"], "exited", "{record}");
 }
 
 /// D9, X1: the guardian is killed on a full disk: a new one comes, and holds what the old one held.

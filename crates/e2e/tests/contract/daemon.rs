@@ -2,7 +2,8 @@
 
 use ostler_e2e::{Home, Process, Signal, eventually, helper};
 use serde_json::Value;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// Crashes are not waited for as long as usual (debug builds).
 pub const QUICK: (&str, &str) = ("OSTLER_WAIT_MS", "50");
@@ -90,6 +91,15 @@ pub fn crash_log(home: &Home) -> Vec<u8> {
 
 pub fn pid_in_file(home: &Home) -> Option<i32> {
     std::fs::read_to_string(home.file("ostler.pid")).ok()?.trim().parse().ok()
+}
+
+/// Puts a program there. Another process writes it: a child that a test beside us is just starting would
+/// hold a file of ours open for writing, and what is written to cannot be executed.
+#[track_caller]
+pub fn install(program: impl AsRef<Path>, place: &Path) {
+    let mut copy = Command::new("cp");
+    let done = copy.arg("--").arg(program.as_ref()).arg(place).status().expect("cp");
+    assert!(done.success(), "{}", place.display());
 }
 
 /// A run that writes numbered lines until it is told to end.

@@ -1,7 +1,7 @@
 //! Another program takes the supervisor's place without one run being stopped, or it does not.
 
 use crate::daemon::{
-    Counting, Daemon, answering, quick_home, replace_supervisor, state_file, status,
+    Counting, Daemon, answering, install, quick_home, replace_supervisor, state_file, status,
 };
 use ostler_e2e::{Home, Output, Process};
 use std::os::unix::fs::PermissionsExt;
@@ -9,7 +9,16 @@ use std::path::{Path, PathBuf};
 
 fn copy(home: &Home, name: &str) -> PathBuf {
     let path = home.folder().join(name);
-    std::fs::copy(Home::binary(), &path).expect("a copy");
+    install(Home::binary(), &path);
+    path
+}
+
+/// A file with these bytes that says of itself that it can be executed.
+fn program(home: &Home, name: &str, bytes: &[u8]) -> PathBuf {
+    let (draft, path) = (home.folder().join(format!("{name}.draft")), home.folder().join(name));
+    std::fs::write(&draft, bytes).expect("written");
+    std::fs::set_permissions(&draft, std::fs::Permissions::from_mode(0o755)).expect("mode");
+    install(draft, &path);
     path
 }
 
@@ -102,9 +111,7 @@ fn upgrade_goes_back_from_a_program_that_does_not_answer() {
         assert!(output.stderr.contains(why), "{output:?}");
         witness.assert_untouched(&home, program);
     }
-    let garbage = home.folder().join("garbage");
-    std::fs::write(&garbage, [0x7f, b'E', b'L', b'F', 0, 1, 2, 3]).expect("written");
-    std::fs::set_permissions(&garbage, std::fs::Permissions::from_mode(0o755)).expect("mode");
+    let garbage = program(&home, "garbage", &[0x7f, b'E', b'L', b'F', 0, 1, 2, 3]);
     let output = home.ostler(&["upgrade", text(&garbage)]);
     assert_went_back(&home, &output, text(&garbage));
     assert_eq!(home.guardian(), Some(guardian));
@@ -135,9 +142,7 @@ fn upgrade_goes_back_from_a_program_that_hangs() {
     let mut home = quick_home();
     home.set("OSTLER_TRIAL_MS", "1500");
     let witness = Witness::start(&home);
-    let script = home.folder().join("hangs");
-    std::fs::write(&script, "#!/bin/sh\nexec sleep 977\n").expect("written");
-    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).expect("mode");
+    let script = program(&home, "hangs", b"#!/bin/sh\nexec sleep 977\n");
     let output = home.ostler(&["upgrade", text(&script)]);
     assert_went_back(&home, &output, text(&script));
     assert!(output.stderr.contains("ready"), "{output:?}");
@@ -162,7 +167,7 @@ fn a_crash_after_the_file_was_replaced_comes_back() {
     assert_eq!(program_of(&before.supervisor), installed);
     // As a package manager does it: another file under the same name; here one that would never work.
     let other = home.folder().join("other");
-    std::fs::copy("/bin/false", &other).expect("a copy");
+    install("/bin/false", &other);
     std::fs::rename(&other, &installed).expect("renamed");
     replace_supervisor(&home);
     witness.assert_untouched(&home, "replaced");
@@ -174,7 +179,7 @@ fn a_crash_after_the_file_was_replaced_comes_back() {
     Daemon::of(&home);
     witness.assert_untouched(&home, "removed");
     // The real thing comes back, and takes over.
-    std::fs::copy(Home::binary(), &installed).expect("a copy");
+    install(Home::binary(), &installed);
     home.ostler(&["upgrade", text(&installed)]).ok();
     assert_eq!(program_of(&Daemon::of(&home).supervisor), installed);
     witness.assert_untouched(&home, "upgraded");
