@@ -216,8 +216,10 @@ impl World {
         if let Some(due) = run.listed_due {
             self.due.remove(&(due, id));
         }
-        if self.serving == Serving::Open {
-            self.units.ended(&run.record, now, out);
+        match (self.serving, run.record.state, &run.record.unit) {
+            (Serving::Open, RunState::Exited, _) => self.units.ended(&run.record, now, out),
+            (Serving::Open, _, Some(unit)) => self.units.not_launched(unit, now),
+            (Serving::Open | Serving::Stopping | Serving::Stopped, _, _) => {}
         }
         if let Some(key) = run.record.scope_key {
             self.unblock(&key, now, out);

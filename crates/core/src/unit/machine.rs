@@ -369,6 +369,7 @@ impl Unit {
                 }
                 Then::Again => {
                     self.record.tally.restarts += 1;
+                    out.push(self.save(now));
                     self.begin(now);
                     return false;
                 }
