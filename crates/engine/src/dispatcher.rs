@@ -25,6 +25,7 @@ use ostler_registry::{Batch, Registry};
 use serde_json::json;
 use std::cell::OnceCell;
 use std::collections::{HashMap, VecDeque};
+use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
 use tokio::sync::{oneshot, watch};
@@ -68,6 +69,8 @@ pub struct Supervisor {
     pub(crate) drain: Drain,
     pub(crate) prober: Prober,
     pub(crate) unit_waiters: Vec<UnitWaiter>,
+    /// Where units that are being launched will say that they are ready.
+    pub(crate) words: HashMap<String, UnixDatagram>,
     probed: mpsc::Receiver<Probed>,
     pub(crate) live: HashMap<RunId, LiveRun>,
     /// The first processes of our runs that are our children.
@@ -155,16 +158,18 @@ impl Supervisor {
             }
         })
         .map_err(EngineError::os("start the drain"))?;
+        let (last_seq, seq_receiver) = watch::channel(0);
+        let (pulse, pulse_receiver) = watch::channel(0);
+        let handle =
+            Handle::new(ask_sender, waker.clone(), seq_receiver, pulse_receiver, Arc::clone(&felt));
         let (probed_sender, probed) = mpsc::channel();
         let probed_waker = waker.clone();
-        let prober = Prober::start(move |event| {
+        let prober = Prober::start(handle.clone(), move |event| {
             if probed_sender.send(event).is_ok() {
                 probed_waker.wake();
             }
         })
         .map_err(EngineError::os("start the prober"))?;
-        let (last_seq, seq_receiver) = watch::channel(0);
-        let (pulse, pulse_receiver) = watch::channel(0);
         let room = if settings.kernel_boundary {
             ScopeRoom::open(&instance.to_string())
         } else {
@@ -172,13 +177,7 @@ impl Supervisor {
         };
         let mut supervisor = Self {
             world: World::new(&settings, now()),
-            handle: Handle::new(
-                ask_sender,
-                waker.clone(),
-                seq_receiver,
-                pulse_receiver,
-                Arc::clone(&felt),
-            ),
+            handle,
             launcher: Launcher::new(),
             live: HashMap::new(),
             leaders: HashMap::new(),
@@ -214,6 +213,7 @@ impl Supervisor {
             drain,
             prober,
             unit_waiters: Vec::new(),
+            words: HashMap::new(),
             probed,
             reaper,
             waker,

@@ -409,12 +409,19 @@ impl Supervisor {
         };
         self.drop_live(run);
         let result = record.result();
+        let record_is_check = record.session_id == RunSpec::CHECK_SESSION;
         for waiter in self.waiters.remove(&run).unwrap_or_default() {
             let _ = waiter.send(Cancelled::Ended(result.clone()));
         }
         // It ended before it ran: whoever asked for it learns why from the record.
         if let Some(reply) = self.spawn_replies.remove(&run) {
             let _ = reply.send(Ok(record));
+        }
+        if record_is_check {
+            // Nobody asks for it again, and a day has many of them.
+            let _ = self.registry.forget(run);
+            self.drain.remove_folder(self.home.run_folder(run));
+            return;
         }
         if self.stopping {
             self.ended.push(result);

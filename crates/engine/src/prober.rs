@@ -1,15 +1,16 @@
 //! The thread that asks units whether they are ready and healthy. Each check has its own clock; one that
 //! hangs is given up at its timeout and delays no other.
 
+use crate::handle::{Cancelled, Handle};
 use crate::output::{LogReader, OutputState, Piece};
 use ostler_core::unit::UnitEvent;
-use ostler_model::{Check, HealthSpec, ReadySpec, RunId};
+use ostler_model::{Actor, Check, HealthSpec, OsText, ReadySpec, RunId, RunSpec};
 use std::io;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, UnixDatagram};
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 
@@ -17,16 +18,24 @@ use tokio::time::{sleep, timeout};
 const READY_EVERY: Duration = Duration::from_millis(100);
 const ANSWER_MOST: usize = 64 << 10;
 
+/// What a check needs to know of its unit.
+pub(crate) struct Subject {
+    pub(crate) unit: String,
+    pub(crate) run: RunId,
+    pub(crate) output: Option<Arc<OutputState>>,
+    /// Where the unit says that it is ready, if it says so itself.
+    pub(crate) word: Option<std::os::unix::net::UnixDatagram>,
+    /// A run in the unit's own circumstances, for checks that are commands.
+    pub(crate) like: Box<RunSpec>,
+}
+
 pub(crate) enum Order {
     Ready {
-        unit: String,
-        run: RunId,
+        subject: Subject,
         ready: ReadySpec,
-        output: Option<Arc<OutputState>>,
     },
     Health {
-        unit: String,
-        run: RunId,
+        subject: Subject,
         health: HealthSpec,
     },
     /// The run is over: nobody wants to know any more.
@@ -46,14 +55,17 @@ pub(crate) struct Prober {
 
 impl Prober {
     /// `tell` is called on the prober's thread and must not block.
-    pub(crate) fn start(tell: impl Fn(Probed) + Send + Sync + 'static) -> io::Result<Self> {
+    pub(crate) fn start(
+        engine: Handle,
+        tell: impl Fn(Probed) + Send + Sync + 'static,
+    ) -> io::Result<Self> {
         let (orders, inbox) = mpsc::unbounded_channel();
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
         let thread = std::thread::Builder::new()
             .name("prober".to_owned())
             .stack_size(512 << 10)
-            .spawn(move || runtime.block_on(work(inbox, Arc::new(tell))))?;
+            .spawn(move || runtime.block_on(work(inbox, engine, Arc::new(tell))))?;
         Ok(Self { orders: Some(orders), thread: Some(thread) })
     }
 
@@ -75,7 +87,7 @@ impl Drop for Prober {
 
 type Tell = Arc<dyn Fn(Probed) + Send + Sync>;
 
-async fn work(mut inbox: mpsc::UnboundedReceiver<Order>, tell: Tell) {
+async fn work(mut inbox: mpsc::UnboundedReceiver<Order>, engine: Handle, tell: Tell) {
     let mut tasks: tokio::task::JoinSet<RunId> = tokio::task::JoinSet::new();
     let mut running: std::collections::HashMap<RunId, Vec<tokio::task::AbortHandle>> =
         std::collections::HashMap::new();
@@ -86,18 +98,20 @@ async fn work(mut inbox: mpsc::UnboundedReceiver<Order>, tell: Tell) {
         };
         let Some(order) = order else { break };
         match order {
-            Order::Ready { unit, run, ready, output } => {
-                let tell = Arc::clone(&tell);
+            Order::Ready { subject, ready } => {
+                let (tell, engine, run) = (Arc::clone(&tell), engine.clone(), subject.run);
                 let task = tasks.spawn(async move {
-                    tell(Probed { unit, event: until_ready(run, ready, output).await });
+                    let unit = subject.unit.clone();
+                    tell(Probed { unit, event: until_ready(subject, ready, &engine).await });
                     run
                 });
                 running.entry(run).or_default().push(task);
             }
-            Order::Health { unit, run, health } => {
-                let tell = Arc::clone(&tell);
+            Order::Health { subject, health } => {
+                let (tell, engine, run) = (Arc::clone(&tell), engine.clone(), subject.run);
                 let task = tasks.spawn(async move {
-                    let why = until_unhealthy(&health).await;
+                    let why = until_unhealthy(&subject, &health, &engine).await;
+                    let unit = subject.unit;
                     tell(Probed { unit, event: UnitEvent::Unhealthy { run, why } });
                     run
                 });
@@ -112,14 +126,16 @@ async fn work(mut inbox: mpsc::UnboundedReceiver<Order>, tell: Tell) {
     }
 }
 
-async fn until_ready(run: RunId, ready: ReadySpec, output: Option<Arc<OutputState>>) -> UnitEvent {
+async fn until_ready(subject: Subject, ready: ReadySpec, engine: &Handle) -> UnitEvent {
+    let run = subject.run;
     let most = Duration::from_millis(ready.timeout_ms);
     let asked = async {
         match &ready.check {
             Check::Delay(ms) => sleep(Duration::from_millis(*ms)).await,
-            Check::Line(pattern) => until_line(pattern, output).await,
+            Check::Line(pattern) => until_line(pattern, subject.output.clone()).await,
+            Check::Notify => until_said(subject.word.as_ref()).await,
             check => {
-                while ask(check, most).await.is_err() {
+                while ask(check, &subject, most, engine).await.is_err() {
                     sleep(READY_EVERY).await;
                 }
             }
@@ -134,7 +150,7 @@ async fn until_ready(run: RunId, ready: ReadySpec, output: Option<Arc<OutputStat
     match timeout(most, asked).await {
         Ok(()) => UnitEvent::Ready { run },
         Err(_) => {
-            let why = match ask(&ready.check, Duration::from_secs(1)).await {
+            let why = match ask(&ready.check, &subject, Duration::from_secs(1), engine).await {
                 Err(why) => format!("not within {} ms: {why}", ready.timeout_ms),
                 Ok(()) => format!("not within {} ms", ready.timeout_ms),
             };
@@ -144,12 +160,12 @@ async fn until_ready(run: RunId, ready: ReadySpec, output: Option<Arc<OutputStat
 }
 
 /// Returns when it has failed so often in a row that it is not healthy any more.
-async fn until_unhealthy(health: &HealthSpec) -> String {
+async fn until_unhealthy(subject: &Subject, health: &HealthSpec, engine: &Handle) -> String {
     sleep(Duration::from_millis(health.start_after_ms)).await;
     let most = Duration::from_millis(health.timeout_ms);
     let mut failures = 0;
     loop {
-        match ask(&health.check, most).await {
+        match ask(&health.check, subject, most, engine).await {
             Ok(()) => failures = 0,
             Err(why) => {
                 failures += 1;
@@ -162,7 +178,12 @@ async fn until_unhealthy(health: &HealthSpec) -> String {
     }
 }
 
-async fn ask(check: &Check, most: Duration) -> Result<(), String> {
+async fn ask(
+    check: &Check,
+    subject: &Subject,
+    most: Duration,
+    engine: &Handle,
+) -> Result<(), String> {
     let answer = async {
         match check {
             Check::Http(url) => get(url).await,
@@ -170,12 +191,67 @@ async fn ask(check: &Check, most: Duration) -> Result<(), String> {
                 .await
                 .map(drop)
                 .map_err(|error| format!("{address}: {error}")),
-            Check::Exec(_) | Check::Line(_) | Check::Notify | Check::Delay(_) => {
-                Err("it cannot be asked".to_owned())
-            }
+            Check::Exec(argv) => execute(argv, subject, most, engine).await,
+            Check::Line(_) => Err("no such line".to_owned()),
+            Check::Notify => Err("it did not say READY=1".to_owned()),
+            Check::Delay(_) => Ok(()),
         }
     };
-    timeout(most, answer).await.unwrap_or_else(|_| Err("no answer in time".to_owned()))
+    match check {
+        // Its run has the limit, and is ended with all it started.
+        Check::Exec(_) => answer.await,
+        _ => timeout(most, answer).await.unwrap_or_else(|_| Err("no answer in time".to_owned())),
+    }
+}
+
+/// A run like any other, in the unit's own circumstances: owned, limited, ended completely.
+async fn execute(
+    argv: &[String],
+    subject: &Subject,
+    most: Duration,
+    engine: &Handle,
+) -> Result<(), String> {
+    let mut spec = subject.like.clone();
+    spec.argv = argv.iter().map(|word| OsText(word.clone().into_bytes())).collect();
+    spec.limits.timeout_ms = Some(most.as_millis() as u64);
+    let name = argv.first().cloned().unwrap_or_default();
+    let record = engine.spawn(spec, Actor::Supervisor).await.map_err(|_| "refused".to_owned())?;
+    if let Some(error) = record.error {
+        return Err(error);
+    }
+    match engine.wait(record.run_id).await {
+        Cancelled::Ended(result) if result.timed_out => Err(format!("{name}: not in time")),
+        Cancelled::Ended(result) => match (result.exit_code, result.exit_signal) {
+            (Some(0), _) => Ok(()),
+            (Some(code), _) => Err(format!("{name}: exit {code}")),
+            (None, Some(signal)) => Err(format!("{name}: signal {signal}")),
+            (None, None) => Err(format!("{name}: how it ended is not known")),
+        },
+        // It was over before we could wait for it.
+        Cancelled::NotLive => match record.exit_code {
+            Some(0) => Ok(()),
+            Some(code) => Err(format!("{name}: exit {code}")),
+            None => Err(format!("{name}: how it ended is not known")),
+        },
+    }
+}
+
+/// `READY=1`, in the words of sd_notify.
+async fn until_said(word: Option<&std::os::unix::net::UnixDatagram>) {
+    let word = word.and_then(|word| word.try_clone().ok());
+    let Some(Ok(word)) = word.map(UnixDatagram::from_std) else {
+        return std::future::pending().await;
+    };
+    let mut text = [0; 4096];
+    loop {
+        match word.recv(&mut text).await {
+            Ok(length) if text[..length].split(|byte| *byte == b'\n').any(|l| l == b"READY=1") => {
+                return;
+            }
+            Ok(_) => {}
+            Err(_) => return std::future::pending().await,
+        }
+    }
 }
 
 /// A status of 200 to 299.

@@ -1,15 +1,18 @@
 //! Units on the engine's side: runs are made for them, checks are begun, and whoever waits is answered.
 
 use crate::dispatcher::{Supervisor, now};
-use crate::prober::Order;
+use crate::prober::{Order, Subject};
 use ostler_core::Event;
 use ostler_core::unit::{Ask as UnitAsk, Declared, UnitEvent};
 use ostler_model::wire::{Change, ChangeKind};
 use ostler_model::{
-    Actor, Detach, OsText, RunId, RunSpec, TerminalSize, UnitSpec, UnitState, UnitView,
+    Actor, Backend, Check, Detach, OsText, RunId, RunSpec, TerminalSize, UnitSpec, UnitState,
+    UnitView,
 };
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
+use std::os::unix::net::UnixDatagram;
+use std::path::Path;
 use tokio::sync::oneshot;
 
 /// What somebody waits for.
@@ -114,7 +117,15 @@ impl Supervisor {
     }
 
     pub(crate) fn launch(&mut self, unit: &str) {
-        let Some(spec) = self.world.unit(unit).map(|record| run_spec(&record.spec)) else { return };
+        let Some(record) = self.world.unit(unit) else { return };
+        let says = matches!(&record.spec.ready, Some(ready) if ready.check == Check::Notify);
+        let place = says.then(|| self.home.word_of(unit));
+        let spec = run_spec(&record.spec, place.as_deref());
+        if let Some(place) = &place
+            && let Some(word) = listen(place)
+        {
+            self.words.insert(unit.to_owned(), word);
+        }
         if self.new_run(Box::new(spec), Actor::Supervisor).is_err() {
             self.events.push_back(Event::NotLaunched { unit: unit.to_owned() });
         }
@@ -125,20 +136,45 @@ impl Supervisor {
         else {
             return;
         };
+        if let Some(subject) = self.subject(unit, run) {
+            self.prober.order(Order::Ready { subject, ready });
+        }
+    }
+
+    fn subject(&mut self, unit: String, run: RunId) -> Option<Subject> {
+        let spec = &self.world.unit(&unit)?.spec;
+        let mut like = Box::new(run_spec(spec, None));
+        like.session_id = RunSpec::CHECK_SESSION.to_owned();
+        like.unit = None;
+        like.scope_key = None;
+        like.backend = Backend::Pipe;
         let output = self.live.get(&run).map(|live| std::sync::Arc::clone(&live.output));
-        self.prober.order(Order::Ready { unit, run, ready, output });
+        let word = self.words.remove(&unit);
+        Some(Subject { unit, run, output, word, like })
     }
 
     pub(crate) fn check_health(&mut self, unit: String, run: RunId) {
         let health = self.world.unit(&unit).and_then(|record| record.spec.health.clone());
-        if let Some(health) = health {
-            self.prober.order(Order::Health { unit, run, health });
+        if let Some(health) = health
+            && let Some(subject) = self.subject(unit, run)
+        {
+            self.prober.order(Order::Health { subject, health });
         }
     }
 
     pub(crate) fn take_probed(&mut self, unit: String, event: UnitEvent) {
         self.events.push_back(Event::Unit { name: unit, event });
     }
+}
+
+/// Where a unit says that it is ready.
+fn listen(place: &Path) -> Option<UnixDatagram> {
+    let folder = place.parent()?;
+    std::fs::create_dir_all(folder).ok()?;
+    let _ = std::fs::remove_file(place);
+    let socket = UnixDatagram::bind(place).ok()?;
+    socket.set_nonblocking(true).ok()?;
+    Some(socket)
 }
 
 fn is_settled(state: UnitState) -> bool {
@@ -155,14 +191,15 @@ fn is_settled(state: UnitState) -> bool {
 }
 
 /// What a copy of it is started with.
-fn run_spec(unit: &UnitSpec) -> RunSpec {
+fn run_spec(unit: &UnitSpec, word: Option<&Path>) -> RunSpec {
     let declared =
         unit.env.iter().map(|(name, value)| OsText(format!("{name}={value}").into_bytes()));
+    let word = word.map(|place| OsText(format!("NOTIFY_SOCKET={}", place.display()).into_bytes()));
     RunSpec {
         run_id: None,
         argv: unit.argv.iter().map(|word| OsText(word.clone().into_bytes())).collect(),
         cwd: OsText(unit.cwd.clone().into_bytes()),
-        env: unit.inherited.iter().cloned().chain(declared).collect(),
+        env: unit.inherited.iter().cloned().chain(declared).chain(word).collect(),
         umask: unit.umask,
         backend: unit.backend,
         size: TerminalSize::default(),
