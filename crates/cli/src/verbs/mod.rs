@@ -19,7 +19,6 @@ mod why;
 mod write;
 
 pub use init::init;
-pub use status::Status;
 
 use crate::args::{Arguments, Verb};
 use crate::context::Context;
