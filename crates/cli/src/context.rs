@@ -56,7 +56,7 @@ impl Context {
             home: self.home.path().to_owned(),
             socket: self.home.socket().to_owned(),
             log: self.home.log(),
-            program: std::env::current_exe()?,
+            program: ostler_os::own_executable()?,
             environment: environment()?,
         })
     }
