@@ -133,9 +133,16 @@ async fn show(
         return;
     }
     let mut told_at = None;
+    // Who does not follow sees what is there now: somebody who writes faster than he reads has no end.
+    let goal = if call.follow { u64::MAX } else { output.written() };
     loop {
+        if offset >= goal {
+            let _ = send(writing, FrameKind::Caught, &[]).await;
+            return;
+        }
         let sent = match reader.next(offset) {
-            Ok(Piece::Bytes { is_stderr, at_ms, bytes, .. }) => {
+            Ok(Piece::Bytes { is_stderr, at_ms, mut bytes, .. }) => {
+                bytes.truncate(usize::try_from(goal - offset).unwrap_or(usize::MAX));
                 if let Some(at_ms) = at_ms.filter(|_| at_ms != told_at) {
                     told_at = Some(at_ms);
                     if send_json(writing, FrameKind::Time, &TimeMark { at_ms }).await.is_err() {

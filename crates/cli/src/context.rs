@@ -2,7 +2,6 @@
 
 use crate::args::parse_duration;
 use crate::exit::Failure;
-use crate::verbs::Status;
 use ostler_client::{Client, ClientError, Found, Place, Start, connect, find};
 use ostler_engine::Home;
 use std::ffi::OsString;
@@ -30,17 +29,13 @@ impl Context {
         Ok(connect(&self.place()?, Start::Never)?)
     }
 
-    /// To the successor of one that went away. As long as somebody looks after the home it will come.
+    /// To the successor of one that went away. Nobody is started for it: it may have been stopped.
     pub fn connect_again(&self) -> Result<Client, Failure> {
-        loop {
-            match connect(&self.place()?, self.start) {
-                Err(ClientError::NoAnswer { .. }) if Status::look(self).running => {}
-                outcome => return Ok(outcome?),
-            }
-        }
+        let home = self.home.path().to_owned();
+        Ok(self.connect_successor()?.ok_or(ClientError::NotRunning { home })?)
     }
 
-    /// The same, but nobody is started for it: `None` if the home has no owner any more.
+    /// The same; `None` if the home has no owner any more.
     pub fn connect_successor(&self) -> Result<Option<Client>, Failure> {
         loop {
             match connect(&self.place()?, Start::Never) {
@@ -61,7 +56,7 @@ impl Context {
             home: self.home.path().to_owned(),
             socket: self.home.socket().to_owned(),
             log: self.home.log(),
-            program: std::env::current_exe()?,
+            program: ostler_os::own_executable()?,
             environment: environment()?,
         })
     }

@@ -17,8 +17,9 @@ pub use platform::clock::{mono_ms, started_at_ms, wall_ms};
 pub use platform::door::{Door, Peer, connect, peer_of};
 pub use platform::facts::{Facts, facts};
 pub use platform::files::{
-    Allocated, HomeLock, Note, be_private, free_bytes, holders, holds_open, is_last_reserve,
-    lift_descriptor_limit, out_of_descriptors, owner_of, random, take_lock, umask, user_id,
+    Allocated, HomeLock, Note, be_private, executes, free_bytes, holders, holds_open,
+    is_last_reserve, lift_descriptor_limit, out_of_descriptors, own_executable, owner_of, random,
+    take_lock, umask, user_id,
 };
 pub use platform::identity::{boot_id, fingerprint_of, is_same_process, parent_pid};
 pub use platform::inherited::take_inherited;

@@ -20,7 +20,6 @@ mod why;
 mod write;
 
 pub use init::init;
-pub use status::Status;
 
 use crate::args::{Arguments, RestartArguments, StartArguments, Verb};
 use crate::context::Context;

@@ -31,7 +31,11 @@ pub fn upgrade(context: &Context, path: Option<PathBuf>, json: bool) -> Result<E
         Ok(_) => return Err(ClientError::Unexpected.into()),
         Err(error) => return Err(error.into()),
     }
-    let after = successor(context, &before)?;
+    let mut after = successor(context, &before)?;
+    if after.went_back.is_none() && !ostler_os::executes(after.pid as i32, &program) {
+        // It died while it handed over, and its guardian knew of no other program.
+        after.went_back = Some("the supervisor died before it could hand over".to_owned());
+    }
     if json {
         say!(
             "{}",

@@ -49,6 +49,22 @@ fn a_flood_at_full_speed_is_whole() {
     assert!(second.assert_whole(&home) > 700);
 }
 
+/// R12: `logs` shows what was there when it was called, and ends, however fast more comes.
+#[test]
+fn logs_of_a_flood_end() {
+    let home = Home::with(&[("OSTLER_LOG_BYTES", "4000000000")]);
+    let flood = Counting::start(&home, &[], 5_000, 0, 0);
+    home.until_logged(&flood.run, "line 9999\n");
+    // A reader that is slower than the flood would never catch up with it.
+    let script = "\"$0\" logs -n 3 \"$1\" | dd bs=4 status=none";
+    let mut slowly = home.program("sh");
+    slowly.args(["-c", script]).arg(Home::binary()).arg(&flood.run);
+    let shown = home.spawn_program(slowly).finish().ok().text();
+    flood.end();
+    assert!(shown.lines().count() >= 3, "{} bytes", shown.len());
+    home.wait(&flood.run);
+}
+
 /// D8, R12: both streams stay apart, each whole, across a crash.
 #[test]
 fn both_streams_stay_apart() {

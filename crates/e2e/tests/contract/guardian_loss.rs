@@ -220,7 +220,7 @@ fn a_guardian_that_stands_still_holds_nobody_up() {
 fn a_guardian_killed_while_runs_are_started() {
     let home = quick_home();
     let daemon = Daemon::start(&home);
-    let command = ["run", "-d", "--stdin", "--", helper!("ignore_term")];
+    let command = ["run", "-d", "--stdin", "--grace", "300ms", "--", helper!("ignore_term")];
     let calls: Vec<_> = (0..20).map(|_| home.spawn(&command)).collect();
     replace_guardian(&home);
     replace_guardian(&home);

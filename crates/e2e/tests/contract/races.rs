@@ -77,6 +77,36 @@ fn stop_just_after_the_supervisor_was_killed() {
     }
 }
 
+/// D4: stop is final: whoever was looking, waiting or following does not bring it back.
+#[test]
+fn nobody_who_looks_brings_back_what_was_stopped() {
+    let home = Home::new();
+    let flood = Counting::start(&home, &[], 2_000, 1, 0);
+    home.until_logged(&flood.run, "line 9999\n");
+    let mut slowly = home.program("sh");
+    let script = "\"$0\" logs -f \"$1\" | dd bs=4 status=none of=/dev/null";
+    slowly.args(["-c", script]).arg(Home::binary()).arg(&flood.run);
+    let slow = home.spawn_program(slowly);
+    let others: Vec<_> = [
+        &["wait", &flood.run][..],
+        &["logs", "-f", &flood.run],
+        &["events", "-f"],
+        &["attach", "--read-only", &flood.run],
+    ]
+    .map(|words| home.spawn(words))
+    .into();
+    home.until_logged(&flood.run, "line 29999\n");
+    let daemon = Daemon::of(&home);
+    home.ostler(&["stop"]).ok();
+    assert!(!daemon.guardian.is_alive() && !daemon.supervisor.is_alive());
+    for other in others {
+        other.finish();
+    }
+    slow.finish();
+    assert_eq!(home.processes(), []);
+    assert_eq!(home.ostler(&["status"]).code, 3);
+}
+
 /// D1, D4: starts and stops at once: each has an answer, and never are there two.
 #[test]
 fn starts_and_stops_at_once() {

@@ -5,7 +5,7 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Whoever holds this is the home's instance. It is given up by the kernel, when the last process that
@@ -153,6 +153,20 @@ pub fn holds_open(pid: i32, path: &Path) -> bool {
         std::fs::metadata(entry.path())
             .is_ok_and(|found| found.dev() == meant.dev() && found.ino() == meant.ino())
     })
+}
+
+/// Whether this process executes the very file at this path.
+pub fn executes(pid: i32, path: &Path) -> bool {
+    match (std::fs::metadata(format!("/proc/{pid}/exe")), std::fs::metadata(path)) {
+        (Ok(found), Ok(meant)) => found.dev() == meant.dev() && found.ino() == meant.ino(),
+        (Err(_), _) | (_, Err(_)) => false,
+    }
+}
+
+/// Our own executable: by its path, or as the kernel holds it if the file there was replaced or removed.
+pub fn own_executable() -> io::Result<PathBuf> {
+    let path = std::env::current_exe()?;
+    Ok(if path.exists() { path } else { PathBuf::from("/proc/self/exe") })
 }
 
 /// Every process of ours that has the file open, with its command line.
