@@ -5,10 +5,11 @@ use crate::find::{current, error, find, registry_error};
 use crate::frames::{Frames, Stop};
 use crate::server::Shared;
 use crate::{typing, view};
-use ostler_engine::{Cancelled, HandOver, SpawnRefused};
+use ostler_engine::{Cancelled, Declaration, HandOver, SpawnRefused, UnitAsk, Until};
+use ostler_model::wire;
 use ostler_model::wire::{
-    Answer, Call, CancelAnswer, EntryFilter, ErrorCode, FrameKind, MAX_LINE, Outcome, Pong,
-    Request, Response, RunFilter, ShutdownAnswer, WireError,
+    Answer, AwaitUntil, Call, CancelAnswer, DeclareCall, EntryFilter, ErrorCode, FrameKind,
+    MAX_LINE, Outcome, Pong, Request, Response, RunFilter, ShutdownAnswer, UnitsCall, WireError,
 };
 use ostler_model::{Actor, Limits, RunId, RunRecord, RunResult, RunSpec, RunState, Sample};
 use ostler_registry::RunQuery;
@@ -159,6 +160,20 @@ async fn carry_out(call: Call, by: Actor, shared: &Shared) -> Result<Answer, Wir
                 unsaved: stopped.unsaved as u64,
             }))
         }
+        Call::Declare(call) => {
+            let DeclareCall { units, file, start, dry_run } = call;
+            let declaration = Declaration { units, file, start, dry_run };
+            Ok(Answer::Plan(shared.engine.declare(declaration, by).await))
+        }
+        Call::Units(call) => ask_units(call, by, shared).await,
+        Call::AwaitUnits(call) => {
+            let until = match call.until {
+                AwaitUntil::Settled => Until::Settled,
+                AwaitUntil::Stopped => Until::Stopped,
+            };
+            Ok(Answer::Units(shared.engine.await_units(call.names, until).await))
+        }
+        Call::UnitViews => Ok(Answer::Units(shared.engine.unit_views().await)),
         Call::HandOver(call) => {
             hand_over(shared.engine.hand_over(call.program.map(PathBuf::from)).await)
         }
@@ -269,7 +284,12 @@ fn entries(filter: &EntryFilter, shared: &Shared) -> Result<Vec<ostler_model::En
     let run = filter.run.as_deref().map(|text| find(shared, text)).transpose()?;
     shared
         .read(|reader| {
-            reader.entries(run.map(|run| run.run_id), filter.after_seq.unwrap_or(0), filter.newest)
+            reader.entries(
+                run.map(|run| run.run_id),
+                filter.unit.as_deref(),
+                filter.after_seq.unwrap_or(0),
+                filter.newest,
+            )
         })
         .map_err(registry_error)
 }
@@ -392,4 +412,23 @@ fn hand_over(outcome: HandOver) -> Result<Answer, WireError> {
         }
     };
     Err(error(ErrorCode::Conflict, why_not))
+}
+
+/// Every name must be one: nothing is done by halves.
+async fn ask_units(call: UnitsCall, by: Actor, shared: &Shared) -> Result<Answer, WireError> {
+    let known = shared.engine.unit_views().await;
+    for name in &call.names {
+        if !known.iter().any(|view| view.name == *name) {
+            let names: Vec<&str> = known.iter().map(|view| view.name.as_str()).collect();
+            let told = format!("there is no unit {name:?}; there is: {}", names.join(", "));
+            return Err(error(ErrorCode::NoSuchRun, told));
+        }
+    }
+    let ask = match call.ask {
+        wire::UnitAsk::Start => UnitAsk::Start,
+        wire::UnitAsk::Stop => UnitAsk::Stop,
+        wire::UnitAsk::Restart => UnitAsk::Restart,
+    };
+    shared.engine.ask_units(call.names, ask, by);
+    Ok(Answer::Asked)
 }

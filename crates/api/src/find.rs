@@ -13,7 +13,7 @@ pub(crate) fn registry_error(error: RegistryError) -> WireError {
     WireError { code: ErrorCode::RegistryFailed, message: error.told() }
 }
 
-/// By its id, or by enough of its beginning or end.
+/// By its id, or by enough of its beginning or end; or by its unit's name: then the newest.
 pub(crate) fn find(shared: &Shared, text: &str) -> Result<RunRecord, WireError> {
     let found = match text.parse::<RunId>() {
         Ok(id) => {
@@ -22,6 +22,10 @@ pub(crate) fn find(shared: &Shared, text: &str) -> Result<RunRecord, WireError> 
         Err(_) => shared.read(|reader| reader.matching(text)).map_err(registry_error)?,
     };
     let mut found: Vec<RunRecord> = found;
+    let of_unit = shared.read(|reader| reader.runs_of(text, 1)).map_err(registry_error)?;
+    if !of_unit.is_empty() {
+        found = of_unit;
+    }
     match (found.pop(), found.is_empty()) {
         (Some(record), true) => Ok(record),
         (Some(_), false) => Err(error(

@@ -56,12 +56,22 @@ pub enum Verb {
     Metrics(JsonArguments),
     /// Check what this machine lets Ostler do, and whether its home is sound
     Doctor(JsonArguments),
-    /// Start the daemon: a guardian, and the supervisor it keeps alive
-    Start(JsonArguments),
-    /// End every run, then the daemon; returns when all of it is gone
-    Stop(JsonArguments),
-    /// Say whether the daemon runs, since when, and how often it crashed
-    Status(JsonArguments),
+    /// Make the daemon match ostler.toml, and start what it declares
+    Up(UpArguments),
+    /// End every unit of ostler.toml, and forget them
+    Down(DownArguments),
+    /// List units: what they do, and why
+    Ls(JsonArguments),
+    /// Check ostler.toml: with the line, and what would be right
+    Check(CheckArguments),
+    /// Start units; without a name the daemon: a guardian, and the supervisor it keeps alive
+    Start(StartArguments),
+    /// Stop units for good; without a name end every run, then the daemon
+    Stop(UnitsArguments),
+    /// Restart units
+    Restart(RestartArguments),
+    /// Say how units are; without a name whether the daemon runs, and how often it crashed
+    Status(StatusArguments),
     /// Replace the running supervisor's program; every run goes on
     Upgrade(UpgradeArguments),
     /// Apply what changed; with --self, start the supervisor anew from the program on disk
@@ -119,8 +129,114 @@ pub struct UpgradeArguments {
 #[derive(Debug, Args)]
 pub struct ReloadArguments {
     /// The supervisor itself: the same as `ostler upgrade`
-    #[arg(long = "self", required = true)]
+    #[arg(long = "self", conflicts_with_all = ["file", "dry_run"])]
     pub own: bool,
+    #[command(flatten)]
+    pub units: ReloadUnitsArguments,
+}
+
+#[derive(Debug, Args)]
+pub struct ReloadUnitsArguments {
+    /// The file; by default the nearest ostler.toml upward from here
+    #[arg(short, long, value_name = "FILE")]
+    pub file: Option<PathBuf>,
+    /// Only print what would change
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Return at once
+    #[arg(long)]
+    pub no_wait: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct UpArguments {
+    /// The file; by default the nearest ostler.toml upward from here
+    #[arg(short, long, value_name = "FILE")]
+    pub file: Option<PathBuf>,
+    /// Return at once
+    #[arg(long)]
+    pub no_wait: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct DownArguments {
+    /// The file; by default the nearest ostler.toml upward from here
+    #[arg(short, long, value_name = "FILE")]
+    pub file: Option<PathBuf>,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct CheckArguments {
+    /// The file; by default the nearest ostler.toml upward from here
+    pub file: Option<PathBuf>,
+    /// Print the JSON Schema of the file instead
+    #[arg(long)]
+    pub schema: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  ostler start                       the daemon\n  ostler start bot                   a unit that is declared\n  \
+ostler start --name bot -- node bot.js   a new unit that is in no file"
+)]
+pub struct StartArguments {
+    /// Units
+    pub names: Vec<String>,
+    /// A new unit of this name, with the command after --
+    #[arg(long, requires = "command", conflicts_with = "names")]
+    pub name: Option<String>,
+    /// Return at once
+    #[arg(long)]
+    pub no_wait: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+    /// The command and its arguments, after --
+    #[arg(last = true, value_name = "CMD", requires = "name")]
+    pub command: Vec<OsString>,
+}
+
+#[derive(Debug, Args)]
+pub struct UnitsArguments {
+    /// Units
+    pub names: Vec<String>,
+    /// Return at once
+    #[arg(long, requires = "names")]
+    pub no_wait: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct RestartArguments {
+    /// Units
+    #[arg(required = true)]
+    pub names: Vec<String>,
+    /// Return at once
+    #[arg(long)]
+    pub no_wait: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct StatusArguments {
+    /// Units
+    pub names: Vec<String>,
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,

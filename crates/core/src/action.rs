@@ -1,11 +1,13 @@
-use ostler_model::{Counter, Entry, RunId, RunRecord};
+use ostler_model::{Actor, Counter, Entry, RunId, RunRecord, UnitRecord};
 
-/// What is to be done. The first three are durable and are committed before any other is begun.
+/// What is to be done. The first five are durable and are committed before any other is begun.
 #[derive(Clone, Debug)]
 pub enum Action {
     Save(Box<RunRecord>),
     Note(Entry),
     Count(Counter, u64),
+    SaveUnit(Box<UnitRecord>),
+    RemoveUnit(String),
 
     Spawn(RunId),
     /// Take up a live run that an earlier supervisor started.
@@ -28,6 +30,22 @@ pub enum Action {
     Refuse {
         run: RunId,
         refusal: Refusal,
+    },
+    /// Spawn a run for this unit (`SpawnAsked`), or say that it cannot be tried (`NotLaunched`).
+    Launch(String),
+    /// End a unit's run.
+    EndRun {
+        run: RunId,
+        by: Actor,
+        why: &'static str,
+    },
+    CheckReady {
+        unit: String,
+        run: RunId,
+    },
+    CheckHealth {
+        unit: String,
+        run: RunId,
     },
     RenewLease,
     Steal {

@@ -1,4 +1,6 @@
-use ostler_model::{Actor, Detach, Extinct, Fingerprint, Limits, RunId, RunRecord, SpawnErrorKind};
+use ostler_model::{
+    Actor, Detach, Extinct, Fingerprint, Limits, RunId, RunRecord, SpawnErrorKind, UnitRecord,
+};
 
 /// Something that happened: a command, a word of the kernel, or the outcome of an action.
 #[derive(Clone, Debug)]
@@ -54,6 +56,34 @@ pub enum Event {
     },
     ShutdownAsked {
         by: Actor,
+    },
+    /// Units that the registry knows, before the runs are looked at.
+    UnitsKnown {
+        records: Vec<UnitRecord>,
+        boot_id: String,
+    },
+    /// All runs have been looked at.
+    Reconciled,
+    UnitsDeclared {
+        declared: Vec<crate::unit::Declared>,
+        gone: Vec<String>,
+        /// Start also those that were stopped.
+        start: bool,
+        by: Actor,
+    },
+    UnitsAsked {
+        names: Vec<String>,
+        ask: crate::unit::Ask,
+        by: Actor,
+    },
+    Unit {
+        name: String,
+        event: crate::unit::UnitEvent,
+    },
+    UnitsDue,
+    /// A unit's run could not even be asked for.
+    NotLaunched {
+        unit: String,
     },
     LeaseDue,
     /// The lease was renewed (or at least read back); these runs are no longer ours.

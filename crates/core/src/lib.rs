@@ -5,8 +5,10 @@ mod action;
 mod event;
 mod lease;
 mod reconcile;
+pub mod restart;
 mod run;
 mod time;
+pub mod unit;
 mod world;
 
 pub use action::{Action, Reach, Refusal, Signal};

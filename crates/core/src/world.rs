@@ -11,9 +11,10 @@ use crate::lease::Lease;
 use crate::reconcile::{Decision, decide};
 use crate::run::{Phase, Run, RunEvent};
 use crate::time::Now;
+use crate::unit::Units;
 use ostler_model::{
     Actor, AdoptPolicy, Counter, Detach, Entry, Limits, RunId, RunRecord, RunState, Settings,
-    Termination, What,
+    Termination, UnitRecord, UnitView, What,
 };
 use serde_json::{Map, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,6 +26,7 @@ pub struct World {
     runs: BTreeMap<RunId, Run>,
     due: BTreeSet<(u64, RunId)>,
     serving: Serving,
+    units: Units,
     /// What came in while the lease was in doubt.
     deferred: Vec<Event>,
 }
@@ -45,6 +47,7 @@ impl World {
             runs: BTreeMap::new(),
             due: BTreeSet::new(),
             serving: Serving::Open,
+            units: Units::default(),
             deferred: Vec::new(),
         }
     }
@@ -64,7 +67,8 @@ impl World {
     /// The next moment at which something is due; the lease included, so never `None`.
     pub fn next_due(&self) -> u64 {
         let lease = self.lease.due_mono_ms();
-        self.due.first().map_or(lease, |(due, _)| lease.min(*due))
+        let units = self.units.next_due().unwrap_or(u64::MAX);
+        self.due.first().map_or(lease, |(due, _)| lease.min(*due)).min(units)
     }
 
     /// Whether we may act without asking the registry again what is ours.
@@ -74,6 +78,19 @@ impl World {
 
     pub fn lease_due(&self, now: Now) -> bool {
         now.mono_ms >= self.lease.due_mono_ms()
+    }
+
+    pub fn units_due(&self, now: Now) -> bool {
+        self.units.next_due().is_some_and(|due| now.mono_ms >= due)
+    }
+
+    pub fn unit(&self, name: &str) -> Option<&UnitRecord> {
+        self.units.get(name).map(|unit| &unit.record)
+    }
+
+    /// Every unit as it is now.
+    pub fn unit_views(&self, now: Now) -> Vec<UnitView> {
+        self.units.iter().map(|unit| self.units.view(unit, now)).collect()
     }
 
     pub fn due_runs(&self, now: Now) -> Vec<RunId> {
@@ -98,6 +115,7 @@ impl World {
             }
             event => self.act(event, now, &mut out),
         }
+        self.end_runs(now, &mut out);
         if self.serving == Serving::Stopping && self.runs.is_empty() {
             self.serving = Serving::Stopped;
             out.push(Action::Stop);
@@ -138,6 +156,15 @@ impl World {
                 }
             }
             Event::LeaseRenewed { .. } => {}
+            Event::UnitsKnown { records, boot_id } => self.units.known(records, &boot_id, now),
+            Event::Reconciled => self.units.reconciled(now, out),
+            Event::UnitsDeclared { declared, gone, start, by } => {
+                self.units.declare(declared, &gone, start, &by, now, out);
+            }
+            Event::UnitsAsked { names, ask, by } => self.units.ask(&names, ask, &by, now, out),
+            Event::Unit { name, event } => self.units.tell(&name, event, now, out),
+            Event::UnitsDue => self.units.due(now, out),
+            Event::NotLaunched { unit } => self.units.not_launched(&unit, now),
             Event::Observed { record, seen } => self.observed(record, seen, false, now, out),
             Event::StealWon { record, seen } => self.observed(record, seen, true, now, out),
         }
@@ -146,8 +173,23 @@ impl World {
     /// Hands one event to one run; an event for a run that is over changes nothing.
     fn tell(&mut self, id: RunId, event: RunEvent, now: Now, out: &mut Vec<Action>) {
         let Some(run) = self.runs.get_mut(&id) else { return };
+        let is_start = matches!(event, RunEvent::Spawned(_));
         run.step(event, now, out);
+        if is_start && let Some(unit) = run.record.unit.clone() {
+            self.units.started(&unit, id, now, out);
+        }
         self.settle(id, now, out);
+        self.end_runs(now, out);
+    }
+
+    /// What units want ended is ended here and now, by the way that every run is.
+    fn end_runs(&mut self, now: Now, out: &mut Vec<Action>) {
+        while let Some(at) = out.iter().position(|action| matches!(action, Action::EndRun { .. })) {
+            if let Action::EndRun { run, by, why } = out.remove(at) {
+                let reason = Termination::ManualCancel;
+                self.tell(run, RunEvent::Cancel { reason, by, why }, now, out);
+            }
+        }
     }
 
     /// Keeps the list of deadlines true, and lets go of a run that is over.
@@ -173,6 +215,11 @@ impl World {
         let Some(run) = self.runs.remove(&id) else { return };
         if let Some(due) = run.listed_due {
             self.due.remove(&(due, id));
+        }
+        match (self.serving, run.record.state, &run.record.unit) {
+            (Serving::Open, RunState::Exited, _) => self.units.ended(&run.record, now, out),
+            (Serving::Open, _, Some(unit)) => self.units.not_launched(unit, now),
+            (Serving::Open | Serving::Stopping | Serving::Stopped, _, _) => {}
         }
         if let Some(key) = run.record.scope_key {
             self.unblock(&key, now, out);
@@ -255,7 +302,11 @@ impl World {
         } else {
             out.push(Action::Spawn(id));
         }
+        let unit = run.record.unit.clone();
         self.runs.insert(id, run);
+        if let Some(unit) = unit {
+            self.units.launched(&unit, id, now, out);
+        }
     }
 
     fn shutdown(&mut self, by: Actor, now: Now, out: &mut Vec<Action>) {
@@ -392,8 +443,10 @@ impl World {
             }
         }
         if matches!(run.phase, Phase::Exited) {
+            self.units.ended(&run.record, now, out);
             return;
         }
+        self.units.adopted(&run.record, now, out);
         self.runs.insert(id, run);
         self.settle(id, now, out);
     }

@@ -5,6 +5,7 @@ use crate::handle::{Ask, Attached, Cancelled, Keeping, SpawnRefused};
 use crate::input::Input;
 use crate::live::LiveRun;
 use crate::output::{OutputState, Screen};
+use crate::units::UnitWaiter;
 use ostler_core::{Event, NewRun};
 use ostler_model::{Actor, Backend, Detach, Extinct, RunId, RunRecord, RunSpec, RunState};
 use std::sync::Arc;
@@ -58,6 +59,16 @@ impl Supervisor {
                 self.begin_stop(by);
             }
             Ask::InputClosed { run } => self.input_closed(run),
+            Ask::Declare { declaration, by, reply } => {
+                let _ = reply.send(self.declare(declaration, by));
+            }
+            Ask::Units { names, ask, by } => self.ask_units(names, ask, by),
+            Ask::Await { names, until, reply } => {
+                self.unit_waiters.push(UnitWaiter { names, until, reply });
+            }
+            Ask::UnitViews { reply } => {
+                let _ = reply.send(self.unit_views());
+            }
             Ask::HandOver { program, reply } => {
                 let _ = reply.send(self.hand_over(program));
             }
@@ -98,25 +109,28 @@ impl Supervisor {
         by: Actor,
         reply: oneshot::Sender<Result<RunRecord, SpawnRefused>>,
     ) {
+        match self.new_run(spec, by) {
+            Ok(run) => {
+                self.spawn_replies.insert(run, reply);
+            }
+            Err(message) => {
+                let _ = reply.send(Err(SpawnRefused::Registry { message }));
+            }
+        }
+    }
+
+    /// Asks the core for a run; its spawn follows when the intent is on disk.
+    pub(crate) fn new_run(&mut self, spec: Box<RunSpec>, by: Actor) -> Result<RunId, String> {
         if let Some(message) = &self.registry_error {
             // A run we could not remember is a run we could lose.
-            let _ = reply.send(Err(SpawnRefused::Registry { message: message.clone() }));
-            return;
+            return Err(message.clone());
         }
         let at_ms = ostler_os::wall_ms();
         let new = || ostler_os::random().map(|random| RunId::new(at_ms, random));
-        let id = match spec.run_id.map_or_else(new, Ok) {
-            Ok(id) if self.live.contains_key(&id) => {
-                let message = format!("run {id} is there already");
-                let _ = reply.send(Err(SpawnRefused::Registry { message }));
-                return;
-            }
-            Ok(id) => id,
-            Err(error) => {
-                let _ = reply.send(Err(SpawnRefused::Registry { message: error.to_string() }));
-                return;
-            }
-        };
+        let id = spec.run_id.map_or_else(new, Ok).map_err(|error| error.to_string())?;
+        if self.live.contains_key(&id) {
+            return Err(format!("run {id} is there already"));
+        }
         let record = RunRecord {
             run_id: id,
             session_id: spec.session_id.clone(),
@@ -171,7 +185,7 @@ impl Supervisor {
                 token,
             },
         );
-        self.spawn_replies.insert(id, reply);
         self.events.push_back(Event::SpawnAsked(Box::new(NewRun { by, record, limits, detach })));
+        Ok(id)
     }
 }

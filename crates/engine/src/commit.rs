@@ -26,7 +26,7 @@ impl Supervisor {
             self.owe();
             return Durable::No;
         }
-        match self.registry.commit(&mut self.batch) {
+        match self.registry.commit(self.instance, &mut self.batch) {
             Ok(()) => {
                 if let Some(last) = self.batch.entries.last() {
                     self.last_seq.send_replace(last.seq);
@@ -63,6 +63,7 @@ impl Supervisor {
         }
         self.owed.entries.extend(batch.entries);
         self.owed.counts.extend(batch.counts);
+        self.owed.units.extend(batch.units);
     }
 
     pub(crate) fn batch_owed(&mut self) {
@@ -72,6 +73,7 @@ impl Supervisor {
         }
         self.batch.entries.extend(new.entries);
         self.batch.counts.extend(new.counts);
+        self.batch.units.extend(new.units);
     }
 
     pub(crate) fn entry(&mut self, what: What, why: &str, evidence: serde_json::Value) {

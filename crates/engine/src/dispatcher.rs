@@ -11,6 +11,8 @@ use crate::inheritance::{Inheritance, LOCK};
 use crate::input::Input;
 use crate::live::{LiveRun, survey};
 use crate::output::{Drain, DrainEvent};
+use crate::prober::{Probed, Prober};
+use crate::units::UnitWaiter;
 use ostler_core::{Action, Event, Now, World};
 use ostler_model::{
     Actor, Counter, InstanceId, RunId, RunRecord, RunResult, RunState, Settings, What,
@@ -23,6 +25,7 @@ use ostler_registry::{Batch, Registry};
 use serde_json::json;
 use std::cell::OnceCell;
 use std::collections::{HashMap, VecDeque};
+use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
 use tokio::sync::{oneshot, watch};
@@ -64,6 +67,11 @@ pub struct Supervisor {
     pub(crate) launcher: Launcher,
     pub(crate) descriptors: Allocated,
     pub(crate) drain: Drain,
+    pub(crate) prober: Prober,
+    pub(crate) unit_waiters: Vec<UnitWaiter>,
+    /// Where units that are being launched will say that they are ready.
+    pub(crate) words: HashMap<String, UnixDatagram>,
+    probed: mpsc::Receiver<Probed>,
     pub(crate) live: HashMap<RunId, LiveRun>,
     /// The first processes of our runs that are our children.
     pub(crate) leaders: HashMap<i32, RunId>,
@@ -152,6 +160,16 @@ impl Supervisor {
         .map_err(EngineError::os("start the drain"))?;
         let (last_seq, seq_receiver) = watch::channel(0);
         let (pulse, pulse_receiver) = watch::channel(0);
+        let handle =
+            Handle::new(ask_sender, waker.clone(), seq_receiver, pulse_receiver, Arc::clone(&felt));
+        let (probed_sender, probed) = mpsc::channel();
+        let probed_waker = waker.clone();
+        let prober = Prober::start(handle.clone(), move |event| {
+            if probed_sender.send(event).is_ok() {
+                probed_waker.wake();
+            }
+        })
+        .map_err(EngineError::os("start the prober"))?;
         let room = if settings.kernel_boundary {
             ScopeRoom::open(&instance.to_string())
         } else {
@@ -159,13 +177,7 @@ impl Supervisor {
         };
         let mut supervisor = Self {
             world: World::new(&settings, now()),
-            handle: Handle::new(
-                ask_sender,
-                waker.clone(),
-                seq_receiver,
-                pulse_receiver,
-                Arc::clone(&felt),
-            ),
+            handle,
             launcher: Launcher::new(),
             live: HashMap::new(),
             leaders: HashMap::new(),
@@ -199,6 +211,10 @@ impl Supervisor {
             room,
             descriptors,
             drain,
+            prober,
+            unit_waiters: Vec::new(),
+            words: HashMap::new(),
+            probed,
             reaper,
             waker,
             asks,
@@ -337,10 +353,16 @@ impl Supervisor {
         while let Ok(event) = self.drained.try_recv() {
             self.take_drained(event);
         }
+        while let Ok(Probed { unit, event }) = self.probed.try_recv() {
+            self.take_probed(unit, event);
+        }
         self.tend_guardian();
         let now = now();
         if self.world.lease_due(now) {
             self.events.push_back(Event::LeaseDue);
+        }
+        if self.world.units_due(now) {
+            self.events.push_back(Event::UnitsDue);
         }
         for run in self.world.due_runs(now) {
             let is_ending =
@@ -487,6 +509,12 @@ impl Supervisor {
                         }
                         Action::Note(entry) => self.batch.entries.push(entry),
                         Action::Count(counter, value) => self.batch.counts.push((counter, value)),
+                        Action::SaveUnit(unit) => {
+                            self.batch.units.insert(unit.spec.name.clone(), Some(unit));
+                        }
+                        Action::RemoveUnit(name) => {
+                            self.batch.units.insert(name, None);
+                        }
                         effect => effects.push(effect),
                     }
                 }
@@ -496,6 +524,7 @@ impl Supervisor {
                 self.perform(effect, durable);
             }
             if self.events.is_empty() && self.batch.is_empty() {
+                self.answer_unit_waiters();
                 return;
             }
         }

@@ -3,6 +3,10 @@
 use crate::guarding::Felt;
 use crate::input::Input;
 use crate::output::OutputState;
+use crate::units::{Declaration, Until};
+use ostler_core::unit::Ask as UnitAsk;
+use ostler_model::UnitView;
+use ostler_model::wire::Change;
 use ostler_model::{Actor, RunId, RunRecord, RunResult, RunSpec, TerminalSize};
 use ostler_os::Waker;
 use std::path::PathBuf;
@@ -65,6 +69,10 @@ pub(crate) enum Ask {
     Resize { run: RunId, size: TerminalSize },
     Shutdown { by: Actor, reply: oneshot::Sender<Stopped> },
     InputClosed { run: RunId },
+    Declare { declaration: Declaration, by: Actor, reply: oneshot::Sender<Vec<Change>> },
+    Units { names: Vec<String>, ask: UnitAsk, by: Actor },
+    Await { names: Vec<String>, until: Until, reply: oneshot::Sender<Vec<UnitView>> },
+    UnitViews { reply: oneshot::Sender<Vec<UnitView>> },
     HandOver { program: Option<PathBuf>, reply: oneshot::Sender<HandOver> },
     Guardian { reply: oneshot::Sender<Keeping> },
 }
@@ -153,6 +161,24 @@ impl Handle {
         self.ask(|reply| Ask::Shutdown { by, reply })
             .await
             .unwrap_or(Stopped { ended: Vec::new(), unsaved: 0 })
+    }
+
+    /// What would change, or changes now.
+    pub async fn declare(&self, declaration: Declaration, by: Actor) -> Vec<Change> {
+        self.ask(|reply| Ask::Declare { declaration, by, reply }).await.unwrap_or_default()
+    }
+
+    pub fn ask_units(&self, names: Vec<String>, ask: UnitAsk, by: Actor) {
+        self.tell(Ask::Units { names, ask, by });
+    }
+
+    /// Answers when it is true of all of them.
+    pub async fn await_units(&self, names: Vec<String>, until: Until) -> Vec<UnitView> {
+        self.ask(|reply| Ask::Await { names, until, reply }).await.unwrap_or_default()
+    }
+
+    pub async fn unit_views(&self) -> Vec<UnitView> {
+        self.ask(|reply| Ask::UnitViews { reply }).await.unwrap_or_default()
     }
 
     /// The run's standard input was closed: nobody is to hold it open any more.

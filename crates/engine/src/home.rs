@@ -90,6 +90,11 @@ impl Home {
         self.path.join("supervisor.lock")
     }
 
+    /// Where a unit says that it is ready.
+    pub(crate) fn word_of(&self, unit: &str) -> PathBuf {
+        self.path.join("notify").join(format!("{}.sock", unit.replace('/', "_")))
+    }
+
     pub fn log(&self) -> PathBuf {
         self.path.join("ostler.log")
     }

@@ -18,7 +18,9 @@ mod keeper;
 mod live;
 mod output;
 mod perform;
+mod prober;
 mod reconcile;
+mod units;
 
 pub use dispatcher::{Outcome, Supervisor};
 pub use error::EngineError;
@@ -27,7 +29,9 @@ pub use handle::{Attached, Cancelled, HandOver, Handle, Keeping, SpawnRefused, S
 pub use home::{Home, HomeError};
 pub use inheritance::Inheritance;
 pub use input::Input;
+pub use ostler_core::unit::Ask as UnitAsk;
 pub use output::{LogReader, OutputState, Piece, panic_is_contained};
+pub use units::{Declaration, Until};
 
 /// The runs that a registry says are live, for whoever cannot ask a supervisor. Changes nothing.
 pub fn recorded_live(registry: &std::path::Path) -> Vec<ostler_model::RunId> {

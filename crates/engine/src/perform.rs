@@ -9,6 +9,7 @@ use crate::inheritance::End;
 use crate::input::Input;
 use crate::live::{LiveRun, survey};
 use crate::output::{NewLog, OutputState, Resumed, Screen, end_on_disk};
+use crate::prober::Order;
 use ostler_core::{Action, Event, Identity, Reach, Refusal, Signal};
 use ostler_model::{Backend, RunId, RunRecord, RunSpec, SpawnErrorKind};
 use ostler_os::{Interest, Launch, Process, Program, ScopeRoom, SpawnError, SpawnStage};
@@ -27,7 +28,15 @@ const PRUNE_MOST: u64 = 1_000;
 impl Supervisor {
     pub(crate) fn perform(&mut self, action: Action, durable: Durable) {
         match action {
-            Action::Save(_) | Action::Note(_) | Action::Count(..) => {}
+            Action::Save(_)
+            | Action::Note(_)
+            | Action::Count(..)
+            | Action::SaveUnit(_)
+            | Action::RemoveUnit(_)
+            | Action::EndRun { .. } => {}
+            Action::Launch(unit) => self.launch(&unit),
+            Action::CheckReady { unit, run } => self.check_ready(unit, run),
+            Action::CheckHealth { unit, run } => self.check_health(unit, run),
             Action::Spawn(run) => match durable {
                 Durable::Yes if self.is_still_ours(run) => self.spawn(run),
                 // Another supervisor settled the intent while we stood still.
@@ -400,12 +409,19 @@ impl Supervisor {
         };
         self.drop_live(run);
         let result = record.result();
+        let record_is_check = record.session_id == RunSpec::CHECK_SESSION;
         for waiter in self.waiters.remove(&run).unwrap_or_default() {
             let _ = waiter.send(Cancelled::Ended(result.clone()));
         }
         // It ended before it ran: whoever asked for it learns why from the record.
         if let Some(reply) = self.spawn_replies.remove(&run) {
             let _ = reply.send(Ok(record));
+        }
+        if record_is_check {
+            // Nobody asks for it again, and a day has many of them.
+            let _ = self.registry.forget(run);
+            self.drain.remove_folder(self.home.run_folder(run));
+            return;
         }
         if self.stopping {
             self.ended.push(result);
@@ -457,6 +473,7 @@ impl Supervisor {
     }
 
     pub(crate) fn drop_live(&mut self, run: RunId) {
+        self.prober.order(Order::Forget(run));
         self.unwatch(run);
         let Some(live) = self.live.remove(&run) else { return };
         if let Some(process) = &live.process

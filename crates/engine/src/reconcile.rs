@@ -21,6 +21,9 @@ impl Supervisor {
             json!({ "pid": std::process::id(), "instance": self.instance, "boundary": self.room.why_no_boundary().unwrap_or("cgroup") }),
         );
         self.registry.renew(self.instance, &self.own_claims())?;
+        let units = self.registry.units(self.instance)?;
+        let boot_id = ostler_os::boot_id().to_owned();
+        self.events.push_back(Event::UnitsKnown { records: units, boot_id });
         let mut records = self.registry.live()?;
         // What is in the siphon has to get out before anything else goes in.
         let leftover = self.guarding.leftover_run();
@@ -39,6 +42,7 @@ impl Supervisor {
                 self.events.push_back(Event::Observed { record: Box::new(record), seen });
             }
         }
+        self.events.push_back(Event::Reconciled);
         self.clear_unrecorded(&recorded);
         self.turn();
         self.let_go_rest(&others);

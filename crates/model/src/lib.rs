@@ -5,9 +5,11 @@ mod entry;
 mod id;
 mod metrics;
 mod record;
+mod restart;
 mod settings;
 mod spec;
 mod text;
+mod unit;
 pub mod wire;
 
 pub use entry::{Actor, Entry, What};
@@ -17,6 +19,11 @@ pub use record::{
     Backend, Extinct, Fingerprint, RunRecord, RunResult, RunState, SpawnErrorKind, Termination,
     TimeoutKind,
 };
+pub use restart::{Backoff, Preset, RestartLimit, RestartPolicy, When};
 pub use settings::{AdoptPolicy, Settings};
 pub use spec::{Detach, Limits, RunSpec, TerminalSize};
 pub use text::OsText;
+pub use unit::{
+    Check, Desired, HealthSpec, Missed, Opened, Over, Overlap, ReadySpec, ScheduleSpec, StopSpec,
+    Tally, UnitEnd, UnitRecord, UnitSpec, UnitState, UnitView,
+};

@@ -71,6 +71,9 @@ impl RunSpec {
     /// The variable by which a process can be told to belong to a run.
     pub const RUN_ID_VARIABLE: &'static str = "OSTLER_RUN_ID";
 
+    /// Runs of this session are checks: they are forgotten when they have ended.
+    pub const CHECK_SESSION: &'static str = "(check)";
+
     pub fn run_id_variable(run: RunId) -> String {
         format!("{}={run}", Self::RUN_ID_VARIABLE)
     }

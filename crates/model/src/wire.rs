@@ -1,6 +1,8 @@
 //! What goes over the door: one JSON object a line, and, once a viewer is attached, frames.
 
-use crate::{Entry, RunId, RunRecord, RunResult, RunSpec, Sample, TerminalSize};
+use crate::{
+    Entry, RunId, RunRecord, RunResult, RunSpec, Sample, TerminalSize, UnitSpec, UnitView,
+};
 use serde::{Deserialize, Serialize};
 
 /// The longest request line the door reads. Larger than the kernel's own limit on arguments and
@@ -33,6 +35,13 @@ pub enum Call {
     Shutdown,
     /// Make room for a successor; the runs go on.
     HandOver(HandOverCall),
+    /// Declare units; the answer is what that changes.
+    Declare(DeclareCall),
+    /// Start, stop or restart units.
+    Units(UnitsCall),
+    /// Answers when it is true of all of them.
+    AwaitUnits(AwaitCall),
+    UnitViews,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -60,6 +69,8 @@ pub struct RunFilter {
 #[serde(rename_all = "camelCase")]
 pub struct EntryFilter {
     pub run: Option<String>,
+    #[serde(default)]
+    pub unit: Option<String>,
     pub after_seq: Option<i64>,
     pub newest: Option<u64>,
     pub follow: bool,
@@ -124,6 +135,9 @@ pub enum Answer {
     Metrics(Vec<Sample>),
     ShutDown(ShutdownAnswer),
     HandingOver,
+    Plan(Vec<Change>),
+    Units(Vec<UnitView>),
+    Asked,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -275,4 +289,65 @@ mod tests {
         assert!(FrameKind::parse([99, 0, 0, 0, 0]).is_err());
         assert!(FrameKind::parse([0, 255, 255, 255, 255]).is_err());
     }
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DeclareCall {
+    pub units: Vec<UnitSpec>,
+    /// Units of this file that are not among them are withdrawn.
+    pub file: Option<String>,
+    /// Start also those that were stopped.
+    pub start: bool,
+    pub dry_run: bool,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct UnitsCall {
+    pub names: Vec<String>,
+    pub ask: UnitAsk,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum UnitAsk {
+    Start,
+    Stop,
+    Restart,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AwaitCall {
+    pub names: Vec<String>,
+    pub until: AwaitUntil,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AwaitUntil {
+    Settled,
+    Stopped,
+}
+
+/// What a declaration changes of one unit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Change {
+    pub unit: String,
+    pub kind: ChangeKind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ChangeKind {
+    Add,
+    Remove,
+    /// What runs is not what is declared now.
+    Restart,
+    /// It changed in a way that needs no restart.
+    Update,
+    Start,
+    Keep,
 }

@@ -60,7 +60,7 @@ fn claims(at: u64) -> Claims {
 }
 
 fn save(registry: &mut Registry, runs: Vec<RunRecord>) {
-    registry.commit(&mut Batch { runs, ..Batch::default() }).expect("committed");
+    registry.commit(instance(1), &mut Batch { runs, ..Batch::default() }).expect("committed");
 }
 
 fn entry(run: Option<RunId>, what: What) -> Entry {
@@ -90,8 +90,9 @@ fn records_entries_and_counters_read_back() {
             (Counter::Spawn, 2),
             (Counter::Exit(Termination::Exit), 4),
         ],
+        ..Batch::default()
     };
-    registry.commit(&mut batch).expect("committed");
+    registry.commit(instance(1), &mut batch).expect("committed");
     assert!(batch.entries[0].seq > 0 && batch.entries[1].seq > batch.entries[0].seq);
     drop(registry);
 
@@ -99,11 +100,11 @@ fn records_entries_and_counters_read_back() {
     assert_eq!(registry.live().expect("read"), std::slice::from_ref(&run));
     let reader = Reader::open(&path).expect("a reader");
     assert_eq!(
-        reader.entries(Some(run.run_id), 0, None).expect("read"),
+        reader.entries(Some(run.run_id), None, 0, None).expect("read"),
         [batch.entries[0].clone()]
     );
     assert_eq!(
-        reader.entries(None, batch.entries[0].seq, None).expect("read"),
+        reader.entries(None, None, batch.entries[0].seq, None).expect("read"),
         [batch.entries[1].clone()]
     );
     let counters = reader.counters().expect("read");
@@ -224,7 +225,9 @@ fn history_is_bounded_by_count_and_age_and_takes_its_entries_along() {
         })
         .collect();
     let entries = runs.iter().map(|run| entry(Some(run.run_id), What::Exited)).collect();
-    registry.commit(&mut Batch { runs, entries, counts: Vec::new() }).expect("committed");
+    registry
+        .commit(instance(1), &mut Batch { runs, entries, ..Batch::default() })
+        .expect("committed");
     assert_eq!(
         registry.prune(instance(1), 5, 0, 4).expect("pruned").len(),
         4,
@@ -241,7 +244,7 @@ fn history_is_bounded_by_count_and_age_and_takes_its_entries_along() {
     assert_eq!(registry.live().expect("read").len(), 2, "live runs stay");
     let reader = Reader::open(&path).expect("a reader");
     assert_eq!(reader.ended(RunQuery { newest: None }).expect("read").len(), 2);
-    assert_eq!(reader.entries(None, 0, None).expect("read").len(), 4);
+    assert_eq!(reader.entries(None, None, 0, None).expect("read").len(), 4);
 }
 
 fn refusal(path: &Path) -> String {

@@ -10,6 +10,7 @@ pub fn events(context: &Context, arguments: &EventsArguments) -> Result<Exit, Fa
     let mut client = context.connect()?;
     let mut filter = EntryFilter {
         run: arguments.run.clone(),
+        unit: None,
         after_seq: None,
         newest: arguments.last,
         follow: arguments.follow,

@@ -13,6 +13,7 @@ mod runs;
 mod start;
 mod status;
 mod stop;
+mod unit;
 mod upgrade;
 mod wait;
 mod why;
@@ -20,11 +21,12 @@ mod write;
 
 pub use init::init;
 
-use crate::args::{Arguments, Verb};
+use crate::args::{Arguments, RestartArguments, StartArguments, Verb};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::supervisor::Purpose;
 use clap::CommandFactory;
+use ostler_model::wire::UnitAsk;
 
 pub fn carry_out(arguments: Arguments) -> Result<Exit, Failure> {
     match arguments.verb {
@@ -44,6 +46,7 @@ pub fn carry_out(arguments: Arguments) -> Result<Exit, Failure> {
         Verb::Guardian { home } => return Ok(Exit(ostler_guardian::guard(&home))),
         Verb::Init(arguments) => return Ok(init(&arguments.command)),
         Verb::Sweep => return Ok(init::sweep()),
+        Verb::Check(arguments) => return unit::check(&arguments),
         _ => {}
     }
     let context = Context::new(arguments.no_start)?;
@@ -59,17 +62,36 @@ pub fn carry_out(arguments: Arguments) -> Result<Exit, Failure> {
         Verb::Why(why) => why::why(&context, &why),
         Verb::Metrics(metrics) => metrics::metrics(&context, &metrics),
         Verb::Doctor(doctor) => doctor::doctor(&context, &doctor),
-        Verb::Stop(stop) => stop::stop(&context, &stop),
-        Verb::Start(start) => start::start(&context, &start),
-        Verb::Status(status) => status::status(&context, &status),
+        Verb::Up(arguments) => unit::up(&context, &arguments),
+        Verb::Down(arguments) => unit::down(&context, &arguments),
+        Verb::Ls(arguments) => unit::list(&context, &arguments),
+        Verb::Start(StartArguments { name: Some(name), no_wait, json, command, .. }) => {
+            unit::declare_one(&context, &name, &command, no_wait, json)
+        }
+        Verb::Start(start) if start.names.is_empty() => start::start(&context, start.json),
+        Verb::Start(start) => {
+            unit::asked(&context, start.names, UnitAsk::Start, start.no_wait, start.json)
+        }
+        Verb::Stop(stop) if stop.names.is_empty() => stop::stop(&context, stop.json),
+        Verb::Stop(stop) => {
+            unit::asked(&context, stop.names, UnitAsk::Stop, stop.no_wait, stop.json)
+        }
+        Verb::Restart(restart) => {
+            let RestartArguments { names, no_wait, json } = restart;
+            unit::asked(&context, names, UnitAsk::Restart, no_wait, json)
+        }
+        Verb::Status(status) if status.names.is_empty() => status::status(&context, status.json),
+        Verb::Status(status) => unit::show(&context, &status.names, status.json),
         Verb::Upgrade(upgrade) => upgrade::upgrade(&context, upgrade.path, upgrade.json),
         Verb::Enable(enable) => boot::enable(&context, &enable),
         Verb::Disable(disable) => boot::disable(&disable),
-        Verb::Reload(reload) => upgrade::upgrade(&context, None, reload.json),
+        Verb::Reload(reload) if reload.own => upgrade::upgrade(&context, None, reload.units.json),
+        Verb::Reload(reload) => unit::reload(&context, &reload.units),
         Verb::Completions { .. }
         | Verb::Supervisor { .. }
         | Verb::Guardian { .. }
         | Verb::Init(_)
-        | Verb::Sweep => Ok(Exit::DONE),
+        | Verb::Sweep
+        | Verb::Check(_) => Ok(Exit::DONE),
     }
 }

@@ -1,15 +1,14 @@
 use super::status::Status;
-use crate::args::JsonArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::say::say;
 use ostler_client::Found;
 
 /// Returns when the supervisor answers. If there is one already, says whose the home is.
-pub fn start(context: &Context, arguments: &JsonArguments) -> Result<Exit, Failure> {
+pub fn start(context: &Context, json: bool) -> Result<Exit, Failure> {
     let found = context.start()?;
     let status = Status::look(context);
-    if arguments.json {
+    if json {
         say!("{}", serde_json::to_string(&status)?);
         return Ok(Exit::DONE);
     }

@@ -1,4 +1,3 @@
-use crate::args::JsonArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::render::{ago, plain_duration, plain_time};
@@ -42,9 +41,9 @@ struct StateFile {
     last_crash_at: Option<String>,
 }
 
-pub fn status(context: &Context, arguments: &JsonArguments) -> Result<Exit, Failure> {
+pub fn status(context: &Context, json: bool) -> Result<Exit, Failure> {
     let status = Status::look(context);
-    if arguments.json {
+    if json {
         say!("{}", serde_json::to_string(&status)?);
     } else {
         for line in status.told() {

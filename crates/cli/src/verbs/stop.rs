@@ -1,5 +1,4 @@
 use super::status::Status;
-use crate::args::JsonArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::render;
@@ -16,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const MOST_MS: u64 = 240_000;
 
 /// Returns when every run, the supervisor and its guardian are gone.
-pub fn stop(context: &Context, arguments: &JsonArguments) -> Result<Exit, Failure> {
+pub fn stop(context: &Context, json: bool) -> Result<Exit, Failure> {
     let status = Status::look(context);
     if !status.running {
         return Err(ClientError::NotRunning { home: context.home.path().to_owned() }.into());
@@ -52,7 +51,7 @@ pub fn stop(context: &Context, arguments: &JsonArguments) -> Result<Exit, Failur
             .collect(),
         unsaved: 0,
     });
-    tell_outcome(&answer, arguments.json)
+    tell_outcome(&answer, json)
 }
 
 fn ask(mut client: Client) -> Result<Client, ClientError> {

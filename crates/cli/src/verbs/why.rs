@@ -13,7 +13,15 @@ pub fn why(context: &Context, arguments: &TargetArguments) -> Result<Exit, Failu
     else {
         return Err(ClientError::Unexpected.into());
     };
-    let filter = EntryFilter { run: Some(record.run_id.to_string()), ..EntryFilter::default() };
+    // A unit's story is that of all its runs.
+    let filter = match &record.unit {
+        Some(unit) if *unit == arguments.run => {
+            EntryFilter { unit: Some(unit.clone()), ..EntryFilter::default() }
+        }
+        Some(_) | None => {
+            EntryFilter { run: Some(record.run_id.to_string()), ..EntryFilter::default() }
+        }
+    };
     let Answer::Entries(entries) = client.call(Call::Entries(filter))? else {
         return Err(ClientError::Unexpected.into());
     };

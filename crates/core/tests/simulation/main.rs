@@ -6,6 +6,7 @@
 
 mod kernel;
 mod random;
+mod units;
 mod world;
 
 use random::Random;

@@ -2,13 +2,15 @@
 
 use crate::kernel::{BOOT, Tree};
 use crate::random::Random;
+use crate::units;
+use ostler_core::unit::UnitEvent;
 use ostler_core::{
     Action, Claim, Event, ExitStatus, Hearing, NewRun, Now, Observation, Ownership, Reach, Signal,
     Survey, World, may_steal,
 };
 use ostler_model::{
-    Actor, AdoptPolicy, Backend, Detach, Extinct, InstanceId, Limits, RunId, RunRecord, RunState,
-    Settings, SpawnErrorKind,
+    Actor, AdoptPolicy, Backend, Desired, Detach, Extinct, InstanceId, Limits, RunId, RunRecord,
+    RunState, Settings, SpawnErrorKind, UnitRecord,
 };
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -18,6 +20,8 @@ const INSTANCES: usize = 2;
 pub struct Simulation {
     now: Now,
     told: bool,
+    /// Nothing goes wrong any more.
+    is_calm: bool,
     /// A guardian holds what a supervisor leaves behind, for its own successor.
     guarded: bool,
     next: u64,
@@ -26,6 +30,7 @@ pub struct Simulation {
     records: BTreeMap<RunId, RunRecord>,
     claims: BTreeMap<InstanceId, Claim>,
     exits: BTreeMap<RunId, u32>,
+    units: BTreeMap<(InstanceId, String), UnitRecord>,
     born: BTreeMap<RunId, InstanceId>,
     /// Taken over at least once: what one guardian holds is no use to another home.
     stolen: BTreeSet<RunId>,
@@ -61,12 +66,14 @@ impl Simulation {
         Self {
             now: Now { mono_ms: 1_000, wall_ms: 1_700_000_000_000 },
             told,
+            is_calm: false,
             guarded,
             next: 0,
             trees: BTreeMap::new(),
             records: BTreeMap::new(),
             claims: BTreeMap::new(),
             exits: BTreeMap::new(),
+            units: BTreeMap::new(),
             born: BTreeMap::new(),
             stolen: BTreeSet::new(),
             supervisors: [None, None],
@@ -93,7 +100,8 @@ impl Simulation {
             .map(|supervisor| supervisor.world.records().map(|record| record.run_id).collect())
             .unwrap_or_default();
         let event = match random.below(100) {
-            0..25 => Some(self.new_run(index, random)),
+            0..15 => Some(self.new_run(index, random, None)),
+            15..25 => Some(units::something(random)),
             25..38 => random.pick(&runs).map(|run| Event::CancelAsked {
                 run,
                 by: Actor::Supervisor,
@@ -142,20 +150,21 @@ impl Simulation {
         self.now.wall_ms += ms;
     }
 
-    fn new_run(&mut self, index: usize, random: &mut Random) -> Event {
+    fn new_run(&mut self, index: usize, random: &mut Random, unit: Option<&str>) -> Event {
         self.next += 1;
         let mut bits = [0u8; 10];
         bits[..8].copy_from_slice(&self.next.to_le_bytes());
         let limits = Limits {
-            timeout_ms: random.chance(30).then(|| 100 + random.below(2_000)),
-            no_output_timeout_ms: random.chance(30).then(|| 100 + random.below(1_000)),
+            timeout_ms: (!self.is_calm && random.chance(30)).then(|| 100 + random.below(2_000)),
+            no_output_timeout_ms: (!self.is_calm && random.chance(30))
+                .then(|| 100 + random.below(1_000)),
             grace_ms: random.below(1_000),
         };
         let record = RunRecord {
             run_id: RunId::new(self.next, bits),
             session_id: "s".to_owned(),
             backend_id: Backend::Pipe,
-            unit: None,
+            unit: unit.map(str::to_owned),
             pid: None,
             start_time: None,
             boot_id: BOOT.to_owned(),
@@ -172,7 +181,10 @@ impl Simulation {
             exit_code: None,
             exit_signal: None,
             extinct: Extinct::No,
-            scope_key: random.chance(20).then(|| format!("key{}", random.below(2))),
+            scope_key: match unit {
+                Some(unit) => Some(format!("unit {unit}")),
+                None => random.chance(20).then(|| format!("key{}", random.below(2))),
+            },
             command: String::new(),
             error: None,
             spawn_error_kind: None,
@@ -231,10 +243,16 @@ impl Simulation {
             watched: BTreeSet::new(),
             adopted: BTreeSet::new(),
         };
+        let own = |((owner, _), record): (&(InstanceId, String), &UnitRecord)| {
+            (*owner == instance(index)).then(|| record.clone())
+        };
+        let records = self.units.iter().filter_map(own).collect();
+        supervisor.events.push_back(Event::UnitsKnown { records, boot_id: BOOT.to_owned() });
         for record in self.records.values().filter(|record| record.state != RunState::Exited) {
             let seen = self.observe(record, self.ownership(record, index), index);
             supervisor.events.push_back(Event::Observed { record: Box::new(record.clone()), seen });
         }
+        supervisor.events.push_back(Event::Reconciled);
         self.supervisors[index] = Some(supervisor);
         let crash =
             if random.chance(10) { Crash::AfterEffects(random.below(3)) } else { Crash::Never };
@@ -301,9 +319,11 @@ impl Simulation {
                 self.tell(|| format!("[{index}] {event:?}"));
                 for action in supervisor.world.step(event, self.now) {
                     match action {
-                        Action::Save(_) | Action::Note(_) | Action::Count(..) => {
-                            durable.push(action)
-                        }
+                        Action::Save(_)
+                        | Action::Note(_)
+                        | Action::Count(..)
+                        | Action::SaveUnit(_)
+                        | Action::RemoveUnit(_) => durable.push(action),
                         effect => effects.push_back(effect),
                     }
                 }
@@ -359,6 +379,9 @@ impl Simulation {
         if supervisor.world.lease_due(self.now) {
             supervisor.events.push_back(Event::LeaseDue);
         }
+        if supervisor.world.units_due(self.now) {
+            supervisor.events.push_back(Event::UnitsDue);
+        }
         for run in supervisor.world.due_runs(self.now) {
             let tree = self.trees.get(&run);
             supervisor.events.push_back(Event::Due {
@@ -372,7 +395,18 @@ impl Simulation {
     /// The registry refuses to overwrite another's record; and nothing terminal ever changes.
     fn commit(&mut self, supervisor: &Supervisor, durable: Vec<Action>) -> Result<(), String> {
         for action in durable {
-            let Action::Save(record) = action else { continue };
+            let record = match action {
+                Action::Save(record) => record,
+                Action::SaveUnit(unit) => {
+                    self.units.insert((supervisor.instance, unit.spec.name.clone()), *unit);
+                    continue;
+                }
+                Action::RemoveUnit(name) => {
+                    self.units.remove(&(supervisor.instance, name));
+                    continue;
+                }
+                _ => continue,
+            };
             if let Some(known) = self.records.get(&record.run_id) {
                 if known.owner_instance_id != supervisor.instance {
                     continue;
@@ -414,7 +448,25 @@ impl Simulation {
         random: &mut Random,
     ) -> Result<(), String> {
         match effect {
-            Action::Save(_) | Action::Note(_) | Action::Count(..) => {}
+            Action::Save(_)
+            | Action::Note(_)
+            | Action::Count(..)
+            | Action::SaveUnit(_)
+            | Action::RemoveUnit(_)
+            | Action::CheckHealth { .. }
+            | Action::EndRun { .. } => {}
+            Action::Launch(unit) => {
+                let event = self.new_run(index, random, Some(&unit));
+                supervisor.events.push_back(event);
+            }
+            Action::CheckReady { unit, run } => {
+                let event = if self.is_calm || random.chance(80) {
+                    UnitEvent::Ready { run }
+                } else {
+                    UnitEvent::NotReady { run, why: "sim".to_owned() }
+                };
+                supervisor.events.push_back(Event::Unit { name: unit, event });
+            }
             Action::Spawn(run) => self.spawn(supervisor, run, random)?,
             Action::Adopt(record) => {
                 supervisor.held.insert(record.run_id);
@@ -505,6 +557,7 @@ impl Simulation {
                     && known.state != RunState::Exited
                 {
                     known.owner_instance_id = supervisor.instance;
+                    known.unit = None;
                     self.stolen.insert(record.run_id);
                     seen.ownership = Ownership::Ours;
                     supervisor
@@ -535,6 +588,7 @@ impl Simulation {
                     && other.owner_instance_id == supervisor.instance
                     // A scope is one instance's; a run taken over from another brings its key along.
                     && self.born.get(&other.run_id) == Some(&supervisor.instance)
+                    && !self.stolen.contains(&other.run_id)
                     && other.state != RunState::Exited
                     && self.trees.get(&other.run_id).is_some_and(|tree| !tree.is_extinct())
             });
@@ -542,7 +596,21 @@ impl Simulation {
                 return Err(format!("{run} is started while {} of its scope lives", other.run_id));
             }
         }
-        if random.chance(10) {
+        if let Some(unit) = &record.unit {
+            let copy = self.records.values().find(|other| {
+                other.run_id != run
+                    && other.unit.as_ref() == Some(unit)
+                    && other.owner_instance_id == supervisor.instance
+                    && self.born.get(&other.run_id) == Some(&supervisor.instance)
+                    && !self.stolen.contains(&other.run_id)
+                    && self.trees.get(&other.run_id).is_some_and(|tree| !tree.is_extinct())
+                    && other.extinct != Extinct::No
+            });
+            if let Some(other) = copy {
+                return Err(format!("unit {unit}: {run} is started while {} lives", other.run_id));
+            }
+        }
+        if !self.is_calm && random.chance(10) {
             let error = "no".to_owned();
             supervisor.events.push_back(Event::SpawnFailed {
                 run,
@@ -598,19 +666,48 @@ impl Simulation {
         Ok(())
     }
 
+    /// Never two, never one that is not wanted, and each that is wanted and may run does.
+    fn units_are_as_wanted(&self) -> Result<(), String> {
+        for ((owner, name), unit) in &self.units {
+            if *owner != instance(0) {
+                continue;
+            }
+            let alive = self.records.values().filter(|record| {
+                record.unit.as_ref() == Some(name)
+                    && record.owner_instance_id == instance(0)
+                    && self.born.get(&record.run_id) == Some(&instance(0))
+                    && !self.stolen.contains(&record.run_id)
+                    && self.trees.get(&record.run_id).is_some_and(|tree| tree.status.is_none())
+            });
+            let alive = alive.count();
+            let may_run = unit.tally.opened.is_none() && unit.over.is_none();
+            match (unit.desired, alive) {
+                (Desired::Stopped, 0) => {}
+                (Desired::Running, 1) => {}
+                (Desired::Running, 0) if !may_run || !unit.spec.depends_on.is_empty() => {}
+                (wanted, count) => {
+                    return Err(format!("unit {name} is wanted {wanted}, {count} of it live"));
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Everyone crashes; one comes back and is given time. What is then on record must be the truth.
     pub fn comes_to_rest(&mut self, random: &mut Random) -> Result<(), String> {
         self.supervisors = [None, None];
+        self.is_calm = true;
         self.pass(LEASE_MS * 2);
         // The wall clock may have been set back: then the lease is judged by the other clock.
         self.start(0, &mut Random::new(0))?;
         if self.supervisors[0].is_none() {
             self.start(0, &mut Random::new(7))?;
         }
-        for _ in 0..40 {
+        for _ in 0..100 {
             self.pass(1_000);
             self.turn(0, None, Crash::Never, random)?;
         }
+        self.units_are_as_wanted()?;
         for (run, count) in &self.exits {
             if *count != 1 {
                 return Err(format!("run {run} exited {count} times"));

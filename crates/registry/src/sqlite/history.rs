@@ -65,6 +65,15 @@ impl Registry {
         Ok(gone)
     }
 
+    /// A run that nobody will ask for again.
+    pub fn forget(&mut self, run: RunId) -> Result<(), RegistryError> {
+        let transaction = self.connection.transaction().map_err(RegistryError::write)?;
+        for sql in ["DELETE FROM runs WHERE run_id = ?", "DELETE FROM entries WHERE run_id = ?"] {
+            transaction.execute(sql, [run.to_string()]).map_err(RegistryError::write)?;
+        }
+        transaction.commit().map_err(RegistryError::write)
+    }
+
     pub fn ended_count(&self) -> Result<u64, RegistryError> {
         self.connection
             .query_row("SELECT count(*) FROM runs WHERE state = 'exited'", [], |row| {

@@ -3,6 +3,7 @@ mod leases;
 mod reader;
 mod rows;
 mod schema;
+mod units;
 mod writer;
 
 pub use leases::{Claims, Theft};

@@ -20,6 +20,10 @@ pub struct Reader {
 }
 
 impl Reader {
+    pub(super) fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
     pub fn open(path: &Path) -> Result<Self, RegistryError> {
         let connection = schema::open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         connection.busy_timeout(std::time::Duration::from_secs(10)).map_err(RegistryError::read)?;
@@ -76,6 +80,7 @@ impl Reader {
     pub fn entries(
         &self,
         run: Option<RunId>,
+        unit: Option<&str>,
         after_seq: i64,
         newest: Option<u64>,
     ) -> Result<Vec<Entry>, RegistryError> {
@@ -83,14 +88,17 @@ impl Reader {
             .connection
             .prepare_cached(
                 "SELECT * FROM (SELECT seq, at_ms, who, what, run_id, why, evidence FROM entries \
-                 WHERE seq > ?1 AND (?2 IS NULL OR run_id = ?2) ORDER BY seq DESC LIMIT ?3) ORDER BY seq",
+                 WHERE seq > ?1 AND (?2 IS NULL OR run_id = ?2) \
+                 AND (?4 IS NULL OR unit = ?4 OR run_id IN (SELECT run_id FROM runs WHERE runs.unit = ?4)) \
+                 ORDER BY seq DESC LIMIT ?3) ORDER BY seq",
             )
             .map_err(RegistryError::read)?;
         let mut rows = statement
             .query(rusqlite::params![
                 after_seq,
                 run.map(|run| run.to_string()),
-                newest.map_or(-1, |newest| newest as i64)
+                newest.map_or(-1, |newest| newest as i64),
+                unit,
             ])
             .map_err(RegistryError::read)?;
         let mut entries = Vec::new();
@@ -155,7 +163,7 @@ pub(super) fn live(connection: &Connection) -> Result<Vec<RunRecord>, RegistryEr
     )
 }
 
-fn select(
+pub(super) fn select(
     connection: &Connection,
     sql: &str,
     parameters: impl rusqlite::Params,

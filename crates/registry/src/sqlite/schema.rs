@@ -5,7 +5,10 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use std::path::Path;
 
 /// Applied in order, each in its own transaction. Append only: a version that shipped is never edited.
-const MIGRATIONS: &[&str] = &[include_str!("../../migrations/0001_runs.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("../../migrations/0001_runs.sql"),
+    include_str!("../../migrations/0002_units.sql"),
+];
 
 /// "ostl", so that a registry can be told from any other SQLite file.
 const APPLICATION_ID: i64 = 0x6f73_746c;

@@ -1,11 +1,11 @@
 //! The one writer of this process: a turn's changes in one transaction.
 
 use super::rows::{SAVE_RUN, save_run};
-use super::{reader, schema};
+use super::{reader, schema, units};
 use crate::error::RegistryError;
-use ostler_model::{Counter, Entry, RunId, RunRecord};
+use ostler_model::{Counter, Entry, InstanceId, RunId, RunRecord, UnitRecord};
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
 /// Everything a turn of the dispatcher wants to be durable.
@@ -14,11 +14,16 @@ pub struct Batch {
     pub runs: Vec<RunRecord>,
     pub entries: Vec<Entry>,
     pub counts: Vec<(Counter, u64)>,
+    /// By name; `None` is one that is no longer declared.
+    pub units: BTreeMap<String, Option<Box<UnitRecord>>>,
 }
 
 impl Batch {
     pub fn is_empty(&self) -> bool {
-        self.runs.is_empty() && self.entries.is_empty() && self.counts.is_empty()
+        self.runs.is_empty()
+            && self.entries.is_empty()
+            && self.counts.is_empty()
+            && self.units.is_empty()
     }
 
     /// Only the last word on each run is written.
@@ -73,7 +78,7 @@ impl Registry {
     }
 
     /// All of it or nothing. The entries get their numbers.
-    pub fn commit(&mut self, batch: &mut Batch) -> Result<(), RegistryError> {
+    pub fn commit(&mut self, instance: InstanceId, batch: &mut Batch) -> Result<(), RegistryError> {
         self.at(Moment::BeforeCommit);
         let transaction = self
             .connection
@@ -86,7 +91,7 @@ impl Registry {
             }
             let mut note = transaction
                 .prepare_cached(
-                    "INSERT INTO entries (at_ms, who, what, run_id, why, evidence) VALUES (?, ?, ?, ?, ?, ?)",
+                    "INSERT INTO entries (at_ms, who, what, run_id, why, evidence, unit) VALUES (?, ?, ?, ?, ?, ?, ?)",
                 )
                 .map_err(RegistryError::write)?;
             for entry in &mut batch.entries {
@@ -99,9 +104,17 @@ impl Registry {
                     entry.run_id.map(|run| run.to_string()),
                     entry.why,
                     evidence,
+                    entry.evidence.get("unit").and_then(serde_json::Value::as_str),
                 ])
                 .map_err(RegistryError::write)?;
                 entry.seq = transaction.last_insert_rowid();
+            }
+            for (name, unit) in &batch.units {
+                match unit {
+                    Some(unit) => units::save(&transaction, instance, unit),
+                    None => units::remove(&transaction, instance, name),
+                }
+                .map_err(RegistryError::write)?;
             }
             let mut count = transaction
                 .prepare_cached(

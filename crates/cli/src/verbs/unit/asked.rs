@@ -1,0 +1,82 @@
+use super::file::circumstances;
+use super::list::told;
+use super::up::{await_units, declare};
+use crate::context::Context;
+use crate::exit::{Exit, Failure};
+use crate::say::say;
+use ostler_client::ClientError;
+use ostler_model::wire::{Answer, AwaitUntil, Call, DeclareCall, UnitAsk, UnitsCall};
+use ostler_model::{UnitState, UnitView};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Start, stop or restart; returns when it is true.
+pub fn asked(
+    context: &Context,
+    names: Vec<String>,
+    ask: UnitAsk,
+    no_wait: bool,
+    json: bool,
+) -> Result<Exit, Failure> {
+    let mut client = context.connect()?;
+    match client.call(Call::Units(UnitsCall { names: names.clone(), ask }))? {
+        Answer::Asked => {}
+        _ => return Err(ClientError::Unexpected.into()),
+    }
+    if no_wait {
+        return Ok(Exit::DONE);
+    }
+    let until = match ask {
+        UnitAsk::Start | UnitAsk::Restart => AwaitUntil::Settled,
+        UnitAsk::Stop => AwaitUntil::Stopped,
+    };
+    tell(&await_units(&mut client, names, until)?, json)
+}
+
+/// A unit that is in no file.
+pub fn declare_one(
+    context: &Context,
+    name: &str,
+    command: &[OsString],
+    no_wait: bool,
+    json: bool,
+) -> Result<Exit, Failure> {
+    let words: Vec<String> =
+        command.iter().map(|word| word.clone().into_string()).collect::<Result<_, _>>().map_err(
+            |word| Failure::usage(format!("{word:?} is not text; a unit is kept as text")),
+        )?;
+    let quoted: Vec<String> = words.iter().map(|word| toml_string(word)).collect();
+    let text = format!("[units.{}]\ncommand = [{}]\n", toml_string(name), quoted.join(", "));
+    // As if it stood in a file here, so that it is checked in the same way.
+    let here: PathBuf = std::env::current_dir()?.join("(command line)");
+    let mut config = ostler_config::load(&here, &text, &circumstances()).map_err(|problems| {
+        let told: Vec<String> = problems.into_iter().map(|problem| problem.message).collect();
+        Failure::usage(told.join("; "))
+    })?;
+    for unit in &mut config.units {
+        unit.file = None;
+    }
+    let mut client = context.connect()?;
+    let call = DeclareCall { units: config.units, file: None, start: true, dry_run: false };
+    declare(&mut client, call)?;
+    if no_wait {
+        return Ok(Exit::DONE);
+    }
+    tell(&await_units(&mut client, vec![name.to_owned()], AwaitUntil::Settled)?, json)
+}
+
+fn toml_string(text: &str) -> String {
+    serde_json::Value::String(text.to_owned()).to_string()
+}
+
+fn tell(views: &[UnitView], json: bool) -> Result<Exit, Failure> {
+    if json {
+        say!("{}", serde_json::to_string(views)?);
+    } else {
+        for view in views {
+            say!("{}", told(view));
+        }
+    }
+    let is_well = views.iter().all(|view| view.state != UnitState::Error);
+    Ok(if is_well { Exit::DONE } else { Exit::FAILED })
+}

@@ -1,0 +1,132 @@
+use super::file;
+use super::list::told;
+use crate::args::{DownArguments, ReloadUnitsArguments, UpArguments};
+use crate::context::Context;
+use crate::exit::{Exit, Failure};
+use crate::say::say;
+use ostler_client::{Client, ClientError};
+use ostler_model::wire::{Answer, AwaitCall, AwaitUntil, Call, Change, ChangeKind, DeclareCall};
+use ostler_model::{UnitState, UnitView};
+
+/// Makes the daemon match the file: what is new or was stopped is started, what changed is restarted, what is
+/// gone is ended.
+pub fn up(context: &Context, arguments: &UpArguments) -> Result<Exit, Failure> {
+    let path = file::find(arguments.file.as_deref())?;
+    let config = file::read(&path)?;
+    let names: Vec<String> = config.units.iter().map(|unit| unit.name.clone()).collect();
+    let mut client = context.connect()?;
+    let plan = declare(
+        &mut client,
+        DeclareCall {
+            units: config.units,
+            file: Some(path.display().to_string()),
+            start: true,
+            dry_run: false,
+        },
+    )?;
+    finish(&mut client, &plan, names, arguments.no_wait, arguments.json)
+}
+
+/// Applies what changed, and nothing else: what was stopped stays so.
+pub fn reload(context: &Context, arguments: &ReloadUnitsArguments) -> Result<Exit, Failure> {
+    let path = file::find(arguments.file.as_deref())?;
+    let config = file::read(&path)?;
+    let mut client = context.connect()?;
+    let plan = declare(
+        &mut client,
+        DeclareCall {
+            units: config.units,
+            file: Some(path.display().to_string()),
+            start: false,
+            dry_run: arguments.dry_run,
+        },
+    )?;
+    if arguments.dry_run {
+        return tell_plan(&plan, arguments.json);
+    }
+    let touched = plan
+        .iter()
+        .filter(|change| !matches!(change.kind, ChangeKind::Keep | ChangeKind::Remove))
+        .map(|change| change.unit.clone())
+        .collect();
+    finish(&mut client, &plan, touched, arguments.no_wait, arguments.json)
+}
+
+/// Ends every unit of the file, those that depend on others first, and forgets them.
+pub fn down(context: &Context, arguments: &DownArguments) -> Result<Exit, Failure> {
+    let path = file::find(arguments.file.as_deref())?;
+    let mut client = context.connect_running()?;
+    let plan = declare(
+        &mut client,
+        DeclareCall {
+            units: Vec::new(),
+            file: Some(path.display().to_string()),
+            start: false,
+            dry_run: false,
+        },
+    )?;
+    let names = plan.iter().map(|change| change.unit.clone()).collect();
+    await_units(&mut client, names, AwaitUntil::Stopped)?;
+    tell_plan(&plan, arguments.json)
+}
+
+pub fn declare(client: &mut Client, call: DeclareCall) -> Result<Vec<Change>, Failure> {
+    match client.call(Call::Declare(call))? {
+        Answer::Plan(plan) => Ok(plan),
+        _ => Err(ClientError::Unexpected.into()),
+    }
+}
+
+pub fn await_units(
+    client: &mut Client,
+    names: Vec<String>,
+    until: AwaitUntil,
+) -> Result<Vec<UnitView>, Failure> {
+    match client.call(Call::AwaitUnits(AwaitCall { names, until }))? {
+        Answer::Units(views) => Ok(views),
+        _ => Err(ClientError::Unexpected.into()),
+    }
+}
+
+fn tell_plan(plan: &[Change], json: bool) -> Result<Exit, Failure> {
+    if json {
+        say!("{}", serde_json::to_string(plan)?);
+        return Ok(Exit::DONE);
+    }
+    for change in plan {
+        let word = match change.kind {
+            ChangeKind::Add => "+ add",
+            ChangeKind::Remove => "- remove",
+            ChangeKind::Restart => "~ restart",
+            ChangeKind::Update => "~ update",
+            ChangeKind::Start => "+ start",
+            ChangeKind::Keep => "= keep",
+        };
+        say!("{word:<10} {}", change.unit);
+    }
+    Ok(Exit::DONE)
+}
+
+/// Waits until it is so, and says what came of it.
+pub fn finish(
+    client: &mut Client,
+    plan: &[Change],
+    names: Vec<String>,
+    no_wait: bool,
+    json: bool,
+) -> Result<Exit, Failure> {
+    if no_wait {
+        return tell_plan(plan, json);
+    }
+    let views = await_units(client, names, AwaitUntil::Settled)?;
+    if json {
+        say!("{}", serde_json::to_string(&views)?);
+    } else {
+        tell_plan(plan, false)?;
+        for view in &views {
+            say!("{}", told(view));
+        }
+    }
+    let is_well = views.iter().all(|view| view.state != UnitState::Error);
+    Ok(if is_well { Exit::DONE } else { Exit::FAILED })
+}

@@ -1,0 +1,206 @@
+//! The shape of the file.
+
+use crate::at::At;
+use crate::either::{HookTarget, ScheduleWord};
+use crate::words::{
+    Address, AdoptWord, BackendWord, Command, Cron, Duration, Factor, Grace, HttpUrl, MissedWord,
+    OverlapWord, Pattern, PresetWord, SignalName, Text, TimeZone, VariableName, WhenWord,
+};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+/// What `ostler.toml` may say.
+#[derive(Debug, Default, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schemars(title = "ostler.toml")]
+pub struct ConfigFile {
+    /// About the daemon itself.
+    pub supervisor: SupervisorTable,
+    /// Any key of a unit: what a unit does not say itself.
+    pub defaults: UnitTable,
+    /// Who is told.
+    pub hooks: HookTable,
+    /// What runs, by name.
+    #[schemars(with = "BTreeMap<String, UnitTable>")]
+    pub units: BTreeMap<At<String>, UnitTable>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct SupervisorTable {
+    /// How long a silent supervisor keeps its runs from others.
+    pub lease: Option<Duration>,
+    /// What to do with a live run taken over from another: adopt or terminate.
+    pub adopt: Option<AdoptWord>,
+}
+
+/// Commands, told once a condition begins, and again when it ends.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct HookTable {
+    pub on_crash: Option<HookTarget>,
+    pub on_breaker: Option<HookTarget>,
+    pub on_recovery: Option<HookTarget>,
+    /// Asked for as long as all is well, so that silence is the alarm.
+    pub deadman: Option<DeadmanTable>,
+}
+
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UrlTable {
+    pub url: HttpUrl,
+}
+
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DeadmanTable {
+    pub url: HttpUrl,
+    pub every: Duration,
+}
+
+/// One unit.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct UnitTable {
+    pub command: Option<Command>,
+    /// Relative to the file.
+    pub cwd: Option<At<Text>>,
+    pub env: Option<BTreeMap<VariableName, Text>>,
+    /// Lines of NAME=value; relative to the file.
+    pub env_file: Option<At<Text>>,
+    /// Variables taken over from whoever calls `ostler up`.
+    pub inherit_env: Option<Vec<VariableName>>,
+    pub backend: Option<BackendWord>,
+    pub preset: Option<PresetWord>,
+    pub restart: Option<RestartTable>,
+    pub stop: Option<StopTable>,
+    pub ready: Option<At<ReadyTable>>,
+    pub health: Option<At<HealthTable>>,
+    pub liveness_backoff: Option<BackoffTable>,
+    /// Started when those are ready, stopped before them.
+    pub depends_on: Option<Vec<At<String>>>,
+    /// How long one run may last; 0 is off.
+    pub timeout: Option<Duration>,
+    /// How long it may be silent; 0 is off.
+    pub no_output_timeout: Option<Duration>,
+    pub schedule: Option<ScheduleWord>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct RestartTable {
+    pub when: Option<WhenWord>,
+    pub initial: Option<Duration>,
+    pub factor: Option<Factor>,
+    pub max: Option<Duration>,
+    pub reset_after: Option<Duration>,
+    pub limit: Option<LimitTable>,
+}
+
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LimitTable {
+    /// 0 is no limit.
+    pub count: u32,
+    pub window: Duration,
+}
+
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct BackoffTable {
+    pub initial: Option<Duration>,
+    pub factor: Option<Factor>,
+    pub max: Option<Duration>,
+    pub reset_after: Option<Duration>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct StopTable {
+    pub signal: Option<SignalName>,
+    pub grace: Option<Grace>,
+}
+
+/// Exactly one of http, tcp, exec, line, notify, delay.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ReadyTable {
+    pub http: Option<HttpUrl>,
+    pub tcp: Option<Address>,
+    pub exec: Option<Command>,
+    pub line: Option<Pattern>,
+    pub notify: Option<bool>,
+    pub delay: Option<Duration>,
+    pub timeout: Option<Duration>,
+}
+
+/// Exactly one of http, tcp, exec.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct HealthTable {
+    pub http: Option<HttpUrl>,
+    pub tcp: Option<Address>,
+    pub exec: Option<Command>,
+    pub interval: Option<Duration>,
+    pub timeout: Option<Duration>,
+    pub failures: Option<u32>,
+    pub successes: Option<u32>,
+    pub start_after: Option<Duration>,
+}
+
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ScheduleTable {
+    pub cron: Cron,
+    pub time_zone: Option<TimeZone>,
+    /// The last one is still there: skip, replace or queue.
+    #[serde(default)]
+    pub overlap: Option<OverlapWord>,
+    /// It was missed: skip it, or make up for it once.
+    #[serde(default)]
+    pub missed: Option<MissedWord>,
+}
+
+macro_rules! unit_keys {
+    ($($field:ident),+ $(,)?) => {
+        impl UnitTable {
+            pub(crate) const KEYS: &[&str] = &[$(stringify!($field)),+];
+
+            /// What it says itself, and the defaults for the rest. Variables are put together.
+            pub(crate) fn over(self, defaults: &UnitTable) -> UnitTable {
+                let env = match (&self.env, &defaults.env) {
+                    (Some(own), Some(other)) => {
+                        let mut both = other.clone();
+                        both.extend(own.clone());
+                        Some(both)
+                    }
+                    (own, other) => own.as_ref().or(other.as_ref()).cloned(),
+                };
+                UnitTable {
+                    env,
+                    ..UnitTable { $($field: self.$field.or_else(|| defaults.$field.clone())),+ }
+                }
+            }
+        }
+    };
+}
+
+unit_keys!(
+    command,
+    cwd,
+    env,
+    env_file,
+    inherit_env,
+    backend,
+    preset,
+    restart,
+    stop,
+    ready,
+    health,
+    liveness_backoff,
+    depends_on,
+    timeout,
+    no_output_timeout,
+    schedule,
+);

@@ -1,0 +1,102 @@
+//! What is wrong, where, and what would be right.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// A place in a file, counted from 1.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    pub line: usize,
+    pub column: usize,
+    /// The line itself.
+    pub text: String,
+    /// How many characters of it are meant.
+    pub width: usize,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    pub file: PathBuf,
+    pub place: Option<Place>,
+    pub message: String,
+    /// What would be right.
+    pub hint: Option<String>,
+}
+
+/// A line that is longer is shown in part.
+const SHOWN_MOST: usize = 120;
+const SHOWN_BEFORE: usize = 40;
+
+impl Place {
+    /// The part of the line that is shown, and what stands under it.
+    fn shown(&self) -> (String, String) {
+        let all = self.text.chars().count();
+        let first = if all > SHOWN_MOST { self.column.saturating_sub(SHOWN_BEFORE + 1) } else { 0 };
+        let part: Vec<char> = self.text.chars().skip(first).take(SHOWN_MOST).collect();
+        let before = if first > 0 { "…" } else { "" };
+        let after = if first + part.len() < all { "…" } else { "" };
+        let blank: String = before
+            .chars()
+            .chain(part.iter().copied())
+            .take(before.chars().count() + self.column - 1 - first)
+            .map(|c| if c == '\t' { '\t' } else { ' ' })
+            .collect();
+        let room = (part.len() + 1).saturating_sub(self.column - 1 - first).max(1);
+        // Nothing that a file holds may steer the terminal.
+        let safe: String = part
+            .into_iter()
+            .map(|c| if c.is_control() && c != '\t' { '\u{fffd}' } else { c })
+            .collect();
+        (format!("{before}{safe}{after}"), format!("{blank}{}", "^".repeat(self.width.min(room))))
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let file = self.file.display();
+        match &self.place {
+            None => write!(f, "{file}: {}", self.message)?,
+            Some(place) => {
+                let number = place.line.to_string();
+                let margin = " ".repeat(number.len());
+                let (line, under) = place.shown();
+                let at = format!("{}:{}", place.line, place.column);
+                let message = &self.message;
+                write!(
+                    f,
+                    "{file}:{at}: {message}\n{margin} |\n{number} | {line}\n{margin} | {under}"
+                )?;
+            }
+        }
+        match &self.hint {
+            Some(hint) => write!(f, "\n  = {hint}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for Problem {}
+
+/// The word that was probably meant.
+pub(crate) fn nearest<'a>(word: &str, right: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    // Whoever wrote this much meant no single word, and comparing takes the product of both lengths.
+    if word.len() > 100 {
+        return None;
+    }
+    right
+        .into_iter()
+        .map(|candidate| (strsim::damerau_levenshtein(word, candidate), candidate))
+        .filter(|(distance, candidate)| *distance <= 1.max(candidate.chars().count() / 3))
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| candidate)
+}
+
+/// Some of many, as a person would name them.
+pub(crate) fn named<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
+    const MOST: usize = 20;
+    let words: Vec<&str> = words.into_iter().collect();
+    match words.len().checked_sub(MOST) {
+        None | Some(0) => words.join(", "),
+        Some(more) => format!("{} and {more} more", words[..MOST].join(", ")),
+    }
+}

@@ -1,0 +1,25 @@
+//! How long to wait, and how many are too many.
+
+use ostler_model::{Backoff, RestartLimit};
+
+/// The wait after so many in a row.
+pub fn wait_ms(backoff: &Backoff, steps: u32) -> u64 {
+    let factor = backoff.factor.max(1.0);
+    let wait = backoff.initial_ms as f64 * factor.powi(steps.min(1_000) as i32);
+    if wait.is_finite() { (wait.round() as u64).min(backoff.max_ms) } else { backoff.max_ms }
+}
+
+/// A loop that is just too slow for the window is a loop all the same: four times as many in sixty times the
+/// window.
+pub fn slow(limit: RestartLimit) -> RestartLimit {
+    RestartLimit {
+        count: limit.count.saturating_mul(4),
+        window_ms: limit.window_ms.saturating_mul(60),
+    }
+}
+
+/// Whether these ends, the last one included, are too many.
+pub fn is_reached(limit: RestartLimit, ends_ms: &[u64], now_ms: u64) -> bool {
+    let recent = ends_ms.iter().filter(|at| now_ms.saturating_sub(**at) < limit.window_ms);
+    limit.count > 0 && recent.count() >= limit.count as usize
+}

@@ -1,0 +1,93 @@
+//! What follows from a unit's end.
+
+use super::backoff::{is_reached, slow, wait_ms};
+use super::exit::{Death, ExitClass, rule};
+use ostler_model::{Opened, RestartPolicy, Tally, When};
+
+/// More than any limit that makes sense; older ones fall away.
+const KEPT_MOST: usize = 512;
+
+/// What follows from an end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Again, after this time.
+    Restart { wait_ms: u64 },
+    /// It is over, and that is well or not.
+    Over { class: ExitClass },
+    /// Too often: the breaker is open.
+    Broken { why: String },
+}
+
+/// The unit's run has ended without anybody having asked us to end it.
+pub fn after(
+    tally: &mut Tally,
+    policy: &RestartPolicy,
+    death: Death,
+    ran_ms: u64,
+    wall_ms: u64,
+) -> Verdict {
+    let class = rule(policy).class(death);
+    if ran_ms > policy.backoff.reset_after_ms {
+        tally.steps = 0;
+    }
+    // It asked for it itself: at once, and it costs nothing.
+    if class == ExitClass::Temporary && policy.when != When::Never {
+        tally.restarts += 1;
+        return Verdict::Restart { wait_ms: 0 };
+    }
+    if !is_restarted(policy.when, class) {
+        return Verdict::Over { class };
+    }
+    tally.failures_ms.push(wall_ms);
+    // A clock that was set back must not make the future count.
+    tally.failures_ms.retain(|at| *at <= wall_ms);
+    let excess = tally.failures_ms.len().saturating_sub(KEPT_MOST);
+    tally.failures_ms.drain(..excess);
+    if let Some(limit) = policy.limit {
+        for limit in [limit, slow(limit)] {
+            if is_reached(limit, &tally.failures_ms, wall_ms) {
+                let why = format!(
+                    "{} ends in {} s, the last: {}",
+                    limit.count,
+                    limit.window_ms / 1_000,
+                    death.told()
+                );
+                tally.opened = Some(Opened { at_ms: wall_ms, why: why.clone() });
+                return Verdict::Broken { why };
+            }
+        }
+    }
+    let wait_ms = wait_ms(&policy.backoff, tally.steps);
+    tally.steps = tally.steps.saturating_add(1);
+    tally.restarts += 1;
+    Verdict::Restart { wait_ms }
+}
+
+/// Somebody has looked, or it is not the same configuration any more.
+pub fn clear(tally: &mut Tally) {
+    tally.steps = 0;
+    tally.failures_ms.clear();
+    tally.opened = None;
+}
+
+fn is_restarted(when: When, class: ExitClass) -> bool {
+    match (when, class) {
+        // Our own verdict restarts it whatever its exit code was.
+        (When::Always | When::OnFailure, ExitClass::Unhealthy) => true,
+        (When::Never, _) => false,
+        (When::Always, _) => true,
+        (
+            When::OnFailure,
+            ExitClass::Clean | ExitClass::Config | ExitClass::Fatal | ExitClass::Asked,
+        ) => false,
+        (
+            When::OnFailure,
+            ExitClass::Temporary
+            | ExitClass::Signal
+            | ExitClass::OutOfMemory
+            | ExitClass::TimedOut
+            | ExitClass::NotSpawned
+            | ExitClass::Failure,
+        ) => true,
+    }
+}

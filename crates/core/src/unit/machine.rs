@@ -1,0 +1,463 @@
+//! The life of one unit: what is declared, and what is done so that it is so.
+//!
+//! ```text
+//!             start                 all it needs are ready          it runs            ready
+//!   Stopped ─────────► Waiting ──────────────────────────► Launching ─────► Unready ─────────► Ready
+//!      ▲                  ▲                                    │                │ not in time     │
+//!      │                  │ the wait is over                   │ ended          │ ended           │ ended, or
+//!      │                  │                                    ▼                ▼                 ▼ unhealthy
+//!      │               Backoff ◄─────── again ──────────────── judged by its restart policy
+//!      │                                                          │ no more            │ too often
+//!      │ ended                                                    ▼                    ▼
+//!   Stopping ◄──── stop, restart, or a changed declaration       Over                Broken
+//! ```
+//!
+//! The happy path. It is wanted, those it depends on are ready, it is launched, becomes ready, and stays so.
+//!
+//! It ends by itself. The restart policy decides: again after a wait, over (it said so itself), or broken (too
+//! often). The tally is saved before anything follows from it.
+//!
+//! It is not ready in time, or no longer healthy. It is ended, and that counts as an end of its own.
+//!
+//! Somebody stops it. What is wanted is saved first, then it is ended; it stays stopped whatever happens
+//! meanwhile, and so it does across restarts of everything. A start during that takes effect when it is gone.
+//!
+//! Its declaration changes. It is ended and launched as it is declared now; nothing is counted.
+//!
+//! The supervisor dies. What is wanted, the tally and what is over are in the record; what runs is adopted.
+
+use crate::restart::{Cause, Death, ExitClass, Verdict, after, clear};
+use crate::time::Now;
+use crate::{Action, ExitStatus};
+use ostler_model::{
+    Actor, Check, Desired, Entry, Over, RunId, RunRecord, Termination, UnitEnd, UnitRecord,
+    UnitSpec, What,
+};
+use serde_json::{Map, Value, json};
+
+/// How many ends are remembered.
+const ENDS_MOST: usize = 10;
+
+/// A unit as somebody wants it, with the digests of what is declared.
+#[derive(Clone, Debug)]
+pub struct Declared {
+    pub spec: UnitSpec,
+    /// Of what a running copy was started with: if it differs, it must be started anew.
+    pub run_digest: String,
+    /// Of everything.
+    pub digest: String,
+}
+
+/// What somebody asks of a unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ask {
+    Start,
+    Stop,
+    Restart,
+}
+
+/// What happens to a unit.
+#[derive(Clone, Debug)]
+pub enum UnitEvent {
+    /// It is ready, as its check says.
+    Ready { run: RunId },
+    /// It was not ready in time.
+    NotReady { run: RunId, why: String },
+    /// Its health check failed too often.
+    Unhealthy { run: RunId, why: String },
+    /// Its time has come, by its schedule.
+    ScheduleDue,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    Stopped,
+    /// Records are being compared with the kernel.
+    Reconciling,
+    Waiting,
+    Launching,
+    Unready {
+        run: RunId,
+    },
+    Ready {
+        run: RunId,
+    },
+    Stopping {
+        run: RunId,
+        then: Then,
+    },
+    Backoff {
+        until_mono_ms: u64,
+        wait_ms: u64,
+    },
+    Over,
+    Broken,
+    Scheduled,
+}
+
+/// What follows when a run that is being ended has ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Then {
+    Stay,
+    Again,
+    /// It is judged as if it had ended by itself, for this cause.
+    Judge(Cause),
+    /// Nobody declares it any more.
+    Vanish,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Unit {
+    pub(crate) record: UnitRecord,
+    pub(crate) phase: Phase,
+    pub(crate) since_ms: u64,
+}
+
+impl Unit {
+    pub(crate) fn new(record: UnitRecord, phase: Phase, now: Now) -> Self {
+        Self { record, phase, since_ms: now.wall_ms }
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.record.spec.name
+    }
+
+    pub(crate) fn enter(&mut self, phase: Phase, now: Now) {
+        if self.phase != phase {
+            self.phase = phase;
+            self.since_ms = now.wall_ms;
+        }
+    }
+
+    /// The run that is its own now.
+    pub(crate) fn run(&self) -> Option<RunId> {
+        match &self.phase {
+            Phase::Unready { run } | Phase::Ready { run } | Phase::Stopping { run, .. } => {
+                Some(*run)
+            }
+            Phase::Stopped
+            | Phase::Reconciling
+            | Phase::Waiting
+            | Phase::Launching
+            | Phase::Backoff { .. }
+            | Phase::Over
+            | Phase::Broken
+            | Phase::Scheduled => None,
+        }
+    }
+
+    /// Whether those that depend on it may be launched: it is ready, or it has done its work.
+    pub(crate) fn is_there(&self) -> bool {
+        match &self.phase {
+            Phase::Ready { .. } => true,
+            Phase::Over => self.record.over.as_ref().is_some_and(|over| over.is_clean),
+            Phase::Stopped
+            | Phase::Reconciling
+            | Phase::Waiting
+            | Phase::Launching
+            | Phase::Unready { .. }
+            | Phase::Stopping { .. }
+            | Phase::Backoff { .. }
+            | Phase::Broken
+            | Phase::Scheduled => false,
+        }
+    }
+
+    pub(crate) fn save(&mut self, now: Now) -> Action {
+        self.record.updated_at_ms = now.wall_ms;
+        Action::SaveUnit(Box::new(self.record.clone()))
+    }
+
+    pub(crate) fn note(
+        &self,
+        who: Actor,
+        what: What,
+        why: &str,
+        evidence: Value,
+        now: Now,
+    ) -> Action {
+        let mut evidence = match evidence {
+            Value::Object(map) => map,
+            _ => Map::new(),
+        };
+        evidence.insert("unit".to_owned(), json!(self.name()));
+        Action::Note(Entry {
+            seq: 0,
+            at_ms: now.wall_ms,
+            who,
+            what,
+            run_id: self.run(),
+            why: why.to_owned(),
+            evidence,
+        })
+    }
+
+    /// It is wanted: as soon as those it depends on are there.
+    pub(crate) fn begin(&mut self, now: Now) {
+        let phase =
+            if self.record.spec.schedule.is_some() { Phase::Scheduled } else { Phase::Waiting };
+        self.enter(phase, now);
+    }
+
+    pub(crate) fn ask(&mut self, ask: Ask, by: &Actor, now: Now, out: &mut Vec<Action>) {
+        let (what, desired) = match ask {
+            Ask::Start => (What::UnitStartAsked, Desired::Running),
+            Ask::Stop => (What::UnitStopAsked, Desired::Stopped),
+            Ask::Restart => (What::UnitRestartAsked, Desired::Running),
+        };
+        self.record.desired = desired;
+        if desired == Desired::Running {
+            // Somebody has looked.
+            clear(&mut self.record.tally);
+            self.record.over = None;
+        }
+        out.push(self.save(now));
+        out.push(self.note(by.clone(), what, "somebody asked for it", json!({}), now));
+        match (ask, self.phase.clone()) {
+            (
+                Ask::Start,
+                Phase::Stopped
+                | Phase::Backoff { .. }
+                | Phase::Over
+                | Phase::Broken
+                | Phase::Scheduled,
+            ) => self.enter(Phase::Waiting, now),
+            (
+                Ask::Start,
+                Phase::Reconciling
+                | Phase::Waiting
+                | Phase::Launching
+                | Phase::Unready { .. }
+                | Phase::Ready { .. },
+            ) => {}
+            (Ask::Start | Ask::Restart, Phase::Stopping { run, .. }) => {
+                self.enter(Phase::Stopping { run, then: Then::Again }, now);
+            }
+            (Ask::Restart, Phase::Unready { run } | Phase::Ready { run }) => {
+                self.end(run, Then::Again, by, "it is restarted", now, out);
+            }
+            (
+                Ask::Restart,
+                Phase::Stopped
+                | Phase::Backoff { .. }
+                | Phase::Over
+                | Phase::Broken
+                | Phase::Scheduled,
+            ) => self.enter(Phase::Waiting, now),
+            (Ask::Restart, Phase::Reconciling | Phase::Waiting | Phase::Launching) => {}
+            (Ask::Stop, Phase::Unready { run } | Phase::Ready { run }) => {
+                self.end(run, Then::Stay, by, "its unit is stopped", now, out);
+            }
+            (Ask::Stop, Phase::Stopping { run, then }) => {
+                let then = if then == Then::Vanish { Then::Vanish } else { Then::Stay };
+                self.enter(Phase::Stopping { run, then }, now);
+            }
+            // The spawn is on its way: it is ended as soon as there is something to end.
+            (Ask::Stop, Phase::Launching | Phase::Reconciling) => {}
+            (
+                Ask::Stop,
+                Phase::Stopped
+                | Phase::Waiting
+                | Phase::Backoff { .. }
+                | Phase::Over
+                | Phase::Broken
+                | Phase::Scheduled,
+            ) => self.enter(Phase::Stopped, now),
+        }
+    }
+
+    pub(crate) fn end(
+        &mut self,
+        run: RunId,
+        then: Then,
+        by: &Actor,
+        why: &'static str,
+        now: Now,
+        out: &mut Vec<Action>,
+    ) {
+        self.enter(Phase::Stopping { run, then }, now);
+        out.push(Action::EndRun { run, by: by.clone(), why });
+    }
+
+    /// Its run is there, or is being spawned.
+    pub(crate) fn launched(&mut self, run: RunId, now: Now, out: &mut Vec<Action>) {
+        match (self.record.desired, self.phase.clone()) {
+            (Desired::Running, Phase::Launching | Phase::Reconciling | Phase::Waiting) => {
+                self.enter(Phase::Unready { run }, now);
+            }
+            // Stopped meanwhile.
+            (Desired::Stopped, _) => {
+                self.end(run, Then::Stay, &Actor::Supervisor, "its unit is stopped", now, out);
+            }
+            (Desired::Running, _) => {}
+        }
+    }
+
+    /// Its run executes: from now on its checks count.
+    pub(crate) fn started(&mut self, run: RunId, now: Now, out: &mut Vec<Action>) {
+        if self.phase != (Phase::Unready { run }) {
+            return;
+        }
+        match &self.record.spec.ready {
+            None => self.ready(run, now, out),
+            Some(_) => out.push(Action::CheckReady { unit: self.name().to_owned(), run }),
+        }
+    }
+
+    /// Taken up from a supervisor before us. What can be asked again is asked again.
+    pub(crate) fn adopted(&mut self, run: RunId, now: Now, out: &mut Vec<Action>) {
+        self.launched(run, now, out);
+        if self.phase != (Phase::Unready { run }) {
+            return;
+        }
+        let is_asked = self.record.spec.ready.as_ref().is_some_and(|ready| match ready.check {
+            Check::Http(_) | Check::Tcp(_) | Check::Exec(_) => true,
+            Check::Line(_) | Check::Notify | Check::Delay(_) => false,
+        });
+        if is_asked {
+            out.push(Action::CheckReady { unit: self.name().to_owned(), run });
+        } else {
+            self.ready(run, now, out);
+        }
+    }
+
+    pub(crate) fn ready(&mut self, run: RunId, now: Now, out: &mut Vec<Action>) {
+        if self.phase != (Phase::Unready { run }) {
+            return;
+        }
+        self.enter(Phase::Ready { run }, now);
+        out.push(self.note(
+            Actor::Supervisor,
+            What::UnitReady,
+            "as its check says",
+            json!({}),
+            now,
+        ));
+        if self.record.spec.health.is_some() {
+            out.push(Action::CheckHealth { unit: self.name().to_owned(), run });
+        }
+    }
+
+    /// A check has failed: it is ended, and that is judged.
+    pub(crate) fn failed(
+        &mut self,
+        run: RunId,
+        what: What,
+        why: &str,
+        now: Now,
+        out: &mut Vec<Action>,
+    ) {
+        let is_meant = match &self.phase {
+            Phase::Unready { run: own } | Phase::Ready { run: own } => *own == run,
+            _ => false,
+        };
+        if is_meant {
+            out.push(self.note(Actor::Supervisor, what, why, json!({}), now));
+            let then = Then::Judge(Cause::Unhealthy);
+            let why = "its check failed";
+            self.end(run, then, &Actor::Supervisor, why, now, out);
+        }
+    }
+
+    /// Its run is over. Returns whether the unit is to vanish.
+    pub(crate) fn ended(&mut self, record: &RunRecord, now: Now, out: &mut Vec<Action>) -> bool {
+        let cause = match (&self.phase, record.termination) {
+            (Phase::Stopping { run, then }, _) if *run == record.run_id => match then {
+                Then::Stay => {
+                    self.enter(Phase::Stopped, now);
+                    return false;
+                }
+                Then::Again => {
+                    self.record.tally.restarts += 1;
+                    out.push(self.save(now));
+                    self.begin(now);
+                    return false;
+                }
+                Then::Vanish => return true,
+                Then::Judge(cause) => *cause,
+            },
+            (_, Some(Termination::OverallTimeout | Termination::NoOutputTimeout)) => {
+                Cause::TimedOut
+            }
+            (_, Some(Termination::SpawnError)) => Cause::NotSpawned,
+            // Nobody saw its end, which is no fault of its own.
+            (_, Some(Termination::ReconciledStale | Termination::LeaseLost)) => {
+                self.again_or_rest(now);
+                return false;
+            }
+            (
+                _,
+                Some(
+                    Termination::Exit
+                    | Termination::Signal
+                    | Termination::ManualCancel
+                    | Termination::OwnershipEscape,
+                )
+                | None,
+            ) => Cause::Itself,
+        };
+        let status = match (record.exit_code, record.exit_signal) {
+            (Some(code), _) => ExitStatus::Code(code),
+            (None, Some(signal)) => ExitStatus::Signal(signal),
+            (None, None) => ExitStatus::Unknown,
+        };
+        self.judge(record, Death { status, cause }, now, out);
+        false
+    }
+
+    fn again_or_rest(&mut self, now: Now) {
+        match self.record.desired {
+            Desired::Running => self.begin(now),
+            Desired::Stopped => self.enter(Phase::Stopped, now),
+        }
+    }
+
+    fn judge(&mut self, run: &RunRecord, death: Death, now: Now, out: &mut Vec<Action>) {
+        let ran_ms = run
+            .started_at_ms
+            .map_or(0, |started| run.ended_at_ms.unwrap_or(now.wall_ms).saturating_sub(started));
+        self.record.ends.insert(
+            0,
+            UnitEnd { run_id: run.run_id, at_ms: now.wall_ms, ran_ms, told: death.told() },
+        );
+        self.record.ends.truncate(ENDS_MOST);
+        if self.record.desired == Desired::Stopped || self.record.spec.schedule.is_some() {
+            self.again_or_rest(now);
+            out.push(self.save(now));
+            return;
+        }
+        let mut policy = self.record.spec.restart;
+        if death.cause == Cause::Unhealthy
+            && let Some(backoff) = self.record.spec.liveness_backoff
+        {
+            policy.backoff = backoff;
+        }
+        let verdict = after(&mut self.record.tally, &policy, death, ran_ms, now.wall_ms);
+        let told = death.told();
+        match verdict {
+            Verdict::Restart { wait_ms: 0 } => {
+                self.enter(Phase::Waiting, now);
+                out.push(self.note(Actor::Supervisor, What::UnitAgain, &told, json!({}), now));
+            }
+            Verdict::Restart { wait_ms } => {
+                let until_mono_ms = now.mono_ms.saturating_add(wait_ms);
+                self.enter(Phase::Backoff { until_mono_ms, wait_ms }, now);
+                let evidence = json!({ "waitMs": wait_ms, "inARow": self.record.tally.steps });
+                out.push(self.note(Actor::Supervisor, What::UnitAgain, &told, evidence, now));
+            }
+            Verdict::Over { class } => {
+                let is_clean = matches!(class, ExitClass::Clean | ExitClass::Asked);
+                self.record.over =
+                    Some(Over { is_clean, told: told.clone(), boot_id: run.boot_id.clone() });
+                self.enter(Phase::Over, now);
+                let evidence = json!({ "class": class });
+                out.push(self.note(Actor::Supervisor, What::UnitOver, &told, evidence, now));
+            }
+            Verdict::Broken { why } => {
+                self.enter(Phase::Broken, now);
+                out.push(self.note(Actor::Supervisor, What::BreakerOpened, &why, json!({}), now));
+            }
+        }
+        out.push(self.save(now));
+    }
+}

@@ -1,0 +1,316 @@
+//! All units, and what one means to another: who waits for whom, who goes first.
+
+use super::machine::{Ask, Declared, Phase, Then, Unit, UnitEvent};
+use crate::Action;
+use crate::restart::clear;
+use crate::time::Now;
+use ostler_model::{Actor, Desired, RunId, RunRecord, Tally, UnitRecord, What};
+use serde_json::json;
+use std::collections::{BTreeMap, BTreeSet};
+
+#[derive(Debug, Default)]
+pub(crate) struct Units {
+    units: BTreeMap<String, Unit>,
+}
+
+impl Units {
+    pub(crate) fn get(&self, name: &str) -> Option<&Unit> {
+        self.units.get(name)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Unit> {
+        self.units.values()
+    }
+
+    pub(crate) fn next_due(&self) -> Option<u64> {
+        let due = |unit: &Unit| match unit.phase {
+            Phase::Backoff { until_mono_ms, .. } => Some(until_mono_ms),
+            _ => None,
+        };
+        self.units.values().filter_map(due).min()
+    }
+
+    /// What the registry knows, before the runs are looked at.
+    pub(crate) fn known(&mut self, records: Vec<UnitRecord>, boot_id: &str, now: Now) {
+        for mut record in records {
+            // A machine that was started anew starts what had come to its end before.
+            if record.over.as_ref().is_some_and(|over| over.boot_id != boot_id) {
+                record.over = None;
+            }
+            let name = record.spec.name.clone();
+            self.units.insert(name, Unit::new(record, Phase::Reconciling, now));
+        }
+    }
+
+    /// The runs have been looked at: whoever has none begins, or rests.
+    pub(crate) fn reconciled(&mut self, now: Now, out: &mut Vec<Action>) {
+        for unit in self.units.values_mut().filter(|unit| unit.phase == Phase::Reconciling) {
+            match unit.record.desired {
+                Desired::Stopped => unit.enter(Phase::Stopped, now),
+                Desired::Running if unit.record.tally.opened.is_some() => {
+                    unit.enter(Phase::Broken, now);
+                }
+                Desired::Running if unit.record.over.is_some() => unit.enter(Phase::Over, now),
+                Desired::Running => unit.begin(now),
+            }
+        }
+        self.launch_ready(now, out);
+    }
+
+    /// These are declared; those in `gone` are not any more. What did not change is not touched.
+    pub(crate) fn declare(
+        &mut self,
+        declared: Vec<Declared>,
+        gone: &[String],
+        start: bool,
+        by: &Actor,
+        now: Now,
+        out: &mut Vec<Action>,
+    ) {
+        for new in declared {
+            let name = new.spec.name.clone();
+            match self.units.get_mut(&name) {
+                None => {
+                    let record = UnitRecord {
+                        spec: new.spec,
+                        run_digest: new.run_digest,
+                        digest: new.digest,
+                        desired: Desired::Running,
+                        tally: Tally::default(),
+                        over: None,
+                        ends: Vec::new(),
+                        created_at_ms: now.wall_ms,
+                        updated_at_ms: now.wall_ms,
+                    };
+                    let mut unit = Unit::new(record, Phase::Stopped, now);
+                    unit.begin(now);
+                    out.push(unit.save(now));
+                    out.push(unit.note(
+                        by.clone(),
+                        What::UnitDeclared,
+                        "it is new",
+                        json!({}),
+                        now,
+                    ));
+                    self.units.insert(name, unit);
+                }
+                Some(unit) => redeclare(unit, new, start, by, now, out),
+            }
+        }
+        for name in gone {
+            self.withdraw(name, by, now, out);
+        }
+        self.launch_ready(now, out);
+    }
+
+    fn withdraw(&mut self, name: &str, by: &Actor, now: Now, out: &mut Vec<Action>) {
+        let Some(unit) = self.units.get_mut(name) else { return };
+        unit.record.desired = Desired::Stopped;
+        out.push(unit.note(
+            by.clone(),
+            What::UnitWithdrawn,
+            "it is no longer declared",
+            json!({}),
+            now,
+        ));
+        out.push(Action::RemoveUnit(name.to_owned()));
+        match unit.phase.clone() {
+            Phase::Unready { run } | Phase::Ready { run } => {
+                unit.end(run, Then::Vanish, by, "its unit is no longer declared", now, out);
+            }
+            Phase::Stopping { run, .. } => {
+                unit.enter(Phase::Stopping { run, then: Then::Vanish }, now);
+            }
+            Phase::Stopped
+            | Phase::Reconciling
+            | Phase::Waiting
+            | Phase::Launching
+            | Phase::Backoff { .. }
+            | Phase::Over
+            | Phase::Broken
+            | Phase::Scheduled => {
+                self.units.remove(name);
+            }
+        }
+    }
+
+    pub(crate) fn ask(
+        &mut self,
+        names: &[String],
+        ask: Ask,
+        by: &Actor,
+        now: Now,
+        out: &mut Vec<Action>,
+    ) {
+        for name in self.in_order(names, ask) {
+            if let Some(unit) = self.units.get_mut(&name) {
+                unit.ask(ask, by, now, out);
+            }
+        }
+        self.launch_ready(now, out);
+    }
+
+    /// Those that depend on others go first when stopped, last otherwise.
+    fn in_order(&self, names: &[String], ask: Ask) -> Vec<String> {
+        let mut ordered: Vec<String> = names.to_vec();
+        ordered.sort_by_key(|name| self.depth(name, &mut BTreeSet::new()));
+        if ask == Ask::Stop {
+            ordered.reverse();
+        }
+        ordered
+    }
+
+    fn depth(&self, name: &str, seen: &mut BTreeSet<String>) -> usize {
+        if !seen.insert(name.to_owned()) {
+            return 0;
+        }
+        let needed = self.units.get(name).map(|unit| unit.record.spec.depends_on.as_slice());
+        let deepest =
+            needed.unwrap_or_default().iter().map(|name| self.depth(name, seen) + 1).max();
+        deepest.unwrap_or(0)
+    }
+
+    /// Whom it still waits for.
+    pub(crate) fn missing(&self, unit: &Unit) -> Vec<String> {
+        let is_missing = |name: &&String| !self.units.get(*name).is_some_and(Unit::is_there);
+        unit.record.spec.depends_on.iter().filter(is_missing).cloned().collect()
+    }
+
+    /// Every unit that waits and has nobody to wait for.
+    pub(crate) fn launch_ready(&mut self, now: Now, out: &mut Vec<Action>) {
+        let free: Vec<String> = self
+            .units
+            .values()
+            .filter(|unit| unit.phase == Phase::Waiting && self.missing(unit).is_empty())
+            .map(|unit| unit.name().to_owned())
+            .collect();
+        for name in free {
+            if let Some(unit) = self.units.get_mut(&name) {
+                unit.enter(Phase::Launching, now);
+                out.push(Action::Launch(name));
+            }
+        }
+    }
+
+    pub(crate) fn due(&mut self, now: Now, out: &mut Vec<Action>) {
+        for unit in self.units.values_mut() {
+            if let Phase::Backoff { until_mono_ms, .. } = unit.phase
+                && now.mono_ms >= until_mono_ms
+            {
+                unit.enter(Phase::Waiting, now);
+            }
+        }
+        self.launch_ready(now, out);
+    }
+
+    pub(crate) fn launched(&mut self, name: &str, run: RunId, now: Now, out: &mut Vec<Action>) {
+        if let Some(unit) = self.units.get_mut(name) {
+            unit.launched(run, now, out);
+        }
+    }
+
+    /// It could not even be tried.
+    pub(crate) fn not_launched(&mut self, name: &str, now: Now) {
+        const RETRY_MS: u64 = 1_000;
+        if let Some(unit) = self.units.get_mut(name)
+            && unit.phase == Phase::Launching
+        {
+            let until_mono_ms = now.mono_ms + RETRY_MS;
+            unit.enter(Phase::Backoff { until_mono_ms, wait_ms: RETRY_MS }, now);
+        }
+    }
+
+    pub(crate) fn started(&mut self, name: &str, run: RunId, now: Now, out: &mut Vec<Action>) {
+        if let Some(unit) = self.units.get_mut(name) {
+            unit.started(run, now, out);
+        }
+        self.launch_ready(now, out);
+    }
+
+    pub(crate) fn adopted(&mut self, record: &RunRecord, now: Now, out: &mut Vec<Action>) {
+        let Some(unit) = record.unit.as_deref().and_then(|name| self.units.get_mut(name)) else {
+            return;
+        };
+        if unit.phase == Phase::Reconciling {
+            unit.adopted(record.run_id, now, out);
+        }
+    }
+
+    pub(crate) fn ended(&mut self, record: &RunRecord, now: Now, out: &mut Vec<Action>) {
+        let Some(name) = record.unit.as_deref() else { return };
+        let Some(unit) = self.units.get_mut(name) else { return };
+        let is_own = unit.run().is_none_or(|run| run == record.run_id);
+        if is_own && unit.ended(record, now, out) {
+            self.units.remove(name);
+        }
+        self.launch_ready(now, out);
+    }
+
+    pub(crate) fn tell(&mut self, name: &str, event: UnitEvent, now: Now, out: &mut Vec<Action>) {
+        let Some(unit) = self.units.get_mut(name) else { return };
+        match event {
+            UnitEvent::Ready { run } => unit.ready(run, now, out),
+            UnitEvent::NotReady { run, why } => {
+                unit.failed(run, What::UnitNotReady, &why, now, out)
+            }
+            UnitEvent::Unhealthy { run, why } => {
+                unit.failed(run, What::UnitUnhealthy, &why, now, out);
+            }
+            UnitEvent::ScheduleDue => {
+                if unit.phase == Phase::Scheduled {
+                    unit.enter(Phase::Waiting, now);
+                }
+            }
+        }
+        self.launch_ready(now, out);
+    }
+}
+
+fn redeclare(
+    unit: &mut Unit,
+    new: Declared,
+    start: bool,
+    by: &Actor,
+    now: Now,
+    out: &mut Vec<Action>,
+) {
+    let is_changed = unit.record.digest != new.digest;
+    let must_restart = unit.record.run_digest != new.run_digest;
+    // What it inherits is renewed in any case: it is used at the next launch.
+    unit.record.spec = new.spec;
+    unit.record.digest = new.digest;
+    unit.record.run_digest = new.run_digest;
+    if is_changed {
+        // It is not the same any more: what went wrong before says nothing.
+        clear(&mut unit.record.tally);
+        unit.record.over = None;
+        out.push(unit.note(by.clone(), What::UnitDeclared, "it changed", json!({}), now));
+    }
+    out.push(unit.save(now));
+    match unit.phase.clone() {
+        Phase::Unready { run } | Phase::Ready { run } if must_restart => {
+            unit.end(run, Then::Again, by, "its declaration changed", now, out);
+        }
+        Phase::Broken | Phase::Over | Phase::Backoff { .. }
+            if is_changed && unit.record.desired == Desired::Running =>
+        {
+            unit.begin(now);
+        }
+        Phase::Stopped if start => {
+            unit.record.desired = Desired::Running;
+            out.push(unit.save(now));
+            unit.begin(now);
+        }
+        Phase::Stopped
+        | Phase::Reconciling
+        | Phase::Waiting
+        | Phase::Launching
+        | Phase::Unready { .. }
+        | Phase::Ready { .. }
+        | Phase::Stopping { .. }
+        | Phase::Backoff { .. }
+        | Phase::Over
+        | Phase::Broken
+        | Phase::Scheduled => {}
+    }
+}

@@ -1,0 +1,74 @@
+//! A unit as it is shown: its state, and why.
+
+use super::machine::{Phase, Then, Unit};
+use super::units::Units;
+use crate::time::Now;
+use ostler_model::{UnitState, UnitView};
+
+impl Units {
+    pub(crate) fn view(&self, unit: &Unit, now: Now) -> UnitView {
+        let record = &unit.record;
+        let (state, why) = self.state(unit, now);
+        UnitView {
+            name: record.spec.name.clone(),
+            state,
+            desired: record.desired,
+            why,
+            since_ms: unit.since_ms,
+            run_id: unit.run(),
+            pid: None,
+            started_at_ms: None,
+            restarts: record.tally.restarts,
+            command: record.spec.argv.join(" "),
+            depends_on: record.spec.depends_on.clone(),
+            changed: false,
+            ends: record.ends.clone(),
+            opened: record.tally.opened.clone(),
+            next_at_ms: None,
+            file: record.spec.file.clone(),
+        }
+    }
+
+    fn state(&self, unit: &Unit, now: Now) -> (UnitState, String) {
+        let record = &unit.record;
+        let last = record.ends.first().map(|end| end.told.as_str()).unwrap_or_default();
+        match &unit.phase {
+            Phase::Stopped => (UnitState::Stopped, String::new()),
+            Phase::Reconciling => (UnitState::Starting, "is looked for".to_owned()),
+            Phase::Waiting => {
+                (UnitState::Waiting, format!("waits for {}", self.missing(unit).join(", ")))
+            }
+            Phase::Launching => (UnitState::Starting, "is being started".to_owned()),
+            Phase::Unready { .. } => (UnitState::Starting, "is not ready yet".to_owned()),
+            Phase::Ready { .. } => (UnitState::Ready, String::new()),
+            Phase::Stopping { then, .. } => {
+                let why = match then {
+                    Then::Stay | Then::Vanish => "is being ended",
+                    Then::Again => "is being ended, to be started again",
+                    Then::Judge(_) => "is being ended, its check failed",
+                };
+                (UnitState::Stopping, why.to_owned())
+            }
+            Phase::Backoff { until_mono_ms, wait_ms } => {
+                let left = until_mono_ms.saturating_sub(now.mono_ms).div_ceil(1_000);
+                let of = record.spec.restart.limit.map(|limit| {
+                    format!(", {} of {}", record.tally.failures_ms.len(), limit.count)
+                });
+                let of = of.unwrap_or_default();
+                let whole = wait_ms / 1_000;
+                (UnitState::Backoff, format!("backoff {left} of {whole} s{of}: {last}"))
+            }
+            Phase::Over => {
+                let over = record.over.as_ref();
+                let is_clean = over.is_some_and(|over| over.is_clean);
+                let told = over.map(|over| over.told.clone()).unwrap_or_default();
+                (if is_clean { UnitState::Done } else { UnitState::Error }, told)
+            }
+            Phase::Broken => {
+                let why = record.tally.opened.as_ref().map(|opened| opened.why.clone());
+                (UnitState::Error, why.unwrap_or_default())
+            }
+            Phase::Scheduled => (UnitState::Scheduled, String::new()),
+        }
+    }
+}

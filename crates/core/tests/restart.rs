@@ -1,0 +1,173 @@
+//! The restart documents' tables, on virtual time.
+
+use ostler_core::ExitStatus;
+use ostler_core::restart::{Cause, Death, ExitClass, Verdict, after, clear};
+use ostler_model::{Preset, RestartPolicy as Policy, Tally, When};
+
+const START: u64 = 1_700_000_000_000;
+
+fn crash() -> Death {
+    Death::by_itself(ExitStatus::Code(1))
+}
+
+/// Runs so long, crashes, waits, again and again; the waits, until it is over or broken.
+fn waits(policy: &Policy, ran_ms: u64, most: usize) -> Vec<Verdict> {
+    let mut tally = Tally::default();
+    let mut now = START;
+    let mut verdicts = Vec::new();
+    while verdicts.len() < most {
+        now += ran_ms;
+        let verdict = after(&mut tally, policy, crash(), ran_ms, now);
+        verdicts.push(verdict.clone());
+        match verdict {
+            Verdict::Restart { wait_ms } => now += wait_ms,
+            Verdict::Over { .. } | Verdict::Broken { .. } => break,
+        }
+    }
+    verdicts
+}
+
+fn seconds(verdicts: &[Verdict]) -> Vec<u64> {
+    verdicts
+        .iter()
+        .filter_map(|verdict| match verdict {
+            Verdict::Restart { wait_ms } => Some(wait_ms / 1_000),
+            Verdict::Over { .. } | Verdict::Broken { .. } => None,
+        })
+        .collect()
+}
+
+/// Seed 1: 1, 2, 4 … 256, 300, 300, for ever.
+#[test]
+fn goclaw_doubles_to_five_minutes_and_never_gives_up() {
+    let verdicts = waits(&Policy::preset(Preset::Goclaw), 10, 200);
+    assert_eq!(seconds(&verdicts)[..11], [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300]);
+    assert_eq!(seconds(&verdicts).len(), 200);
+}
+
+/// A6: crashes at 0, 5, 10, 15 s restart after 1, 2, 4, 8 s; the one at 20 s disables it.
+#[test]
+fn openclawos_is_disabled_at_the_fifth() {
+    let policy = Policy::preset(Preset::Openclawos);
+    let mut tally = Tally::default();
+    for (at, wait) in [(0, 1), (5, 2), (10, 4), (15, 8)] {
+        let verdict = after(&mut tally, &policy, crash(), 1_000, START + at * 1_000);
+        assert_eq!(verdict, Verdict::Restart { wait_ms: wait * 1_000 });
+    }
+    let verdict = after(&mut tally, &policy, crash(), 1_000, START + 20_000);
+    assert!(matches!(verdict, Verdict::Broken { .. }), "{verdict:?}");
+    assert!(tally.opened.is_some());
+}
+
+/// W2, W3: 1 s doubling to 30 s, five in 60 s open the breaker.
+#[test]
+fn ploinky_opens_at_five_in_a_minute() {
+    let verdicts = waits(&Policy::preset(Preset::Ploinky), 10, 100);
+    assert_eq!(seconds(&verdicts), [1, 2, 4, 8]);
+    assert!(matches!(verdicts.last(), Some(Verdict::Broken { .. })));
+    // Slowly enough for the window: the waits go to their longest.
+    let verdicts = waits(&Policy::preset(Preset::Ploinky), 20_000, 8);
+    assert_eq!(seconds(&verdicts), [1, 2, 4, 8, 16, 30, 30, 30]);
+    // A run over 60 s is healthy: always the first wait.
+    let verdicts = waits(&Policy::preset(Preset::Ploinky), 60_001, 8);
+    assert_eq!(seconds(&verdicts), [1; 8]);
+}
+
+/// W7: 10 s doubling to 5 min, reset after 10 min.
+#[test]
+fn crashloop_doubles_from_ten_seconds() {
+    let policy = Policy::preset(Preset::Crashloop);
+    assert_eq!(seconds(&waits(&policy, 10, 8)), [10, 20, 40, 80, 160, 300, 300, 300]);
+    assert_eq!(seconds(&waits(&policy, 600_001, 3)), [10, 10, 10]);
+}
+
+/// W2: a loop that is too slow for the window counts all the same.
+#[test]
+fn a_slow_loop_opens_the_breaker_too() {
+    let verdicts = waits(&Policy::default(), 100_000, 100);
+    assert!(matches!(verdicts.last(), Some(Verdict::Broken { .. })));
+    assert_eq!(verdicts.len(), 20);
+}
+
+/// W1: every code and every signal.
+#[test]
+fn the_exit_rule_for_all_codes_and_signals() {
+    let policy = Policy::preset(Preset::Ploinky);
+    let again = |death: Death| {
+        matches!(after(&mut Tally::default(), &policy, death, 10, START), Verdict::Restart { .. })
+    };
+    for code in 0..256 {
+        let expected = !(code == 0 || code == 2 || code >= 100);
+        assert_eq!(again(Death::by_itself(ExitStatus::Code(code))), expected, "exit {code}");
+        let unhealthy = Death { status: ExitStatus::Code(code), cause: Cause::Unhealthy };
+        assert!(again(unhealthy), "our own verdict, exit {code}");
+    }
+    for signal in 1..65 {
+        let expected = signal != 15 && signal != 2;
+        assert_eq!(again(Death::by_itself(ExitStatus::Signal(signal))), expected, "{signal}");
+    }
+}
+
+/// W1: exit 75 is at once, and costs nothing however often.
+#[test]
+fn a_wish_to_be_restarted_has_no_penalty() {
+    let policy = Policy::default();
+    let mut tally = Tally::default();
+    for _ in 0..100 {
+        let verdict = after(&mut tally, &policy, Death::by_itself(ExitStatus::Code(75)), 1, START);
+        assert_eq!(verdict, Verdict::Restart { wait_ms: 0 });
+    }
+    assert_eq!(after(&mut tally, &policy, crash(), 1, START), Verdict::Restart { wait_ms: 1_000 });
+}
+
+#[test]
+fn what_is_wrong_with_itself_is_not_tried_again() {
+    let policy = Policy::default();
+    for (code, class) in [
+        (0, ExitClass::Clean),
+        (2, ExitClass::Config),
+        (78, ExitClass::Config),
+        (100, ExitClass::Fatal),
+    ] {
+        let verdict = after(
+            &mut Tally::default(),
+            &policy,
+            Death::by_itself(ExitStatus::Code(code)),
+            1,
+            START,
+        );
+        assert_eq!(verdict, Verdict::Over { class });
+    }
+    let never = Policy { when: When::Never, ..Policy::default() };
+    for code in [0, 1, 75] {
+        let verdict = after(
+            &mut Tally::default(),
+            &never,
+            Death::by_itself(ExitStatus::Code(code)),
+            1,
+            START,
+        );
+        assert!(matches!(verdict, Verdict::Over { .. }));
+    }
+    let always = Policy { when: When::Always, ..Policy::default() };
+    let verdict =
+        after(&mut Tally::default(), &always, Death::by_itself(ExitStatus::Code(0)), 1, START);
+    assert_eq!(verdict, Verdict::Restart { wait_ms: 1_000 });
+}
+
+/// Failures fall away with time, and a clock that was set back does not make old ones new.
+#[test]
+fn failures_decay() {
+    let policy = Policy::preset(Preset::Ploinky);
+    let mut tally = Tally::default();
+    for _ in 0..4 {
+        after(&mut tally, &policy, crash(), 10, START);
+    }
+    let verdict = after(&mut tally, &policy, crash(), 10, START + 60_000);
+    assert!(matches!(verdict, Verdict::Restart { .. }), "{verdict:?}");
+    let verdict = after(&mut tally, &policy, crash(), 10, START - 3_600_000);
+    assert!(matches!(verdict, Verdict::Restart { .. }), "{verdict:?}");
+    assert_eq!(tally.failures_ms, [START - 3_600_000]);
+    clear(&mut tally);
+    assert_eq!((tally.steps, tally.failures_ms.len(), tally.opened.clone()), (0, 0, None));
+}

@@ -1,0 +1,60 @@
+//! What people do with units.
+
+use crate::random::Random;
+use ostler_core::Event;
+use ostler_core::unit::{Ask, Declared};
+use ostler_model::{
+    Actor, Backend, Check, Limits, ReadySpec, RestartLimit, RestartPolicy, StopSpec, UnitSpec, When,
+};
+use std::collections::BTreeMap;
+
+const NAMES: [&str; 4] = ["a", "b", "c", "d"];
+
+/// Declares, withdraws, starts, stops or restarts some of them.
+pub fn something(random: &mut Random) -> Event {
+    let by = Actor::Supervisor;
+    let name = NAMES[random.below(4) as usize].to_owned();
+    match random.below(10) {
+        0..4 => {
+            let mut some = Vec::new();
+            for name in NAMES {
+                if random.chance(60) {
+                    some.push(declared(name, random.below(3)));
+                }
+            }
+            Event::UnitsDeclared { declared: some, gone: Vec::new(), start: random.chance(50), by }
+        }
+        4 => Event::UnitsDeclared { declared: Vec::new(), gone: vec![name], start: false, by },
+        5 | 6 => Event::UnitsAsked { names: vec![name], ask: Ask::Stop, by },
+        7 | 8 => Event::UnitsAsked { names: vec![name], ask: Ask::Start, by },
+        _ => Event::UnitsAsked { names: vec![name], ask: Ask::Restart, by },
+    }
+}
+
+fn declared(name: &str, version: u64) -> Declared {
+    let spec = UnitSpec {
+        name: name.to_owned(),
+        argv: vec![format!("v{version}")],
+        cwd: "/".to_owned(),
+        env: BTreeMap::new(),
+        inherited: Vec::new(),
+        umask: 0o22,
+        backend: Backend::Pipe,
+        restart: RestartPolicy {
+            when: if name == "c" { When::Always } else { When::OnFailure },
+            limit: (name == "a").then_some(RestartLimit { count: 3, window_ms: 10_000 }),
+            ..RestartPolicy::default()
+        },
+        stop: StopSpec { signal: 15, grace_ms: 500 },
+        ready: (name != "c")
+            .then(|| ReadySpec { check: Check::Tcp("x:1".to_owned()), timeout_ms: 1_000 }),
+        health: None,
+        liveness_backoff: None,
+        depends_on: if name == "d" { vec!["b".to_owned()] } else { Vec::new() },
+        schedule: None,
+        limits: Limits { grace_ms: 500, ..Limits::default() },
+        file: None,
+    };
+    let digest = format!("{name}{version}");
+    Declared { spec, run_digest: digest.clone(), digest }
+}

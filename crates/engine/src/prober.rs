@@ -1,0 +1,302 @@
+//! The thread that asks units whether they are ready and healthy. Each check has its own clock; one that
+//! hangs is given up at its timeout and delays no other.
+
+use crate::handle::{Cancelled, Handle};
+use crate::output::{LogReader, OutputState, Piece};
+use ostler_core::unit::UnitEvent;
+use ostler_model::{Actor, Check, HealthSpec, OsText, ReadySpec, RunId, RunSpec};
+use std::io;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpStream, UnixDatagram};
+use tokio::sync::mpsc;
+use tokio::time::{sleep, timeout};
+
+/// Between two questions whether it is ready.
+const READY_EVERY: Duration = Duration::from_millis(100);
+const ANSWER_MOST: usize = 64 << 10;
+
+/// What a check needs to know of its unit.
+pub(crate) struct Subject {
+    pub(crate) unit: String,
+    pub(crate) run: RunId,
+    pub(crate) output: Option<Arc<OutputState>>,
+    /// Where the unit says that it is ready, if it says so itself.
+    pub(crate) word: Option<std::os::unix::net::UnixDatagram>,
+    /// A run in the unit's own circumstances, for checks that are commands.
+    pub(crate) like: Box<RunSpec>,
+}
+
+pub(crate) enum Order {
+    Ready {
+        subject: Subject,
+        ready: ReadySpec,
+    },
+    Health {
+        subject: Subject,
+        health: HealthSpec,
+    },
+    /// The run is over: nobody wants to know any more.
+    Forget(RunId),
+}
+
+/// What a check has found.
+pub(crate) struct Probed {
+    pub(crate) unit: String,
+    pub(crate) event: UnitEvent,
+}
+
+pub(crate) struct Prober {
+    orders: Option<mpsc::UnboundedSender<Order>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Prober {
+    /// `tell` is called on the prober's thread and must not block.
+    pub(crate) fn start(
+        engine: Handle,
+        tell: impl Fn(Probed) + Send + Sync + 'static,
+    ) -> io::Result<Self> {
+        let (orders, inbox) = mpsc::unbounded_channel();
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
+        let thread = std::thread::Builder::new()
+            .name("prober".to_owned())
+            .stack_size(512 << 10)
+            .spawn(move || runtime.block_on(work(inbox, engine, Arc::new(tell))))?;
+        Ok(Self { orders: Some(orders), thread: Some(thread) })
+    }
+
+    pub(crate) fn order(&self, order: Order) {
+        if let Some(orders) = &self.orders {
+            let _ = orders.send(order);
+        }
+    }
+}
+
+impl Drop for Prober {
+    fn drop(&mut self) {
+        self.orders = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+type Tell = Arc<dyn Fn(Probed) + Send + Sync>;
+
+async fn work(mut inbox: mpsc::UnboundedReceiver<Order>, engine: Handle, tell: Tell) {
+    let mut tasks: tokio::task::JoinSet<RunId> = tokio::task::JoinSet::new();
+    let mut running: std::collections::HashMap<RunId, Vec<tokio::task::AbortHandle>> =
+        std::collections::HashMap::new();
+    loop {
+        let order = tokio::select! {
+            order = inbox.recv() => order,
+            Some(_) = tasks.join_next(), if !tasks.is_empty() => continue,
+        };
+        let Some(order) = order else { break };
+        match order {
+            Order::Ready { subject, ready } => {
+                let (tell, engine, run) = (Arc::clone(&tell), engine.clone(), subject.run);
+                let task = tasks.spawn(async move {
+                    let unit = subject.unit.clone();
+                    tell(Probed { unit, event: until_ready(subject, ready, &engine).await });
+                    run
+                });
+                running.entry(run).or_default().push(task);
+            }
+            Order::Health { subject, health } => {
+                let (tell, engine, run) = (Arc::clone(&tell), engine.clone(), subject.run);
+                let task = tasks.spawn(async move {
+                    let why = until_unhealthy(&subject, &health, &engine).await;
+                    let unit = subject.unit;
+                    tell(Probed { unit, event: UnitEvent::Unhealthy { run, why } });
+                    run
+                });
+                running.entry(run).or_default().push(task);
+            }
+            Order::Forget(run) => {
+                for task in running.remove(&run).unwrap_or_default() {
+                    task.abort();
+                }
+            }
+        }
+    }
+}
+
+async fn until_ready(subject: Subject, ready: ReadySpec, engine: &Handle) -> UnitEvent {
+    let run = subject.run;
+    let most = Duration::from_millis(ready.timeout_ms);
+    let asked = async {
+        match &ready.check {
+            Check::Delay(ms) => sleep(Duration::from_millis(*ms)).await,
+            Check::Line(pattern) => until_line(pattern, subject.output.clone()).await,
+            Check::Notify => until_said(subject.word.as_ref()).await,
+            check => {
+                while ask(check, &subject, most, engine).await.is_err() {
+                    sleep(READY_EVERY).await;
+                }
+            }
+        }
+    };
+    // A delay is its own time.
+    let is_delay = matches!(ready.check, Check::Delay(_));
+    if is_delay {
+        asked.await;
+        return UnitEvent::Ready { run };
+    }
+    match timeout(most, asked).await {
+        Ok(()) => UnitEvent::Ready { run },
+        Err(_) => {
+            let why = match ask(&ready.check, &subject, Duration::from_secs(1), engine).await {
+                Err(why) => format!("not within {} ms: {why}", ready.timeout_ms),
+                Ok(()) => format!("not within {} ms", ready.timeout_ms),
+            };
+            UnitEvent::NotReady { run, why }
+        }
+    }
+}
+
+/// Returns when it has failed so often in a row that it is not healthy any more.
+async fn until_unhealthy(subject: &Subject, health: &HealthSpec, engine: &Handle) -> String {
+    sleep(Duration::from_millis(health.start_after_ms)).await;
+    let most = Duration::from_millis(health.timeout_ms);
+    let mut failures = 0;
+    loop {
+        match ask(&health.check, subject, most, engine).await {
+            Ok(()) => failures = 0,
+            Err(why) => {
+                failures += 1;
+                if failures >= health.failures {
+                    return format!("{failures} checks in a row failed, the last: {why}");
+                }
+            }
+        }
+        sleep(Duration::from_millis(health.interval_ms)).await;
+    }
+}
+
+async fn ask(
+    check: &Check,
+    subject: &Subject,
+    most: Duration,
+    engine: &Handle,
+) -> Result<(), String> {
+    let answer = async {
+        match check {
+            Check::Http(url) => get(url).await,
+            Check::Tcp(address) => TcpStream::connect(address)
+                .await
+                .map(drop)
+                .map_err(|error| format!("{address}: {error}")),
+            Check::Exec(argv) => execute(argv, subject, most, engine).await,
+            Check::Line(_) => Err("no such line".to_owned()),
+            Check::Notify => Err("it did not say READY=1".to_owned()),
+            Check::Delay(_) => Ok(()),
+        }
+    };
+    match check {
+        // Its run has the limit, and is ended with all it started.
+        Check::Exec(_) => answer.await,
+        _ => timeout(most, answer).await.unwrap_or_else(|_| Err("no answer in time".to_owned())),
+    }
+}
+
+/// A run like any other, in the unit's own circumstances: owned, limited, ended completely.
+async fn execute(
+    argv: &[String],
+    subject: &Subject,
+    most: Duration,
+    engine: &Handle,
+) -> Result<(), String> {
+    let mut spec = subject.like.clone();
+    spec.argv = argv.iter().map(|word| OsText(word.clone().into_bytes())).collect();
+    spec.limits.timeout_ms = Some(most.as_millis() as u64);
+    let name = argv.first().cloned().unwrap_or_default();
+    let record = engine.spawn(spec, Actor::Supervisor).await.map_err(|_| "refused".to_owned())?;
+    if let Some(error) = record.error {
+        return Err(error);
+    }
+    match engine.wait(record.run_id).await {
+        Cancelled::Ended(result) if result.timed_out => Err(format!("{name}: not in time")),
+        Cancelled::Ended(result) => match (result.exit_code, result.exit_signal) {
+            (Some(0), _) => Ok(()),
+            (Some(code), _) => Err(format!("{name}: exit {code}")),
+            (None, Some(signal)) => Err(format!("{name}: signal {signal}")),
+            (None, None) => Err(format!("{name}: how it ended is not known")),
+        },
+        // It was over before we could wait for it.
+        Cancelled::NotLive => match record.exit_code {
+            Some(0) => Ok(()),
+            Some(code) => Err(format!("{name}: exit {code}")),
+            None => Err(format!("{name}: how it ended is not known")),
+        },
+    }
+}
+
+/// `READY=1`, in the words of sd_notify.
+async fn until_said(word: Option<&std::os::unix::net::UnixDatagram>) {
+    let word = word.and_then(|word| word.try_clone().ok());
+    let Some(Ok(word)) = word.map(UnixDatagram::from_std) else {
+        return std::future::pending().await;
+    };
+    let mut text = [0; 4096];
+    loop {
+        match word.recv(&mut text).await {
+            Ok(length) if text[..length].split(|byte| *byte == b'\n').any(|l| l == b"READY=1") => {
+                return;
+            }
+            Ok(_) => {}
+            Err(_) => return std::future::pending().await,
+        }
+    }
+}
+
+/// A status of 200 to 299.
+async fn get(url: &str) -> Result<(), String> {
+    let rest = url.strip_prefix("http://").ok_or("only http:// is asked")?;
+    let (host, path) = rest.split_once('/').map_or((rest, ""), |(host, path)| (host, path));
+    let address = if host.contains(':') { host.to_owned() } else { format!("{host}:80") };
+    let failed = |error: io::Error| format!("{url}: {error}");
+    let mut stream = TcpStream::connect(&address).await.map_err(failed)?;
+    let request = format!(
+        "GET /{path} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: ostler\r\nConnection: close\r\n\r\n"
+    );
+    stream.write_all(request.as_bytes()).await.map_err(failed)?;
+    let mut answer = Vec::new();
+    stream.take(ANSWER_MOST as u64).read_to_end(&mut answer).await.map_err(failed)?;
+    let status = answer.get(9..12).and_then(|code| std::str::from_utf8(code).ok());
+    match status.and_then(|code| code.parse::<u16>().ok()) {
+        Some(200..300) => Ok(()),
+        Some(code) => Err(format!("{url}: status {code}")),
+        None => Err(format!("{url}: not an answer of HTTP")),
+    }
+}
+
+async fn until_line(pattern: &str, output: Option<Arc<OutputState>>) {
+    let (Some(output), Ok(pattern)) = (output, regex::bytes::Regex::new(pattern)) else {
+        return std::future::pending().await;
+    };
+    let mut reader = LogReader::new(Arc::clone(&output));
+    let mut offset = 0;
+    let mut line = Vec::new();
+    loop {
+        match reader.next(offset) {
+            Ok(Piece::Bytes { bytes, .. }) => {
+                offset += bytes.len() as u64;
+                line.extend_from_slice(&bytes);
+                if line.split(|byte| *byte == b'\n').any(|line| pattern.is_match(line)) {
+                    return;
+                }
+                let kept = line.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+                line.drain(..kept);
+            }
+            Ok(Piece::Gap { to, .. }) => offset = to,
+            Ok(Piece::CaughtUp) if output.is_ended() => return std::future::pending().await,
+            Ok(Piece::CaughtUp) => output.more_than(offset).await,
+            Err(_) => return std::future::pending().await,
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! Units on the engine's side: runs are made for them, checks are begun, and whoever waits is answered.
+
+use crate::dispatcher::{Supervisor, now};
+use crate::prober::{Order, Subject};
+use ostler_core::Event;
+use ostler_core::unit::{Ask as UnitAsk, Declared, UnitEvent};
+use ostler_model::wire::{Change, ChangeKind};
+use ostler_model::{
+    Actor, Backend, Check, Detach, OsText, RunId, RunSpec, TerminalSize, UnitSpec, UnitState,
+    UnitView,
+};
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash, Hasher};
+use std::os::unix::net::UnixDatagram;
+use std::path::Path;
+use tokio::sync::oneshot;
+
+/// What somebody waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// Each is ready, has come to its end, or is in error.
+    Settled,
+    /// Each is stopped, or no longer there.
+    Stopped,
+}
+
+pub(crate) struct UnitWaiter {
+    pub(crate) names: Vec<String>,
+    pub(crate) until: Until,
+    pub(crate) reply: oneshot::Sender<Vec<UnitView>>,
+}
+
+/// What is declared together, by one file or by hand.
+#[derive(Clone, Debug)]
+pub struct Declaration {
+    pub units: Vec<UnitSpec>,
+    /// Units of this file that are not among them are withdrawn.
+    pub file: Option<String>,
+    pub start: bool,
+    pub dry_run: bool,
+}
+
+impl Supervisor {
+    pub(crate) fn declare(&mut self, declaration: Declaration, by: Actor) -> Vec<Change> {
+        let Declaration { units, file, start, dry_run } = declaration;
+        let gone: Vec<String> = self
+            .world
+            .unit_views(now())
+            .into_iter()
+            .filter(|view| file.is_some() && view.file == file)
+            .map(|view| view.name)
+            .filter(|name| !units.iter().any(|unit| unit.name == *name))
+            .collect();
+        let declared: Vec<Declared> = units.into_iter().map(digested).collect();
+        let mut plan: Vec<Change> = declared.iter().map(|new| self.planned(new, start)).collect();
+        plan.extend(
+            gone.iter().map(|name| Change { unit: name.clone(), kind: ChangeKind::Remove }),
+        );
+        if !dry_run {
+            self.events.push_back(Event::UnitsDeclared { declared, gone, start, by });
+        }
+        plan
+    }
+
+    fn planned(&self, new: &Declared, start: bool) -> Change {
+        let kind = match self.world.unit(&new.spec.name) {
+            None => ChangeKind::Add,
+            Some(known) if known.run_digest != new.run_digest => ChangeKind::Restart,
+            Some(known) if known.digest != new.digest => ChangeKind::Update,
+            Some(known) if start && known.desired == ostler_model::Desired::Stopped => {
+                ChangeKind::Start
+            }
+            Some(_) => ChangeKind::Keep,
+        };
+        Change { unit: new.spec.name.clone(), kind }
+    }
+
+    pub(crate) fn ask_units(&mut self, names: Vec<String>, ask: UnitAsk, by: Actor) {
+        self.events.push_back(Event::UnitsAsked { names, ask, by });
+    }
+
+    /// Those with their processes.
+    pub(crate) fn unit_views(&self) -> Vec<UnitView> {
+        let mut views = self.world.unit_views(now());
+        for view in &mut views {
+            if let Some(record) = view.run_id.and_then(|run| self.world.record(run)) {
+                view.pid = record.pid;
+                view.started_at_ms = record.started_at_ms;
+            }
+        }
+        views
+    }
+
+    /// Everyone whose wish has come true is answered.
+    pub(crate) fn answer_unit_waiters(&mut self) {
+        if self.unit_waiters.is_empty() {
+            return;
+        }
+        let views = self.unit_views();
+        let is_true = |waiter: &UnitWaiter| {
+            waiter.names.iter().all(|name| {
+                let view = views.iter().find(|view| view.name == *name);
+                match waiter.until {
+                    Until::Settled => view.is_none_or(|view| is_settled(view.state)),
+                    Until::Stopped => view.is_none_or(|view| view.state == UnitState::Stopped),
+                }
+            })
+        };
+        for waiter in std::mem::take(&mut self.unit_waiters) {
+            if is_true(&waiter) {
+                let named = |view: &&UnitView| waiter.names.contains(&view.name);
+                let _ = waiter.reply.send(views.iter().filter(named).cloned().collect());
+            } else if !waiter.reply.is_closed() {
+                self.unit_waiters.push(waiter);
+            }
+        }
+    }
+
+    pub(crate) fn launch(&mut self, unit: &str) {
+        let Some(record) = self.world.unit(unit) else { return };
+        let says = matches!(&record.spec.ready, Some(ready) if ready.check == Check::Notify);
+        let place = says.then(|| self.home.word_of(unit));
+        let spec = run_spec(&record.spec, place.as_deref());
+        if let Some(place) = &place
+            && let Some(word) = listen(place)
+        {
+            self.words.insert(unit.to_owned(), word);
+        }
+        if self.new_run(Box::new(spec), Actor::Supervisor).is_err() {
+            self.events.push_back(Event::NotLaunched { unit: unit.to_owned() });
+        }
+    }
+
+    pub(crate) fn check_ready(&mut self, unit: String, run: RunId) {
+        let Some(ready) = self.world.unit(&unit).and_then(|record| record.spec.ready.clone())
+        else {
+            return;
+        };
+        if let Some(subject) = self.subject(unit, run) {
+            self.prober.order(Order::Ready { subject, ready });
+        }
+    }
+
+    fn subject(&mut self, unit: String, run: RunId) -> Option<Subject> {
+        let spec = &self.world.unit(&unit)?.spec;
+        let mut like = Box::new(run_spec(spec, None));
+        like.session_id = RunSpec::CHECK_SESSION.to_owned();
+        like.unit = None;
+        like.scope_key = None;
+        like.backend = Backend::Pipe;
+        let output = self.live.get(&run).map(|live| std::sync::Arc::clone(&live.output));
+        let word = self.words.remove(&unit);
+        Some(Subject { unit, run, output, word, like })
+    }
+
+    pub(crate) fn check_health(&mut self, unit: String, run: RunId) {
+        let health = self.world.unit(&unit).and_then(|record| record.spec.health.clone());
+        if let Some(health) = health
+            && let Some(subject) = self.subject(unit, run)
+        {
+            self.prober.order(Order::Health { subject, health });
+        }
+    }
+
+    pub(crate) fn take_probed(&mut self, unit: String, event: UnitEvent) {
+        self.events.push_back(Event::Unit { name: unit, event });
+    }
+}
+
+/// Where a unit says that it is ready.
+fn listen(place: &Path) -> Option<UnixDatagram> {
+    let folder = place.parent()?;
+    std::fs::create_dir_all(folder).ok()?;
+    let _ = std::fs::remove_file(place);
+    let socket = UnixDatagram::bind(place).ok()?;
+    socket.set_nonblocking(true).ok()?;
+    Some(socket)
+}
+
+fn is_settled(state: UnitState) -> bool {
+    match state {
+        UnitState::Ready
+        | UnitState::Done
+        | UnitState::Error
+        | UnitState::Scheduled
+        | UnitState::Stopped => true,
+        UnitState::Waiting | UnitState::Starting | UnitState::Stopping | UnitState::Backoff => {
+            false
+        }
+    }
+}
+
+/// What a copy of it is started with.
+fn run_spec(unit: &UnitSpec, word: Option<&Path>) -> RunSpec {
+    let declared =
+        unit.env.iter().map(|(name, value)| OsText(format!("{name}={value}").into_bytes()));
+    let word = word.map(|place| OsText(format!("NOTIFY_SOCKET={}", place.display()).into_bytes()));
+    RunSpec {
+        run_id: None,
+        argv: unit.argv.iter().map(|word| OsText(word.clone().into_bytes())).collect(),
+        cwd: OsText(unit.cwd.clone().into_bytes()),
+        env: unit.inherited.iter().cloned().chain(declared).chain(word).collect(),
+        umask: unit.umask,
+        backend: unit.backend,
+        size: TerminalSize::default(),
+        stdin: false,
+        session_id: "unit".to_owned(),
+        unit: Some(unit.name.clone()),
+        // Never two copies at once, whatever else happens.
+        scope_key: Some(format!("unit {}", unit.name)),
+        limits: unit.limits,
+        detach: Detach::Forbid,
+    }
+}
+
+fn digested(spec: UnitSpec) -> Declared {
+    let digest = |value: &serde_json::Value| {
+        let mut hasher = DefaultHasher::new();
+        value.to_string().hash(&mut hasher);
+        format!("{:016x}", hasher.finish())
+    };
+    let mut whole = serde_json::to_value(&spec).unwrap_or_default();
+    if let Some(map) = whole.as_object_mut() {
+        map.remove("inherited");
+        map.remove("umask");
+        map.remove("file");
+    }
+    let run = serde_json::json!({
+        "argv": spec.argv,
+        "cwd": spec.cwd,
+        "env": spec.env,
+        "backend": spec.backend,
+        "limits": spec.limits,
+    });
+    Declared { run_digest: digest(&run), digest: digest(&whole), spec }
+}

@@ -1,0 +1,103 @@
+//! What a unit's `restart` says; the presets carry each document's numbers. The core decides by it.
+
+use serde::{Deserialize, Serialize};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum When {
+    Always,
+    OnFailure,
+    Never,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Preset {
+    Goclaw,
+    Openclawos,
+    Ploinky,
+    Crashloop,
+    Gastown,
+}
+
+impl Preset {
+    pub const ALL: &'static [(&'static str, Preset)] = &[
+        ("goclaw", Preset::Goclaw),
+        ("openclawos", Preset::Openclawos),
+        ("ploinky", Preset::Ploinky),
+        ("crashloop", Preset::Crashloop),
+        ("gastown", Preset::Gastown),
+    ];
+}
+
+/// How long to wait before the next start.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Backoff {
+    pub initial_ms: u64,
+    pub factor: f64,
+    pub max_ms: u64,
+    /// A run that lasted longer makes the next wait the first again.
+    pub reset_after_ms: u64,
+}
+
+/// So many in so long a time are too many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RestartLimit {
+    pub count: u32,
+    pub window_ms: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RestartPolicy {
+    pub when: When,
+    pub preset: Option<Preset>,
+    #[serde(flatten)]
+    pub backoff: Backoff,
+    pub limit: Option<RestartLimit>,
+}
+
+const SECOND: u64 = 1_000;
+const MINUTE: u64 = 60 * SECOND;
+
+impl Default for RestartPolicy {
+    fn default() -> Self {
+        Self {
+            when: When::OnFailure,
+            preset: None,
+            backoff: Backoff {
+                initial_ms: SECOND,
+                factor: 2.0,
+                max_ms: 30 * SECOND,
+                reset_after_ms: MINUTE,
+            },
+            limit: Some(RestartLimit { count: 5, window_ms: MINUTE }),
+        }
+    }
+}
+
+impl RestartPolicy {
+    pub fn preset(preset: Preset) -> Self {
+        let of = |when, initial_s, max_s, reset_s, limit: Option<(u32, u64)>| Self {
+            when,
+            preset: Some(preset),
+            backoff: Backoff {
+                initial_ms: initial_s * SECOND,
+                factor: 2.0,
+                max_ms: max_s * SECOND,
+                reset_after_ms: reset_s * SECOND,
+            },
+            limit: limit
+                .map(|(count, window_s)| RestartLimit { count, window_ms: window_s * SECOND }),
+        };
+        match preset {
+            Preset::Goclaw => of(When::OnFailure, 1, 300, 300, None),
+            Preset::Openclawos => of(When::OnFailure, 1, 300, 300, Some((5, 300))),
+            Preset::Ploinky => of(When::OnFailure, 1, 30, 60, Some((5, 60))),
+            Preset::Crashloop => of(When::Always, 10, 300, 600, None),
+            Preset::Gastown => of(When::Always, 30, 600, 1_800, Some((5, 900))),
+        }
+    }
+}

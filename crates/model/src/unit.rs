@@ -1,0 +1,230 @@
+//! A unit: something that is declared to run, and what has become of it.
+
+use crate::restart::{Backoff, RestartPolicy};
+use crate::{Backend, Limits, OsText, RunId};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What is declared of a unit, with every path and default resolved.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct UnitSpec {
+    pub name: String,
+    pub argv: Vec<String>,
+    pub cwd: String,
+    /// Declared for it.
+    pub env: BTreeMap<String, String>,
+    /// Taken over from whoever declared it: not part of what is declared, so it is no change if it differs.
+    pub inherited: Vec<OsText>,
+    pub umask: u32,
+    pub backend: Backend,
+    pub restart: RestartPolicy,
+    pub stop: StopSpec,
+    pub ready: Option<ReadySpec>,
+    pub health: Option<HealthSpec>,
+    pub liveness_backoff: Option<Backoff>,
+    pub depends_on: Vec<String>,
+    pub schedule: Option<ScheduleSpec>,
+    pub limits: Limits,
+    /// The file it was declared in, if it was in one.
+    pub file: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StopSpec {
+    /// The signal's number.
+    pub signal: i32,
+    pub grace_ms: u64,
+}
+
+/// When a unit is ready. Not ready in time is an error.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReadySpec {
+    pub check: Check,
+    pub timeout_ms: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind", content = "of")]
+pub enum Check {
+    Http(String),
+    /// `host:port`
+    Tcp(String),
+    Exec(Vec<String>),
+    /// A line of its output that this regular expression matches.
+    Line(String),
+    /// It says `READY=1` itself.
+    Notify,
+    Delay(u64),
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HealthSpec {
+    pub check: Check,
+    pub interval_ms: u64,
+    pub timeout_ms: u64,
+    pub failures: u32,
+    pub successes: u32,
+    pub start_after_ms: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ScheduleSpec {
+    pub cron: String,
+    pub time_zone: Option<String>,
+    pub overlap: Overlap,
+    pub missed: Missed,
+}
+
+/// The time has come and the last run is still there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Overlap {
+    Skip,
+    Replace,
+    Queue,
+}
+
+/// The time came while nobody was there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Missed {
+    Skip,
+    Once,
+}
+
+/// What a person wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Desired {
+    Running,
+    Stopped,
+}
+
+/// What is durably known of a unit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct UnitRecord {
+    pub spec: UnitSpec,
+    /// Of what a running copy is started with.
+    pub run_digest: String,
+    /// Of everything that is declared.
+    pub digest: String,
+    pub desired: Desired,
+    pub tally: Tally,
+    /// It ended and is not to be started again.
+    pub over: Option<Over>,
+    /// Its last ends, newest first.
+    pub ends: Vec<UnitEnd>,
+    pub created_at_ms: u64,
+    pub updated_at_ms: u64,
+}
+
+/// What has been counted of a unit.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Tally {
+    /// How many in a row have failed quickly.
+    pub steps: u32,
+    /// When failures came, on the wall clock, so that they count across a restart of everything.
+    pub failures_ms: Vec<u64>,
+    /// The breaker is open.
+    pub opened: Option<Opened>,
+    /// Starts that followed an end, of any kind.
+    pub restarts: u64,
+}
+
+/// The breaker is open: since when, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Opened {
+    pub at_ms: u64,
+    pub why: String,
+}
+
+/// How it came to its end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Over {
+    pub is_clean: bool,
+    pub told: String,
+    pub boot_id: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct UnitEnd {
+    pub run_id: RunId,
+    pub at_ms: u64,
+    pub ran_ms: u64,
+    pub told: String,
+}
+
+/// What a unit does at this moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum UnitState {
+    Stopped,
+    /// For those it depends on.
+    Waiting,
+    Starting,
+    Ready,
+    Stopping,
+    Backoff,
+    /// The breaker is open, or it says that starting it again is of no use.
+    Error,
+    /// It ended well, and is not to be started again.
+    Done,
+    /// For its time.
+    Scheduled,
+}
+
+/// A unit as it is shown.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct UnitView {
+    pub name: String,
+    pub state: UnitState,
+    pub desired: Desired,
+    pub why: String,
+    pub since_ms: u64,
+    pub run_id: Option<RunId>,
+    pub pid: Option<i32>,
+    pub started_at_ms: Option<u64>,
+    pub restarts: u64,
+    pub command: String,
+    pub depends_on: Vec<String>,
+    /// What runs is not what is declared now.
+    pub changed: bool,
+    pub ends: Vec<UnitEnd>,
+    pub opened: Option<Opened>,
+    pub next_at_ms: Option<u64>,
+    pub file: Option<String>,
+}
+
+macro_rules! words {
+    ($type:ident { $($variant:ident => $word:literal),+ $(,)? }) => {
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(match self { $($type::$variant => $word),+ })
+            }
+        }
+    };
+}
+
+words!(UnitState {
+    Stopped => "stopped",
+    Waiting => "waiting",
+    Starting => "starting",
+    Ready => "ready",
+    Stopping => "stopping",
+    Backoff => "backoff",
+    Error => "error",
+    Done => "done",
+    Scheduled => "scheduled",
+});
+words!(Desired { Running => "running", Stopped => "stopped" });

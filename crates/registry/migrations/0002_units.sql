@@ -1,0 +1,12 @@
+-- What is declared to run, what is wanted of it, and what has been counted of it: one document a unit.
+CREATE TABLE units (
+    instance_id TEXT NOT NULL,
+    name        TEXT NOT NULL,
+    record      TEXT NOT NULL,
+    PRIMARY KEY (instance_id, name)
+) STRICT, WITHOUT ROWID;
+
+-- The journal of a unit: its own entries, and those of its runs.
+ALTER TABLE entries ADD COLUMN unit TEXT;
+CREATE INDEX entries_unit ON entries (unit) WHERE unit IS NOT NULL;
+CREATE INDEX runs_unit ON runs (unit, created_at_ms) WHERE unit IS NOT NULL;

@@ -1,0 +1,56 @@
+//! Units: one document each.
+
+use super::rows::{FROM_RUNS, RUN_COLUMNS};
+use super::{Reader, Registry, reader};
+use crate::error::RegistryError;
+use ostler_model::{InstanceId, RunRecord, UnitRecord};
+use rusqlite::{Connection, params};
+
+pub(super) const SAVE: &str = "INSERT INTO units (instance_id, name, record) VALUES (?, ?, ?) \
+    ON CONFLICT (instance_id, name) DO UPDATE SET record = excluded.record";
+pub(super) const REMOVE: &str = "DELETE FROM units WHERE instance_id = ? AND name = ?";
+
+pub(super) fn save(
+    connection: &Connection,
+    instance: InstanceId,
+    unit: &UnitRecord,
+) -> rusqlite::Result<usize> {
+    let record = serde_json::to_string(unit).unwrap_or_default();
+    connection.prepare_cached(SAVE)?.execute(params![instance.to_string(), unit.spec.name, record])
+}
+
+pub(super) fn remove(
+    connection: &Connection,
+    instance: InstanceId,
+    name: &str,
+) -> rusqlite::Result<usize> {
+    connection.prepare_cached(REMOVE)?.execute(params![instance.to_string(), name])
+}
+
+impl Registry {
+    /// Every unit of this instance. One that cannot be read is left alone, and told.
+    pub fn units(&self, instance: InstanceId) -> Result<Vec<UnitRecord>, RegistryError> {
+        let mut statement = self
+            .connection
+            .prepare_cached("SELECT record FROM units WHERE instance_id = ? ORDER BY name")
+            .map_err(RegistryError::read)?;
+        let texts: Vec<String> = statement
+            .query_map([instance.to_string()], |row| row.get(0))
+            .and_then(Iterator::collect)
+            .map_err(RegistryError::read)?;
+        Ok(texts.iter().filter_map(|text| serde_json::from_str(text).ok()).collect())
+    }
+}
+
+impl Reader {
+    /// A unit's runs, newest first.
+    pub fn runs_of(&self, unit: &str, most: u64) -> Result<Vec<RunRecord>, RegistryError> {
+        reader::select(
+            self.connection(),
+            &format!(
+                "SELECT {RUN_COLUMNS} {FROM_RUNS} WHERE unit = ? ORDER BY created_at_ms DESC LIMIT ?"
+            ),
+            params![unit, most as i64],
+        )
+    }
+}
