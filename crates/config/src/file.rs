@@ -1,19 +1,14 @@
 //! The shape of the file.
 
-use crate::at::At;
-use crate::either::{HookTarget, ScheduleWord};
-use crate::words::{
-    Address, AdoptWord, BackendWord, Command, Cron, Duration, Factor, Grace, HttpUrl, MissedWord,
-    OverlapWord, Pattern, PresetWord, SignalName, Text, TimeZone, VariableName, WhenWord,
-};
+use crate::words::{Command, Duration, SignalName};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use toml::Spanned;
 
 /// What `ostler.toml` may say.
-#[derive(Debug, Default, JsonSchema)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-#[schemars(title = "ostler.toml")]
 pub struct ConfigFile {
     /// About the daemon itself.
     pub supervisor: SupervisorTable,
@@ -21,9 +16,8 @@ pub struct ConfigFile {
     pub defaults: UnitTable,
     /// Who is told.
     pub hooks: HookTable,
-    /// What runs, by name.
     #[schemars(with = "BTreeMap<String, UnitTable>")]
-    pub units: BTreeMap<At<String>, UnitTable>,
+    pub units: BTreeMap<Spanned<String>, Spanned<UnitTable>>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -33,6 +27,13 @@ pub struct SupervisorTable {
     pub lease: Option<Duration>,
     /// What to do with a live run taken over from another: adopt or terminate.
     pub adopt: Option<AdoptWord>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AdoptWord {
+    Adopt,
+    Terminate,
 }
 
 /// Commands, told once a condition begins, and again when it ends.
@@ -46,16 +47,24 @@ pub struct HookTable {
     pub deadman: Option<DeadmanTable>,
 }
 
+/// A command, or `{ url = "http://…" }`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum HookTarget {
+    Command(Command),
+    Url(UrlTable),
+}
+
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UrlTable {
-    pub url: HttpUrl,
+    pub url: String,
 }
 
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeadmanTable {
-    pub url: HttpUrl,
+    pub url: String,
     pub every: Duration,
 }
 
@@ -63,28 +72,60 @@ pub struct DeadmanTable {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct UnitTable {
-    pub command: Option<Command>,
+    #[schemars(with = "Option<Command>")]
+    pub command: Option<Spanned<Command>>,
     /// Relative to the file.
-    pub cwd: Option<At<Text>>,
-    pub env: Option<BTreeMap<VariableName, Text>>,
+    #[schemars(with = "Option<String>")]
+    pub cwd: Option<Spanned<String>>,
+    pub env: Option<BTreeMap<String, String>>,
     /// Lines of NAME=value; relative to the file.
-    pub env_file: Option<At<Text>>,
+    #[schemars(with = "Option<String>")]
+    pub env_file: Option<Spanned<String>>,
     /// Variables taken over from whoever calls `ostler up`.
-    pub inherit_env: Option<Vec<VariableName>>,
+    pub inherit_env: Option<Vec<String>>,
     pub backend: Option<BackendWord>,
     pub preset: Option<PresetWord>,
     pub restart: Option<RestartTable>,
     pub stop: Option<StopTable>,
-    pub ready: Option<At<ReadyTable>>,
-    pub health: Option<At<HealthTable>>,
+    #[schemars(with = "Option<ReadyTable>")]
+    pub ready: Option<Spanned<ReadyTable>>,
+    #[schemars(with = "Option<HealthTable>")]
+    pub health: Option<Spanned<HealthTable>>,
     pub liveness_backoff: Option<BackoffTable>,
     /// Started when those are ready, stopped before them.
-    pub depends_on: Option<Vec<At<String>>>,
+    #[schemars(with = "Option<Vec<String>>")]
+    pub depends_on: Option<Vec<Spanned<String>>>,
     /// How long one run may last; 0 is off.
     pub timeout: Option<Duration>,
     /// How long it may be silent; 0 is off.
     pub no_output_timeout: Option<Duration>,
-    pub schedule: Option<ScheduleWord>,
+    #[schemars(with = "Option<ScheduleWord>")]
+    pub schedule: Option<Spanned<ScheduleWord>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum BackendWord {
+    Pipe,
+    Pty,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PresetWord {
+    Goclaw,
+    Openclawos,
+    Ploinky,
+    Crashloop,
+    Gastown,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WhenWord {
+    Always,
+    OnFailure,
+    Never,
 }
 
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -92,7 +133,7 @@ pub struct UnitTable {
 pub struct RestartTable {
     pub when: Option<WhenWord>,
     pub initial: Option<Duration>,
-    pub factor: Option<Factor>,
+    pub factor: Option<f64>,
     pub max: Option<Duration>,
     pub reset_after: Option<Duration>,
     pub limit: Option<LimitTable>,
@@ -110,7 +151,7 @@ pub struct LimitTable {
 #[serde(deny_unknown_fields, default)]
 pub struct BackoffTable {
     pub initial: Option<Duration>,
-    pub factor: Option<Factor>,
+    pub factor: Option<f64>,
     pub max: Option<Duration>,
     pub reset_after: Option<Duration>,
 }
@@ -119,17 +160,17 @@ pub struct BackoffTable {
 #[serde(deny_unknown_fields, default)]
 pub struct StopTable {
     pub signal: Option<SignalName>,
-    pub grace: Option<Grace>,
+    pub grace: Option<Duration>,
 }
 
 /// Exactly one of http, tcp, exec, line, notify, delay.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ReadyTable {
-    pub http: Option<HttpUrl>,
-    pub tcp: Option<Address>,
+    pub http: Option<String>,
+    pub tcp: Option<String>,
     pub exec: Option<Command>,
-    pub line: Option<Pattern>,
+    pub line: Option<String>,
     pub notify: Option<bool>,
     pub delay: Option<Duration>,
     pub timeout: Option<Duration>,
@@ -139,8 +180,8 @@ pub struct ReadyTable {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct HealthTable {
-    pub http: Option<HttpUrl>,
-    pub tcp: Option<Address>,
+    pub http: Option<String>,
+    pub tcp: Option<String>,
     pub exec: Option<Command>,
     pub interval: Option<Duration>,
     pub timeout: Option<Duration>,
@@ -149,58 +190,78 @@ pub struct HealthTable {
     pub start_after: Option<Duration>,
 }
 
+/// `"*/5 * * * *"`, or a table with a time zone.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum ScheduleWord {
+    Cron(String),
+    Table(ScheduleTable),
+}
+
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ScheduleTable {
-    pub cron: Cron,
-    pub time_zone: Option<TimeZone>,
+    pub cron: String,
+    pub time_zone: Option<String>,
     /// The last one is still there: skip, replace or queue.
     #[serde(default)]
-    pub overlap: Option<OverlapWord>,
+    pub overlap: OverlapWord,
     /// It was missed: skip it, or make up for it once.
     #[serde(default)]
-    pub missed: Option<MissedWord>,
+    pub missed: MissedWord,
 }
 
-macro_rules! unit_keys {
-    ($($field:ident),+ $(,)?) => {
-        impl UnitTable {
-            pub(crate) const KEYS: &[&str] = &[$(stringify!($field)),+];
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum OverlapWord {
+    #[default]
+    Skip,
+    Replace,
+    Queue,
+}
 
-            /// What it says itself, and the defaults for the rest. Variables are put together.
-            pub(crate) fn over(self, defaults: &UnitTable) -> UnitTable {
-                let env = match (&self.env, &defaults.env) {
-                    (Some(own), Some(other)) => {
-                        let mut both = other.clone();
-                        both.extend(own.clone());
-                        Some(both)
-                    }
-                    (own, other) => own.as_ref().or(other.as_ref()).cloned(),
-                };
-                UnitTable {
-                    env,
-                    ..UnitTable { $($field: self.$field.or_else(|| defaults.$field.clone())),+ }
-                }
-            }
-        }
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum MissedWord {
+    #[default]
+    Skip,
+    Once,
+}
+
+macro_rules! or {
+    ($own:expr, $other:expr, $($field:ident),+) => {
+        UnitTable { $($field: $own.$field.clone().or_else(|| $other.$field.clone())),+ }
     };
 }
 
-unit_keys!(
-    command,
-    cwd,
-    env,
-    env_file,
-    inherit_env,
-    backend,
-    preset,
-    restart,
-    stop,
-    ready,
-    health,
-    liveness_backoff,
-    depends_on,
-    timeout,
-    no_output_timeout,
-    schedule,
-);
+impl UnitTable {
+    /// What it says itself, and the defaults for the rest. Variables are put together.
+    pub(crate) fn over(&self, defaults: &UnitTable) -> UnitTable {
+        let mut merged = or!(
+            self,
+            defaults,
+            command,
+            cwd,
+            env,
+            env_file,
+            inherit_env,
+            backend,
+            preset,
+            restart,
+            stop,
+            ready,
+            health,
+            liveness_backoff,
+            depends_on,
+            timeout,
+            no_output_timeout,
+            schedule
+        );
+        if let (Some(own), Some(other)) = (&self.env, &defaults.env) {
+            let mut both = other.clone();
+            both.extend(own.clone());
+            merged.env = Some(both);
+        }
+        merged
+    }
+}

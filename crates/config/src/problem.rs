@@ -1,7 +1,8 @@
 //! What is wrong, where, and what would be right.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
 
 /// A place in a file, counted from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,32 +24,43 @@ pub struct Problem {
     pub hint: Option<String>,
 }
 
-/// A line that is longer is shown in part.
-const SHOWN_MOST: usize = 120;
-const SHOWN_BEFORE: usize = 40;
+impl Problem {
+    pub(crate) fn new(file: &Path, message: impl Into<String>) -> Self {
+        Self { file: file.to_owned(), place: None, message: message.into(), hint: None }
+    }
+
+    pub(crate) fn at(mut self, text: &str, span: Range<usize>) -> Self {
+        self.place = Some(Place::of(text, span));
+        self
+    }
+
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
 
 impl Place {
-    /// The part of the line that is shown, and what stands under it.
-    fn shown(&self) -> (String, String) {
-        let all = self.text.chars().count();
-        let first = if all > SHOWN_MOST { self.column.saturating_sub(SHOWN_BEFORE + 1) } else { 0 };
-        let part: Vec<char> = self.text.chars().skip(first).take(SHOWN_MOST).collect();
-        let before = if first > 0 { "…" } else { "" };
-        let after = if first + part.len() < all { "…" } else { "" };
-        let blank: String = before
-            .chars()
-            .chain(part.iter().copied())
-            .take(before.chars().count() + self.column - 1 - first)
-            .map(|c| if c == '\t' { '\t' } else { ' ' })
-            .collect();
-        let room = (part.len() + 1).saturating_sub(self.column - 1 - first).max(1);
-        // Nothing that a file holds may steer the terminal.
-        let safe: String = part
-            .into_iter()
-            .map(|c| if c.is_control() && c != '\t' { '\u{fffd}' } else { c })
-            .collect();
-        (format!("{before}{safe}{after}"), format!("{blank}{}", "^".repeat(self.width.min(room))))
+    fn of(text: &str, span: Range<usize>) -> Self {
+        let start = floor(text, span.start);
+        let begin = text[..start].rfind('\n').map_or(0, |at| at + 1);
+        let end = text[start..].find('\n').map_or(text.len(), |at| start + at);
+        let until = floor(text, span.end.max(start)).min(end);
+        Self {
+            line: text[..start].matches('\n').count() + 1,
+            column: text[begin..start].chars().count() + 1,
+            text: text[begin..end].trim_end_matches('\r').to_owned(),
+            width: text[start..until].chars().count().max(1),
+        }
     }
+}
+
+fn floor(text: &str, mut at: usize) -> usize {
+    at = at.min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
 }
 
 impl fmt::Display for Problem {
@@ -59,12 +71,20 @@ impl fmt::Display for Problem {
             Some(place) => {
                 let number = place.line.to_string();
                 let margin = " ".repeat(number.len());
-                let (line, under) = place.shown();
-                let at = format!("{}:{}", place.line, place.column);
-                let message = &self.message;
+                let blank: String = place
+                    .text
+                    .chars()
+                    .take(place.column - 1)
+                    .map(|c| if c == '\t' { '\t' } else { ' ' })
+                    .collect();
                 write!(
                     f,
-                    "{file}:{at}: {message}\n{margin} |\n{number} | {line}\n{margin} | {under}"
+                    "{file}:{}:{}: {}\n{margin} |\n{number} | {}\n{margin} | {blank}{}",
+                    place.line,
+                    place.column,
+                    self.message,
+                    place.text,
+                    "^".repeat(place.width)
                 )?;
             }
         }
@@ -75,28 +95,12 @@ impl fmt::Display for Problem {
     }
 }
 
-impl std::error::Error for Problem {}
-
 /// The word that was probably meant.
 pub(crate) fn nearest<'a>(word: &str, right: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // Whoever wrote this much meant no single word, and comparing takes the product of both lengths.
-    if word.len() > 100 {
-        return None;
-    }
     right
         .into_iter()
         .map(|candidate| (strsim::damerau_levenshtein(word, candidate), candidate))
         .filter(|(distance, candidate)| *distance <= 1.max(candidate.chars().count() / 3))
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate)
-}
-
-/// Some of many, as a person would name them.
-pub(crate) fn named<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
-    const MOST: usize = 20;
-    let words: Vec<&str> = words.into_iter().collect();
-    match words.len().checked_sub(MOST) {
-        None | Some(0) => words.join(", "),
-        Some(more) => format!("{} and {more} more", words[..MOST].join(", ")),
-    }
 }
