@@ -164,12 +164,11 @@ impl Supervisor {
             Handle::new(ask_sender, waker.clone(), seq_receiver, pulse_receiver, Arc::clone(&felt));
         let (probed_sender, probed) = mpsc::channel();
         let probed_waker = waker.clone();
-        let prober = Prober::start(handle.clone(), move |event| {
+        let prober = Prober::new(handle.clone(), move |event| {
             if probed_sender.send(event).is_ok() {
                 probed_waker.wake();
             }
-        })
-        .map_err(EngineError::os("start the prober"))?;
+        });
         let room = if settings.kernel_boundary {
             ScopeRoom::open(&instance.to_string())
         } else {

@@ -9,7 +9,6 @@ use crate::inheritance::End;
 use crate::input::Input;
 use crate::live::{LiveRun, survey};
 use crate::output::{NewLog, OutputState, Resumed, Screen, end_on_disk};
-use crate::prober::Order;
 use ostler_core::{Action, Event, Identity, Reach, Refusal, Signal};
 use ostler_model::{Backend, RunId, RunRecord, RunSpec, SpawnErrorKind};
 use ostler_os::{Interest, Launch, Process, Program, ScopeRoom, SpawnError, SpawnStage};
@@ -473,7 +472,7 @@ impl Supervisor {
     }
 
     pub(crate) fn drop_live(&mut self, run: RunId) {
-        self.prober.order(Order::Forget(run));
+        self.prober.forget(run);
         self.unwatch(run);
         let Some(live) = self.live.remove(&run) else { return };
         if let Some(process) = &live.process

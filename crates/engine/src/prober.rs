@@ -30,15 +30,8 @@ pub(crate) struct Subject {
 }
 
 pub(crate) enum Order {
-    Ready {
-        subject: Subject,
-        ready: ReadySpec,
-    },
-    Health {
-        subject: Subject,
-        health: HealthSpec,
-    },
-    /// The run is over: nobody wants to know any more.
+    Ready { subject: Subject, ready: ReadySpec },
+    Health { subject: Subject, health: HealthSpec },
     Forget(RunId),
 }
 
@@ -48,38 +41,57 @@ pub(crate) struct Probed {
     pub(crate) event: UnitEvent,
 }
 
+/// Its thread begins with the first check: who has none does not pay for it.
 pub(crate) struct Prober {
-    orders: Option<mpsc::UnboundedSender<Order>>,
-    thread: Option<JoinHandle<()>>,
+    engine: Handle,
+    tell: Tell,
+    begun: Option<Begun>,
+}
+
+struct Begun {
+    orders: mpsc::UnboundedSender<Order>,
+    thread: JoinHandle<()>,
 }
 
 impl Prober {
     /// `tell` is called on the prober's thread and must not block.
-    pub(crate) fn start(
-        engine: Handle,
-        tell: impl Fn(Probed) + Send + Sync + 'static,
-    ) -> io::Result<Self> {
-        let (orders, inbox) = mpsc::unbounded_channel();
-        let runtime =
-            tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
-        let thread = std::thread::Builder::new()
-            .name("prober".to_owned())
-            .stack_size(512 << 10)
-            .spawn(move || runtime.block_on(work(inbox, engine, Arc::new(tell))))?;
-        Ok(Self { orders: Some(orders), thread: Some(thread) })
+    pub(crate) fn new(engine: Handle, tell: impl Fn(Probed) + Send + Sync + 'static) -> Self {
+        Self { engine, tell: Arc::new(tell), begun: None }
     }
 
-    pub(crate) fn order(&self, order: Order) {
-        if let Some(orders) = &self.orders {
-            let _ = orders.send(order);
+    pub(crate) fn order(&mut self, order: Order) -> io::Result<()> {
+        let begun = match self.begun.take() {
+            Some(begun) => begun,
+            None => begin(self.engine.clone(), Arc::clone(&self.tell))?,
+        };
+        let _ = begun.orders.send(order);
+        self.begun = Some(begun);
+        Ok(())
+    }
+
+    /// The run is over: nobody wants to know any more.
+    pub(crate) fn forget(&self, run: RunId) {
+        if let Some(begun) = &self.begun {
+            let _ = begun.orders.send(Order::Forget(run));
         }
     }
 }
 
+fn begin(engine: Handle, tell: Tell) -> io::Result<Begun> {
+    let (orders, inbox) = mpsc::unbounded_channel();
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
+    let thread = std::thread::Builder::new()
+        .name("prober".to_owned())
+        .stack_size(512 << 10)
+        .spawn(move || runtime.block_on(work(inbox, engine, tell)))?;
+    Ok(Begun { orders, thread })
+}
+
 impl Drop for Prober {
     fn drop(&mut self) {
-        self.orders = None;
-        if let Some(thread) = self.thread.take() {
+        if let Some(Begun { orders, thread }) = self.begun.take() {
+            drop(orders);
             let _ = thread.join();
         }
     }

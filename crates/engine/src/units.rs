@@ -137,7 +137,11 @@ impl Supervisor {
             return;
         };
         if let Some(subject) = self.subject(unit, run) {
-            self.prober.order(Order::Ready { subject, ready });
+            let unit = subject.unit.clone();
+            if let Err(error) = self.prober.order(Order::Ready { subject, ready }) {
+                let why = format!("it cannot be asked: {error}");
+                self.take_probed(unit, UnitEvent::NotReady { run, why });
+            }
         }
     }
 
@@ -158,7 +162,11 @@ impl Supervisor {
         if let Some(health) = health
             && let Some(subject) = self.subject(unit, run)
         {
-            self.prober.order(Order::Health { subject, health });
+            let unit = subject.unit.clone();
+            if let Err(error) = self.prober.order(Order::Health { subject, health }) {
+                let why = format!("it cannot be asked: {error}");
+                self.take_probed(unit, UnitEvent::Unhealthy { run, why });
+            }
         }
     }
 
