@@ -212,6 +212,7 @@ impl Reader<'_> {
                 timeout_ms: table.timeout.and_then(|limit| off(limit.0)),
                 no_output_timeout_ms: table.no_output_timeout.and_then(|limit| off(limit.0)),
                 grace_ms,
+                stop_signal: stop.signal.map(|signal| signal.0),
             },
             file: Some(self.file.display().to_string()),
         })

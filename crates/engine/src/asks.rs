@@ -161,6 +161,7 @@ impl Supervisor {
             timeout_ms: spec.limits.timeout_ms,
             no_output_timeout_ms: spec.limits.no_output_timeout_ms,
             grace_ms: spec.limits.grace_ms,
+            stop_signal: spec.limits.stop_signal,
             detach_allowed: spec.detach == Detach::Allow,
             started_mono_ms: None,
             output_bytes: 0,

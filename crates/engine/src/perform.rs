@@ -270,7 +270,9 @@ impl Supervisor {
         let process = live.process.as_ref();
         let report = match (signal, reach) {
             (Signal::Term, Reach::Tree) => {
-                scope.term(process, &self.members(live));
+                let asked = self.world.record(run).and_then(|record| record.stop_signal);
+                let signal = asked.map_or(ostler_os::Signal::Term, ostler_os::Signal::Other);
+                scope.ask_to_end(signal, process, &self.members(live));
                 return;
             }
             (Signal::Term | Signal::Kill, Reach::Outside) => {

@@ -177,6 +177,7 @@ pub struct RunRecord {
     pub timeout_ms: Option<u64>,
     pub no_output_timeout_ms: Option<u64>,
     pub grace_ms: u64,
+    pub stop_signal: Option<i32>,
     pub detach_allowed: bool,
     /// When it started on the clock that no one sets, so that a deadline outlives its supervisor.
     pub started_mono_ms: Option<u64>,

@@ -31,6 +31,9 @@ pub struct Limits {
     pub timeout_ms: Option<u64>,
     pub no_output_timeout_ms: Option<u64>,
     pub grace_ms: u64,
+    /// What it is asked to end with; TERM where none is given.
+    #[serde(default)]
+    pub stop_signal: Option<i32>,
 }
 
 impl Limits {
@@ -40,7 +43,12 @@ impl Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { timeout_ms: None, no_output_timeout_ms: None, grace_ms: Self::DEFAULT_GRACE_MS }
+        Self {
+            timeout_ms: None,
+            no_output_timeout_ms: None,
+            grace_ms: Self::DEFAULT_GRACE_MS,
+            stop_signal: None,
+        }
     }
 }
 

@@ -6,6 +6,9 @@ CREATE TABLE units (
     PRIMARY KEY (instance_id, name)
 ) STRICT, WITHOUT ROWID;
 
+-- What a run is asked to end with, where that is not TERM.
+ALTER TABLE runs ADD COLUMN stop_signal INTEGER;
+
 -- The journal of a unit: its own entries, and those of its runs.
 ALTER TABLE entries ADD COLUMN unit TEXT;
 CREATE INDEX entries_unit ON entries (unit) WHERE unit IS NOT NULL;

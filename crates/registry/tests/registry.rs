@@ -44,6 +44,7 @@ fn record(number: u64, owner: InstanceId) -> RunRecord {
         timeout_ms: None,
         no_output_timeout_ms: None,
         grace_ms: 3_000,
+        stop_signal: None,
         detach_allowed: false,
         started_mono_ms: Some(number),
         output_bytes: 1 << 40,

@@ -119,6 +119,7 @@ fn spec_of(arguments: &RunArguments, on_terminal: bool) -> Result<RunSpec, Failu
             timeout_ms: off(arguments.timeout),
             no_output_timeout_ms: off(arguments.no_output_timeout),
             grace_ms: arguments.grace,
+            stop_signal: None,
         },
         detach: if arguments.allow_detach { Detach::Allow } else { Detach::Forbid },
     })

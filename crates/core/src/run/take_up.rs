@@ -17,6 +17,7 @@ impl Run {
                 timeout_ms: record.timeout_ms,
                 no_output_timeout_ms: record.no_output_timeout_ms,
                 grace_ms: record.grace_ms,
+                stop_signal: record.stop_signal,
             },
             detach: if record.detach_allowed { Detach::Allow } else { Detach::Forbid },
             phase: Phase::Starting { cancel: None },

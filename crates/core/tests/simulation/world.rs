@@ -159,6 +159,7 @@ impl Simulation {
             no_output_timeout_ms: (!self.is_calm && random.chance(30))
                 .then(|| 100 + random.below(1_000)),
             grace_ms: random.below(1_000),
+            stop_signal: None,
         };
         let record = RunRecord {
             run_id: RunId::new(self.next, bits),
@@ -193,6 +194,7 @@ impl Simulation {
             timeout_ms: limits.timeout_ms,
             no_output_timeout_ms: limits.no_output_timeout_ms,
             grace_ms: limits.grace_ms,
+            stop_signal: None,
             detach_allowed: false,
             started_mono_ms: None,
             output_bytes: 0,

@@ -13,6 +13,8 @@ pub enum Signal {
     Term,
     Kill,
     Continue,
+    /// What a program is told to end with, if it wants to be told otherwise.
+    Other(i32),
 }
 
 impl Signal {
@@ -21,6 +23,8 @@ impl Signal {
             Signal::Term => rustix::process::Signal::TERM,
             Signal::Kill => rustix::process::Signal::KILL,
             Signal::Continue => rustix::process::Signal::CONT,
+            Signal::Other(number) => rustix::process::Signal::from_named_raw(number)
+                .unwrap_or(rustix::process::Signal::TERM),
         }
     }
 }

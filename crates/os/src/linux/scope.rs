@@ -274,9 +274,10 @@ impl Scope {
             .map(|(pid, _)| pid)
     }
 
-    /// TERM to the group, and one by one to those outside it. The stopped are let run so that they hear it.
-    pub fn term(&self, process: Option<&Process>, members: &Members) {
-        for signal in [Signal::Term, Signal::Continue] {
+    /// TERM, or what it wants instead, to the group, and one by one to those outside it. The stopped are let run
+    /// so that they hear it.
+    pub fn ask_to_end(&self, signal: Signal, process: Option<&Process>, members: &Members) {
+        for signal in [signal, Signal::Continue] {
             match process {
                 Some(process) if process.signal_group(signal) => {}
                 // It leads no group, or is no more.

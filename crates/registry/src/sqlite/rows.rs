@@ -11,7 +11,7 @@ pub(super) const RUN_COLUMNS: &str = "runs.run_id, session_id, backend_id, unit,
     process_group_id, cgroup, state, created_at_ms, updated_at_ms, last_output_at_ms, owner_instance_id, \
     leases.expires_at_ms, termination, exit_code, exit_signal, extinct, scope_key, command, error, \
     spawn_error_kind, started_at_ms, ended_at_ms, timeout_ms, no_output_timeout_ms, grace_ms, \
-    detach_allowed, started_mono_ms, output_bytes, process_unique";
+    detach_allowed, started_mono_ms, output_bytes, process_unique, stop_signal";
 
 pub(super) const FROM_RUNS: &str = "FROM runs LEFT JOIN leases ON leases.instance_id = runs.owner_instance_id AND runs.state <> 'exited'";
 
@@ -20,11 +20,11 @@ pub(super) const SAVE_RUN: &str = "INSERT INTO runs (run_id, session_id, backend
     boot_id, process_group_id, cgroup, state, created_at_ms, updated_at_ms, last_output_at_ms, \
     owner_instance_id, termination, exit_code, exit_signal, extinct, scope_key, command, error, \
     spawn_error_kind, started_at_ms, ended_at_ms, timeout_ms, no_output_timeout_ms, grace_ms, \
-    detach_allowed, started_mono_ms, output_bytes, process_unique) \
+    detach_allowed, started_mono_ms, output_bytes, process_unique, stop_signal) \
   VALUES (:run_id, :session_id, :backend_id, :unit, :pid, :start_time, :boot_id, :process_group_id, :cgroup, \
     :state, :created_at_ms, :updated_at_ms, :last_output_at_ms, :owner_instance_id, :termination, :exit_code, \
     :exit_signal, :extinct, :scope_key, :command, :error, :spawn_error_kind, :started_at_ms, :ended_at_ms, \
-    :timeout_ms, :no_output_timeout_ms, :grace_ms, :detach_allowed, :started_mono_ms, :output_bytes, :process_unique) \
+    :timeout_ms, :no_output_timeout_ms, :grace_ms, :detach_allowed, :started_mono_ms, :output_bytes, :process_unique, :stop_signal) \
   ON CONFLICT (run_id) DO UPDATE SET pid = excluded.pid, start_time = excluded.start_time, \
     boot_id = excluded.boot_id, process_group_id = excluded.process_group_id, cgroup = excluded.cgroup, \
     state = excluded.state, updated_at_ms = excluded.updated_at_ms, \
@@ -68,6 +68,7 @@ pub(super) fn save_run(
         ":timeout_ms": run.timeout_ms.map(|value| value as i64),
         ":no_output_timeout_ms": run.no_output_timeout_ms.map(|value| value as i64),
         ":grace_ms": run.grace_ms as i64,
+        ":stop_signal": run.stop_signal,
         ":detach_allowed": run.detach_allowed,
         ":started_mono_ms": run.started_mono_ms.map(|value| value as i64),
         ":output_bytes": run.output_bytes as i64,
@@ -123,6 +124,7 @@ pub(super) fn read_run(row: &Row<'_>) -> Result<RunRecord, RegistryError> {
         timeout_ms: optional(25)?,
         no_output_timeout_ms: optional(26)?,
         grace_ms: number(27)?,
+        stop_signal: row.get(32).map_err(RegistryError::read)?,
         detach_allowed: row.get(28).map_err(RegistryError::read)?,
         started_mono_ms: optional(29)?,
         output_bytes: number(30)?,
