@@ -165,6 +165,10 @@ async fn carry_out(call: Call, by: Actor, shared: &Shared) -> Result<Answer, Wir
             let declaration = Declaration { units, file, start, dry_run };
             Ok(Answer::Plan(shared.engine.declare(declaration, by).await))
         }
+        Call::Wake => {
+            shared.engine.wake();
+            Ok(Answer::Asked)
+        }
         Call::Units(call) => ask_units(call, by, shared).await,
         Call::AwaitUnits(call) => {
             let until = match call.until {

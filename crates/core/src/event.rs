@@ -62,8 +62,12 @@ pub enum Event {
         records: Vec<UnitRecord>,
         boot_id: String,
     },
-    /// All runs have been looked at.
-    Reconciled,
+    /// All runs have been looked at. Units that are wanted begin now, or rest until somebody starts the daemon.
+    Reconciled {
+        begin: bool,
+    },
+    /// The daemon is started by somebody: units that rested begin.
+    UnitsWoken,
     UnitsDeclared {
         declared: Vec<crate::unit::Declared>,
         gone: Vec<String>,

@@ -11,7 +11,7 @@ use crate::lease::Lease;
 use crate::reconcile::{Decision, decide};
 use crate::run::{Phase, Run, RunEvent};
 use crate::time::Now;
-use crate::unit::Units;
+use crate::unit::{Unit, Units};
 use ostler_model::{
     Actor, AdoptPolicy, Counter, Detach, Entry, Limits, RunId, RunRecord, RunState, Settings,
     Termination, UnitRecord, UnitView, What,
@@ -82,6 +82,11 @@ impl World {
 
     pub fn units_due(&self, now: Now) -> bool {
         self.units.next_due().is_some_and(|due| now.mono_ms >= due)
+    }
+
+    /// How many units must be ended one after the other.
+    pub fn stop_depth(&self) -> u64 {
+        self.units.depth_of_all() as u64
     }
 
     pub fn unit(&self, name: &str) -> Option<&UnitRecord> {
@@ -157,7 +162,8 @@ impl World {
             }
             Event::LeaseRenewed { .. } => {}
             Event::UnitsKnown { records, boot_id } => self.units.known(records, &boot_id, now),
-            Event::Reconciled => self.units.reconciled(now, out),
+            Event::Reconciled { begin } => self.units.reconciled(begin, now, out),
+            Event::UnitsWoken => self.units.wake(now, out),
             Event::UnitsDeclared { declared, gone, start, by } => {
                 self.units.declare(declared, &gone, start, &by, now, out);
             }
@@ -219,7 +225,8 @@ impl World {
         match (self.serving, run.record.state, &run.record.unit) {
             (Serving::Open, RunState::Exited, _) => self.units.ended(&run.record, now, out),
             (Serving::Open, _, Some(unit)) => self.units.not_launched(unit, now),
-            (Serving::Open | Serving::Stopping | Serving::Stopped, _, _) => {}
+            (Serving::Stopping, _, _) => self.units.left(&run.record, now, out),
+            (Serving::Open | Serving::Stopped, _, _) => {}
         }
         if let Some(key) = run.record.scope_key {
             self.unblock(&key, now, out);
@@ -314,6 +321,7 @@ impl World {
             return;
         }
         self.serving = Serving::Stopping;
+        let by_units = by.clone();
         out.push(Action::Note(Entry {
             seq: 0,
             at_ms: now.wall_ms,
@@ -323,7 +331,11 @@ impl World {
             why: format!("{} live runs are ended first", self.runs.len()),
             evidence: Map::new(),
         }));
-        let live: Vec<RunId> = self.runs.keys().copied().collect();
+        // Units go in the order of who depends on whom, everything else at once.
+        self.units.leave_all(&by_units, now, out);
+        let in_order: BTreeSet<RunId> = self.units.iter().filter_map(Unit::run).collect();
+        let live: Vec<RunId> =
+            self.runs.keys().copied().filter(|run| !in_order.contains(run)).collect();
         for run in live {
             let reason = Termination::ManualCancel;
             let why = "the supervisor is stopping";

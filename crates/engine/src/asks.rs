@@ -56,12 +56,14 @@ impl Supervisor {
             }
             Ask::Shutdown { by, reply } => {
                 self.stop_replies.push(reply);
+                self.home.note_stopped();
                 self.begin_stop(by);
             }
             Ask::InputClosed { run } => self.input_closed(run),
             Ask::Declare { declaration, by, reply } => {
                 let _ = reply.send(self.declare(declaration, by));
             }
+            Ask::Wake => self.events.push_back(Event::UnitsWoken),
             Ask::Units { names, ask, by } => self.ask_units(names, ask, by),
             Ask::Await { names, until, reply } => {
                 self.unit_waiters.push(UnitWaiter { names, until, reply });

@@ -274,7 +274,9 @@ impl Supervisor {
     /// To the guardian: also to one that comes when it has begun.
     pub(crate) fn say_stopping(&mut self) {
         let grace_ms = self.world.records().map(|record| record.grace_ms).max().unwrap_or(0);
-        self.guarding.keeper.say_stopping(grace_ms.saturating_add(STOP_MARGIN_MS));
+        let rounds = self.world.stop_depth() + 1;
+        let most_ms = grace_ms.saturating_mul(rounds).saturating_add(STOP_MARGIN_MS);
+        self.guarding.keeper.say_stopping(most_ms);
     }
 
     /// Takes nothing new: ends what it took up, then itself.

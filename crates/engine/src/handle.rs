@@ -71,6 +71,7 @@ pub(crate) enum Ask {
     InputClosed { run: RunId },
     Declare { declaration: Declaration, by: Actor, reply: oneshot::Sender<Vec<Change>> },
     Units { names: Vec<String>, ask: UnitAsk, by: Actor },
+    Wake,
     Await { names: Vec<String>, until: Until, reply: oneshot::Sender<Vec<UnitView>> },
     UnitViews { reply: oneshot::Sender<Vec<UnitView>> },
     HandOver { program: Option<PathBuf>, reply: oneshot::Sender<HandOver> },
@@ -166,6 +167,11 @@ impl Handle {
     /// What would change, or changes now.
     pub async fn declare(&self, declaration: Declaration, by: Actor) -> Vec<Change> {
         self.ask(|reply| Ask::Declare { declaration, by, reply }).await.unwrap_or_default()
+    }
+
+    /// The daemon is started by somebody: units that rested with it begin.
+    pub fn wake(&self) {
+        self.tell(Ask::Wake);
     }
 
     pub fn ask_units(&self, names: Vec<String>, ask: UnitAsk, by: Actor) {

@@ -95,6 +95,23 @@ impl Home {
         self.path.join("notify").join(format!("{}.sock", unit.replace('/', "_")))
     }
 
+    fn stopped_file(&self) -> PathBuf {
+        self.path.join("stopped")
+    }
+
+    /// Whether somebody stopped the daemon since this machine was started: units rest then until somebody starts
+    /// it, though any call may start a supervisor. Told once.
+    pub(crate) fn take_stopped(&self) -> bool {
+        let boot = fs::read_to_string(self.stopped_file()).unwrap_or_default();
+        let _ = fs::remove_file(self.stopped_file());
+        boot.trim() == ostler_os::boot_id()
+    }
+
+    pub(crate) fn note_stopped(&self) {
+        let text = format!("{}\n", ostler_os::boot_id());
+        let _ = write_private(&self.stopped_file(), text.as_bytes());
+    }
+
     pub fn log(&self) -> PathBuf {
         self.path.join("ostler.log")
     }

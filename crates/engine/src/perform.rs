@@ -43,7 +43,12 @@ impl Supervisor {
                 Durable::No => self.refuse_unrecorded(run),
             },
             Action::Adopt(record) => self.adopt(&record),
-            Action::Signal { run, signal, reach } => self.signal(run, signal, reach),
+            // It may have come to its end later in the same turn: then nobody is signalled.
+            Action::Signal { run, signal, reach } => {
+                if self.world.record(run).is_some() {
+                    self.signal(run, signal, reach);
+                }
+            }
             Action::Watch(run) => self.watch_or_tell(run),
             Action::LetGo(run) => self.let_go(run),
             Action::Finish(record) => self.finish_run(*record),

@@ -42,7 +42,8 @@ impl Supervisor {
                 self.events.push_back(Event::Observed { record: Box::new(record), seen });
             }
         }
-        self.events.push_back(Event::Reconciled);
+        // From here on each unit knows for itself that it rests.
+        self.events.push_back(Event::Reconciled { begin: !self.home.take_stopped() });
         self.clear_unrecorded(&recorded);
         self.turn();
         self.let_go_rest(&others);

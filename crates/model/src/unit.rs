@@ -116,6 +116,9 @@ pub struct UnitRecord {
     pub digest: String,
     pub desired: Desired,
     pub tally: Tally,
+    /// It was stopped with the daemon, and begins when somebody starts that.
+    #[serde(default)]
+    pub rests: bool,
     /// It ended and is not to be started again.
     pub over: Option<Over>,
     /// Its last ends, newest first.

@@ -37,6 +37,8 @@ pub enum Call {
     HandOver(HandOverCall),
     /// Declare units; the answer is what that changes.
     Declare(DeclareCall),
+    /// Units that rested with a stopped daemon begin.
+    Wake,
     /// Start, stop or restart units.
     Units(UnitsCall),
     /// Answers when it is true of all of them.

@@ -3,10 +3,15 @@ use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::say::say;
 use ostler_client::Found;
+use ostler_model::wire::Call;
 
 /// Returns when the supervisor answers. If there is one already, says whose the home is.
 pub fn start(context: &Context, json: bool) -> Result<Exit, Failure> {
-    let found = context.start()?;
+    let mut found = context.start()?;
+    // Units that were stopped with the daemon begin again; nothing else changes.
+    match &mut found {
+        Found::Started(client) | Found::Running(client) => client.call(Call::Wake)?,
+    };
     let status = Status::look(context);
     if json {
         say!("{}", serde_json::to_string(&status)?);
@@ -14,7 +19,7 @@ pub fn start(context: &Context, json: bool) -> Result<Exit, Failure> {
     }
     match found {
         Found::Started(_) => say!("started"),
-        Found::Running(_) => say!("already running; nothing was changed"),
+        Found::Running(_) => say!("already running"),
     }
     for line in status.told() {
         say!("{line}");

@@ -82,6 +82,11 @@ pub(crate) enum Phase {
     Ready {
         run: RunId,
     },
+    /// It is to be ended, when those that depend on it are gone.
+    Leaving {
+        run: RunId,
+        then: Then,
+    },
     Stopping {
         run: RunId,
         then: Then,
@@ -132,9 +137,10 @@ impl Unit {
     /// The run that is its own now.
     pub(crate) fn run(&self) -> Option<RunId> {
         match &self.phase {
-            Phase::Unready { run } | Phase::Ready { run } | Phase::Stopping { run, .. } => {
-                Some(*run)
-            }
+            Phase::Unready { run }
+            | Phase::Ready { run }
+            | Phase::Leaving { run, .. }
+            | Phase::Stopping { run, .. } => Some(*run),
             Phase::Stopped
             | Phase::Reconciling
             | Phase::Waiting
@@ -156,6 +162,7 @@ impl Unit {
             | Phase::Waiting
             | Phase::Launching
             | Phase::Unready { .. }
+            | Phase::Leaving { .. }
             | Phase::Stopping { .. }
             | Phase::Backoff { .. }
             | Phase::Broken
@@ -206,6 +213,7 @@ impl Unit {
             Ask::Restart => (What::UnitRestartAsked, Desired::Running),
         };
         self.record.desired = desired;
+        self.record.rests = false;
         if desired == Desired::Running {
             // Somebody has looked.
             clear(&mut self.record.tally);
@@ -230,10 +238,18 @@ impl Unit {
                 | Phase::Unready { .. }
                 | Phase::Ready { .. },
             ) => {}
+            // It was to be ended and is not yet: nothing has happened to it.
+            (Ask::Start, Phase::Leaving { run, .. }) => {
+                self.enter(Phase::Waiting, now);
+                self.adopted(run, now, out);
+            }
             (Ask::Start | Ask::Restart, Phase::Stopping { run, .. }) => {
                 self.enter(Phase::Stopping { run, then: Then::Again }, now);
             }
-            (Ask::Restart, Phase::Unready { run } | Phase::Ready { run }) => {
+            (
+                Ask::Restart,
+                Phase::Unready { run } | Phase::Ready { run } | Phase::Leaving { run, .. },
+            ) => {
                 self.end(run, Then::Again, by, "it is restarted", now, out);
             }
             (
@@ -246,8 +262,9 @@ impl Unit {
             ) => self.enter(Phase::Waiting, now),
             (Ask::Restart, Phase::Reconciling | Phase::Waiting | Phase::Launching) => {}
             (Ask::Stop, Phase::Unready { run } | Phase::Ready { run }) => {
-                self.end(run, Then::Stay, by, "its unit is stopped", now, out);
+                self.enter(Phase::Leaving { run, then: Then::Stay }, now);
             }
+            (Ask::Stop, Phase::Leaving { .. }) => {}
             (Ask::Stop, Phase::Stopping { run, then }) => {
                 let then = if then == Then::Vanish { Then::Vanish } else { Then::Stay };
                 self.enter(Phase::Stopping { run, then }, now);
@@ -362,20 +379,24 @@ impl Unit {
     /// Its run is over. Returns whether the unit is to vanish.
     pub(crate) fn ended(&mut self, record: &RunRecord, now: Now, out: &mut Vec<Action>) -> bool {
         let cause = match (&self.phase, record.termination) {
-            (Phase::Stopping { run, then }, _) if *run == record.run_id => match then {
-                Then::Stay => {
-                    self.enter(Phase::Stopped, now);
-                    return false;
+            (Phase::Stopping { run, then } | Phase::Leaving { run, then }, _)
+                if *run == record.run_id =>
+            {
+                match then {
+                    Then::Stay => {
+                        self.enter(Phase::Stopped, now);
+                        return false;
+                    }
+                    Then::Again => {
+                        self.record.tally.restarts += 1;
+                        out.push(self.save(now));
+                        self.begin(now);
+                        return false;
+                    }
+                    Then::Vanish => return true,
+                    Then::Judge(cause) => *cause,
                 }
-                Then::Again => {
-                    self.record.tally.restarts += 1;
-                    out.push(self.save(now));
-                    self.begin(now);
-                    return false;
-                }
-                Then::Vanish => return true,
-                Then::Judge(cause) => *cause,
-            },
+            }
             (_, Some(Termination::OverallTimeout | Termination::NoOutputTimeout)) => {
                 Cause::TimedOut
             }

@@ -43,7 +43,7 @@ impl Units {
     }
 
     /// The runs have been looked at: whoever has none begins, or rests.
-    pub(crate) fn reconciled(&mut self, now: Now, out: &mut Vec<Action>) {
+    pub(crate) fn reconciled(&mut self, begin: bool, now: Now, out: &mut Vec<Action>) {
         for unit in self.units.values_mut().filter(|unit| unit.phase == Phase::Reconciling) {
             match unit.record.desired {
                 Desired::Stopped => unit.enter(Phase::Stopped, now),
@@ -51,7 +51,24 @@ impl Units {
                     unit.enter(Phase::Broken, now);
                 }
                 Desired::Running if unit.record.over.is_some() => unit.enter(Phase::Over, now),
-                Desired::Running => unit.begin(now),
+                Desired::Running if begin && !unit.record.rests => unit.begin(now),
+                Desired::Running => {
+                    unit.record.rests = true;
+                    out.push(unit.save(now));
+                    unit.enter(Phase::Stopped, now);
+                }
+            }
+        }
+        self.launch_ready(now, out);
+    }
+
+    /// Those that rested with the daemon.
+    pub(crate) fn wake(&mut self, now: Now, out: &mut Vec<Action>) {
+        for unit in self.units.values_mut() {
+            if unit.record.rests {
+                unit.record.rests = false;
+                out.push(unit.save(now));
+                unit.begin(now);
             }
         }
         self.launch_ready(now, out);
@@ -77,6 +94,7 @@ impl Units {
                         digest: new.digest,
                         desired: Desired::Running,
                         tally: Tally::default(),
+                        rests: false,
                         over: None,
                         ends: Vec::new(),
                         created_at_ms: now.wall_ms,
@@ -100,6 +118,7 @@ impl Units {
         for name in gone {
             self.withdraw(name, by, now, out);
         }
+        self.leave(by, now, out);
         self.launch_ready(now, out);
     }
 
@@ -115,8 +134,8 @@ impl Units {
         ));
         out.push(Action::RemoveUnit(name.to_owned()));
         match unit.phase.clone() {
-            Phase::Unready { run } | Phase::Ready { run } => {
-                unit.end(run, Then::Vanish, by, "its unit is no longer declared", now, out);
+            Phase::Unready { run } | Phase::Ready { run } | Phase::Leaving { run, .. } => {
+                unit.enter(Phase::Leaving { run, then: Then::Vanish }, now);
             }
             Phase::Stopping { run, .. } => {
                 unit.enter(Phase::Stopping { run, then: Then::Vanish }, now);
@@ -142,22 +161,54 @@ impl Units {
         now: Now,
         out: &mut Vec<Action>,
     ) {
-        for name in self.in_order(names, ask) {
-            if let Some(unit) = self.units.get_mut(&name) {
+        for name in names {
+            if let Some(unit) = self.units.get_mut(name) {
                 unit.ask(ask, by, now, out);
             }
         }
+        self.leave(by, now, out);
         self.launch_ready(now, out);
     }
 
-    /// Those that depend on others go first when stopped, last otherwise.
-    fn in_order(&self, names: &[String], ask: Ask) -> Vec<String> {
-        let mut ordered: Vec<String> = names.to_vec();
-        ordered.sort_by_key(|name| self.depth(name, &mut BTreeSet::new()));
-        if ask == Ask::Stop {
-            ordered.reverse();
+    /// Everyone leaves with the supervisor; what is wanted of them stays as it is.
+    pub(crate) fn leave_all(&mut self, by: &Actor, now: Now, out: &mut Vec<Action>) {
+        for unit in self.units.values_mut() {
+            if let Phase::Unready { run } | Phase::Ready { run } = unit.phase {
+                unit.enter(Phase::Leaving { run, then: Then::Stay }, now);
+            }
         }
-        ordered
+        self.leave(by, now, out);
+    }
+
+    /// Those that are to be ended and that nobody who leaves as well depends on any more.
+    pub(crate) fn leave(&mut self, by: &Actor, now: Now, out: &mut Vec<Action>) {
+        let is_going =
+            |unit: &Unit| matches!(unit.phase, Phase::Leaving { .. } | Phase::Stopping { .. });
+        let free: Vec<String> = self
+            .units
+            .values()
+            .filter(|unit| matches!(unit.phase, Phase::Leaving { .. }))
+            .map(|unit| unit.name().to_owned())
+            .filter(|name| {
+                !self
+                    .units
+                    .values()
+                    .any(|other| is_going(other) && other.record.spec.depends_on.contains(name))
+            })
+            .collect();
+        for name in free {
+            if let Some(unit) = self.units.get_mut(&name)
+                && let Phase::Leaving { run, then } = unit.phase.clone()
+            {
+                unit.end(run, then, by, "its unit is stopped", now, out);
+            }
+        }
+    }
+
+    /// How many must go one after the other.
+    pub(crate) fn depth_of_all(&self) -> usize {
+        let depths = self.units.keys().map(|name| self.depth(name, &mut BTreeSet::new()));
+        depths.max().unwrap_or(0)
     }
 
     fn depth(&self, name: &str, seen: &mut BTreeSet<String>) -> usize {
@@ -243,7 +294,17 @@ impl Units {
         if is_own && unit.ended(record, now, out) {
             self.units.remove(name);
         }
+        self.leave(&Actor::Supervisor, now, out);
         self.launch_ready(now, out);
+    }
+
+    /// A run of it has ended with the supervisor's stop: it rests, and those it depended on may go.
+    pub(crate) fn left(&mut self, record: &RunRecord, now: Now, out: &mut Vec<Action>) {
+        let Some(name) = record.unit.as_deref() else { return };
+        if let Some(unit) = self.units.get_mut(name) {
+            unit.enter(Phase::Stopped, now);
+        }
+        self.leave(&Actor::Supervisor, now, out);
     }
 
     pub(crate) fn tell(&mut self, name: &str, event: UnitEvent, now: Now, out: &mut Vec<Action>) {
@@ -298,6 +359,7 @@ fn redeclare(
         }
         Phase::Stopped if start => {
             unit.record.desired = Desired::Running;
+            unit.record.rests = false;
             out.push(unit.save(now));
             unit.begin(now);
         }
@@ -307,6 +369,7 @@ fn redeclare(
         | Phase::Launching
         | Phase::Unready { .. }
         | Phase::Ready { .. }
+        | Phase::Leaving { .. }
         | Phase::Stopping { .. }
         | Phase::Backoff { .. }
         | Phase::Over

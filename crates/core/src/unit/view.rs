@@ -33,6 +33,9 @@ impl Units {
         let record = &unit.record;
         let last = record.ends.first().map(|end| end.told.as_str()).unwrap_or_default();
         match &unit.phase {
+            Phase::Stopped if record.rests => {
+                (UnitState::Stopped, "with the daemon; `ostler start` starts it".to_owned())
+            }
             Phase::Stopped => (UnitState::Stopped, String::new()),
             Phase::Reconciling => (UnitState::Starting, "is looked for".to_owned()),
             Phase::Waiting => {
@@ -41,6 +44,9 @@ impl Units {
             Phase::Launching => (UnitState::Starting, "is being started".to_owned()),
             Phase::Unready { .. } => (UnitState::Starting, "is not ready yet".to_owned()),
             Phase::Ready { .. } => (UnitState::Ready, String::new()),
+            Phase::Leaving { .. } => {
+                (UnitState::Stopping, "is ended after those that depend on it".to_owned())
+            }
             Phase::Stopping { then, .. } => {
                 let why = match then {
                     Then::Stay | Then::Vanish => "is being ended",

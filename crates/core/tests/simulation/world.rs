@@ -254,7 +254,7 @@ impl Simulation {
             let seen = self.observe(record, self.ownership(record, index), index);
             supervisor.events.push_back(Event::Observed { record: Box::new(record.clone()), seen });
         }
-        supervisor.events.push_back(Event::Reconciled);
+        supervisor.events.push_back(Event::Reconciled { begin: true });
         self.supervisors[index] = Some(supervisor);
         let crash =
             if random.chance(10) { Crash::AfterEffects(random.below(3)) } else { Crash::Never };
@@ -482,7 +482,12 @@ impl Simulation {
                     supervisor.adopted.insert(record.run_id);
                 }
             }
-            Action::Signal { run, signal, reach } => self.signal(supervisor, run, signal, reach)?,
+            // As the engine does: nobody is signalled who came to his end later in the same turn.
+            Action::Signal { run, signal, reach } => {
+                if supervisor.world.record(run).is_some() {
+                    self.signal(supervisor, run, signal, reach)?;
+                }
+            }
             Action::Watch(run) => {
                 if self.trees.get(&run).is_none_or(Tree::is_extinct) {
                     supervisor.events.push_back(Event::Surveyed { run, tree: Survey::default() });
