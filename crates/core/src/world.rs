@@ -89,6 +89,10 @@ impl World {
         self.units.depth_of_all() as u64
     }
 
+    pub fn unit_records(&self) -> impl Iterator<Item = &UnitRecord> {
+        self.units.iter().map(|unit| &unit.record)
+    }
+
     pub fn unit(&self, name: &str) -> Option<&UnitRecord> {
         self.units.get(name).map(|unit| &unit.record)
     }

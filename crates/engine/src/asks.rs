@@ -71,6 +71,12 @@ impl Supervisor {
             Ask::UnitViews { reply } => {
                 let _ = reply.send(self.unit_views());
             }
+            Ask::Boundaries { reply } => {
+                let boundary = |live: &LiveRun| {
+                    (live.run, live.scope.as_ref().and_then(ostler_os::Scope::boundary))
+                };
+                let _ = reply.send(self.live.values().map(boundary).collect());
+            }
             Ask::HandOver { program, reply } => {
                 let _ = reply.send(self.hand_over(program));
             }

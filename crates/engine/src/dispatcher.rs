@@ -12,6 +12,7 @@ use crate::input::Input;
 use crate::live::{LiveRun, survey};
 use crate::output::{Drain, DrainEvent};
 use crate::prober::{Probed, Prober};
+use crate::timetable::Timetable;
 use crate::units::UnitWaiter;
 use ostler_core::{Action, Event, Now, World};
 use ostler_model::{
@@ -69,6 +70,8 @@ pub struct Supervisor {
     pub(crate) drain: Drain,
     pub(crate) prober: Prober,
     pub(crate) unit_waiters: Vec<UnitWaiter>,
+    pub(crate) timetable: Timetable,
+    pub(crate) is_timetable_old: bool,
     /// Where units that are being launched will say that they are ready.
     pub(crate) words: HashMap<String, UnixDatagram>,
     probed: mpsc::Receiver<Probed>,
@@ -212,6 +215,8 @@ impl Supervisor {
             drain,
             prober,
             unit_waiters: Vec::new(),
+            timetable: Timetable::default(),
+            is_timetable_old: true,
             words: HashMap::new(),
             probed,
             reaper,
@@ -253,7 +258,8 @@ impl Supervisor {
                 .world
                 .next_due()
                 .min(self.retry_at.unwrap_or(u64::MAX))
-                .min(self.guarding.next_due(now_ms));
+                .min(self.guarding.next_due(now_ms))
+                .min(self.schedule_due(now_ms));
             self.poller
                 .wait(Some(due.saturating_sub(now_ms)), &mut ready)
                 .map_err(EngineError::os("wait for events"))?;
@@ -362,6 +368,7 @@ impl Supervisor {
         if self.world.lease_due(now) {
             self.events.push_back(Event::LeaseDue);
         }
+        self.look_at_timetable();
         if self.world.units_due(now) {
             self.events.push_back(Event::UnitsDue);
         }
@@ -511,9 +518,11 @@ impl Supervisor {
                         Action::Note(entry) => self.batch.entries.push(entry),
                         Action::Count(counter, value) => self.batch.counts.push((counter, value)),
                         Action::SaveUnit(unit) => {
+                            self.is_timetable_old |= unit.spec.schedule.is_some();
                             self.batch.units.insert(unit.spec.name.clone(), Some(unit));
                         }
                         Action::RemoveUnit(name) => {
+                            self.is_timetable_old = true;
                             self.batch.units.insert(name, None);
                         }
                         effect => effects.push(effect),

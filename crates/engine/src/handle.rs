@@ -9,6 +9,7 @@ use ostler_model::UnitView;
 use ostler_model::wire::Change;
 use ostler_model::{Actor, RunId, RunRecord, RunResult, RunSpec, TerminalSize};
 use ostler_os::Waker;
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, mpsc};
@@ -74,6 +75,7 @@ pub(crate) enum Ask {
     Wake,
     Await { names: Vec<String>, until: Until, reply: oneshot::Sender<Vec<UnitView>> },
     UnitViews { reply: oneshot::Sender<Vec<UnitView>> },
+    Boundaries { reply: oneshot::Sender<HashMap<RunId, Option<String>>> },
     HandOver { program: Option<PathBuf>, reply: oneshot::Sender<HandOver> },
     Guardian { reply: oneshot::Sender<Keeping> },
 }
@@ -185,6 +187,11 @@ impl Handle {
 
     pub async fn unit_views(&self) -> Vec<UnitView> {
         self.ask(|reply| Ask::UnitViews { reply }).await.unwrap_or_default()
+    }
+
+    /// Our live runs, with their kernel boundaries where they have one.
+    pub async fn boundaries(&self) -> HashMap<RunId, Option<String>> {
+        self.ask(|reply| Ask::Boundaries { reply }).await.unwrap_or_default()
     }
 
     /// The run's standard input was closed: nobody is to hold it open any more.

@@ -20,6 +20,7 @@ mod output;
 mod perform;
 mod prober;
 mod reconcile;
+mod timetable;
 mod units;
 
 pub use dispatcher::{Outcome, Supervisor};

@@ -87,8 +87,27 @@ impl Supervisor {
                 view.pid = record.pid;
                 view.started_at_ms = record.started_at_ms;
             }
+            view.next_at_ms = self.timetable.next_of(&view.name);
         }
         views
+    }
+
+    pub(crate) fn schedule_due(&mut self, now_ms: u64) -> u64 {
+        if std::mem::take(&mut self.is_timetable_old) {
+            let units = self.world.unit_records().filter_map(|record| {
+                let spec = record.spec.schedule.clone()?;
+                Some((record.spec.name.clone(), spec, record.fired_at_ms))
+            });
+            self.timetable.set(units, ostler_os::wall_ms());
+        }
+        let in_ms = self.timetable.due_in(ostler_os::wall_ms());
+        in_ms.map_or(u64::MAX, |in_ms| now_ms.saturating_add(in_ms))
+    }
+
+    pub(crate) fn look_at_timetable(&mut self) {
+        for name in self.timetable.due(ostler_os::wall_ms()) {
+            self.events.push_back(Event::Unit { name, event: UnitEvent::ScheduleDue });
+        }
     }
 
     /// Everyone whose wish has come true is answered.

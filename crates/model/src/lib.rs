@@ -10,6 +10,7 @@ mod settings;
 mod spec;
 mod text;
 mod unit;
+mod usage;
 pub mod wire;
 
 pub use entry::{Actor, Entry, What};
@@ -27,3 +28,4 @@ pub use unit::{
     Check, Desired, HealthSpec, Missed, Opened, Over, Overlap, ReadySpec, ScheduleSpec, StopSpec,
     Tally, UnitEnd, UnitRecord, UnitSpec, UnitState, UnitView,
 };
+pub use usage::{Depth, ProcessUsage, UnitLook, Usage};

@@ -119,6 +119,9 @@ pub struct UnitRecord {
     /// It was stopped with the daemon, and begins when somebody starts that.
     #[serde(default)]
     pub rests: bool,
+    /// When its schedule began it last.
+    #[serde(default)]
+    pub fired_at_ms: Option<u64>,
     /// It ended and is not to be started again.
     pub over: Option<Over>,
     /// Its last ends, newest first.

@@ -1,7 +1,8 @@
 //! What goes over the door: one JSON object a line, and, once a viewer is attached, frames.
 
 use crate::{
-    Entry, RunId, RunRecord, RunResult, RunSpec, Sample, TerminalSize, UnitSpec, UnitView,
+    Depth, Entry, RunId, RunRecord, RunResult, RunSpec, Sample, TerminalSize, UnitLook, UnitSpec,
+    UnitView,
 };
 use serde::{Deserialize, Serialize};
 
@@ -44,6 +45,8 @@ pub enum Call {
     /// Answers when it is true of all of them.
     AwaitUnits(AwaitCall),
     UnitViews,
+    /// Units, and what they use.
+    Look(LookCall),
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -60,11 +63,22 @@ pub struct Target {
     pub run: String,
 }
 
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RunFilter {
     pub live_only: bool,
     pub newest_ended: Option<u64>,
+    /// Only those of this unit, the newest first.
+    #[serde(default)]
+    pub unit: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LookCall {
+    /// All, if none is named. Names that are no unit's are left out.
+    pub names: Vec<String>,
+    pub depth: Depth,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -139,6 +153,7 @@ pub enum Answer {
     HandingOver,
     Plan(Vec<Change>),
     Units(Vec<UnitView>),
+    Looks(Vec<UnitLook>),
     Asked,
 }
 

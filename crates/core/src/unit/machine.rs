@@ -30,8 +30,8 @@ use crate::restart::{Cause, Death, ExitClass, Verdict, after, clear};
 use crate::time::Now;
 use crate::{Action, ExitStatus};
 use ostler_model::{
-    Actor, Check, Desired, Entry, Over, RunId, RunRecord, Termination, UnitEnd, UnitRecord,
-    UnitSpec, What,
+    Actor, Check, Desired, Entry, Over, Overlap, RunId, RunRecord, Termination, UnitEnd,
+    UnitRecord, UnitSpec, What,
 };
 use serde_json::{Map, Value, json};
 
@@ -116,11 +116,13 @@ pub(crate) struct Unit {
     pub(crate) record: UnitRecord,
     pub(crate) phase: Phase,
     pub(crate) since_ms: u64,
+    /// Its time came while the last run was still there.
+    pub(crate) is_queued: bool,
 }
 
 impl Unit {
     pub(crate) fn new(record: UnitRecord, phase: Phase, now: Now) -> Self {
-        Self { record, phase, since_ms: now.wall_ms }
+        Self { record, phase, since_ms: now.wall_ms, is_queued: false }
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -296,6 +298,30 @@ impl Unit {
         out.push(Action::EndRun { run, by: by.clone(), why });
     }
 
+    /// Its time has come, by its schedule.
+    pub(crate) fn fire(&mut self, now: Now, out: &mut Vec<Action>) {
+        let Some(overlap) = self.record.spec.schedule.as_ref().map(|spec| spec.overlap) else {
+            return;
+        };
+        if self.record.desired == Desired::Stopped || self.record.rests {
+            return;
+        }
+        self.record.fired_at_ms = Some(now.wall_ms);
+        out.push(self.save(now));
+        match (self.phase.clone(), overlap) {
+            (Phase::Scheduled, _) => self.enter(Phase::Waiting, now),
+            (Phase::Unready { run } | Phase::Ready { run }, Overlap::Replace) => {
+                let why = "its next time has come";
+                self.end(run, Then::Again, &Actor::Supervisor, why, now, out);
+            }
+            (_, Overlap::Queue) => self.is_queued = true,
+            (_, Overlap::Skip | Overlap::Replace) => {
+                let why = "its last run is still there";
+                out.push(self.note(Actor::Supervisor, What::UnitSkipped, why, json!({}), now));
+            }
+        }
+    }
+
     /// Its run is there, or is being spawned.
     pub(crate) fn launched(&mut self, run: RunId, now: Now, out: &mut Vec<Action>) {
         match (self.record.desired, self.phase.clone()) {
@@ -390,7 +416,7 @@ impl Unit {
                     Then::Again => {
                         self.record.tally.restarts += 1;
                         out.push(self.save(now));
-                        self.begin(now);
+                        self.enter(Phase::Waiting, now);
                         return false;
                     }
                     Then::Vanish => return true,
@@ -428,6 +454,9 @@ impl Unit {
 
     fn again_or_rest(&mut self, now: Now) {
         match self.record.desired {
+            Desired::Running if std::mem::take(&mut self.is_queued) => {
+                self.enter(Phase::Waiting, now);
+            }
             Desired::Running => self.begin(now),
             Desired::Stopped => self.enter(Phase::Stopped, now),
         }

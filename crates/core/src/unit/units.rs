@@ -95,6 +95,7 @@ impl Units {
                         desired: Desired::Running,
                         tally: Tally::default(),
                         rests: false,
+                        fired_at_ms: None,
                         over: None,
                         ends: Vec::new(),
                         created_at_ms: now.wall_ms,
@@ -317,11 +318,7 @@ impl Units {
             UnitEvent::Unhealthy { run, why } => {
                 unit.failed(run, What::UnitUnhealthy, &why, now, out);
             }
-            UnitEvent::ScheduleDue => {
-                if unit.phase == Phase::Scheduled {
-                    unit.enter(Phase::Waiting, now);
-                }
-            }
+            UnitEvent::ScheduleDue => unit.fire(now, out),
         }
         self.launch_ready(now, out);
     }
