@@ -7,7 +7,7 @@ use crate::file::{
 use crate::order::waves;
 use crate::problem::{Problem, nearest};
 use ostler_model::{
-    AdoptPolicy, Backend, Backoff, Check, HealthSpec, Limits, Missed, OsText, Overlap, Preset,
+    AdoptPolicy, Backend, Backoff, Check, HealthSpec, HookSpec, Limits, Missed, OsText, Overlap, Preset,
     ReadySpec, RestartLimit, RestartPolicy, ScheduleSpec, StopSpec, UnitSpec, When,
 };
 use std::collections::BTreeMap;
@@ -214,6 +214,7 @@ impl Reader<'_> {
                 grace_ms,
                 stop_signal: stop.signal.map(|signal| signal.0),
             },
+            hooks: HookSpec::default(),
             file: Some(self.file.display().to_string()),
         })
     }

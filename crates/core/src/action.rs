@@ -1,4 +1,4 @@
-use ostler_model::{Actor, Counter, Entry, RunId, RunRecord, UnitRecord};
+use ostler_model::{Actor, Condition, Counter, Entry, RunId, RunRecord, UnitRecord};
 
 /// What is to be done. The first five are durable and are committed before any other is begun.
 #[derive(Clone, Debug)]
@@ -33,6 +33,12 @@ pub enum Action {
     },
     /// Spawn a run for this unit (`SpawnAsked`), or say that it cannot be tried (`NotLaunched`).
     Launch(String),
+    /// Somebody is told of it.
+    Tell {
+        unit: String,
+        condition: Condition,
+        why: String,
+    },
     /// End a unit's run.
     EndRun {
         run: RunId,

@@ -16,7 +16,7 @@ use crate::timetable::Timetable;
 use crate::units::UnitWaiter;
 use ostler_core::{Action, Event, Now, World};
 use ostler_model::{
-    Actor, Counter, InstanceId, RunId, RunRecord, RunResult, RunState, Settings, What,
+    Actor, Counter, DeadmanSpec, InstanceId, RunId, RunRecord, RunResult, RunState, Settings, What,
 };
 use ostler_os::{
     Allocated, Census, HomeLock, Interest, Kin, Launcher, Notice, Poller, Ready, Reaper, ScopeRoom,
@@ -25,7 +25,7 @@ use ostler_os::{
 use ostler_registry::{Batch, Registry};
 use serde_json::json;
 use std::cell::OnceCell;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
@@ -72,6 +72,7 @@ pub struct Supervisor {
     pub(crate) unit_waiters: Vec<UnitWaiter>,
     pub(crate) timetable: Timetable,
     pub(crate) is_timetable_old: bool,
+    pub(crate) deadmen: BTreeSet<DeadmanSpec>,
     /// Where units that are being launched will say that they are ready.
     pub(crate) words: HashMap<String, UnixDatagram>,
     probed: mpsc::Receiver<Probed>,
@@ -217,6 +218,7 @@ impl Supervisor {
             unit_waiters: Vec::new(),
             timetable: Timetable::default(),
             is_timetable_old: true,
+            deadmen: BTreeSet::new(),
             words: HashMap::new(),
             probed,
             reaper,
@@ -518,7 +520,8 @@ impl Supervisor {
                         Action::Note(entry) => self.batch.entries.push(entry),
                         Action::Count(counter, value) => self.batch.counts.push((counter, value)),
                         Action::SaveUnit(unit) => {
-                            self.is_timetable_old |= unit.spec.schedule.is_some();
+                            self.is_timetable_old |=
+                                unit.spec.schedule.is_some() || unit.spec.hooks.deadman.is_some();
                             self.batch.units.insert(unit.spec.name.clone(), Some(unit));
                         }
                         Action::RemoveUnit(name) => {

@@ -12,6 +12,7 @@ mod failpoint;
 mod guarding;
 mod handle;
 mod home;
+mod hooks;
 mod inheritance;
 mod input;
 mod keeper;

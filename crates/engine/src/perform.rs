@@ -34,6 +34,7 @@ impl Supervisor {
             | Action::RemoveUnit(_)
             | Action::EndRun { .. } => {}
             Action::Launch(unit) => self.launch(&unit),
+            Action::Tell { unit, condition, why } => self.tell_hook(&unit, condition, &why),
             Action::CheckReady { unit, run } => self.check_ready(unit, run),
             Action::CheckHealth { unit, run } => self.check_health(unit, run),
             Action::Spawn(run) => match durable {

@@ -4,7 +4,9 @@
 use crate::handle::{Cancelled, Handle};
 use crate::output::{LogReader, OutputState, Piece};
 use ostler_core::unit::UnitEvent;
-use ostler_model::{Actor, Check, HealthSpec, OsText, ReadySpec, RunId, RunSpec};
+use ostler_model::{
+    Actor, Check, DeadmanSpec, HealthSpec, OsText, ReadySpec, RunId, RunSpec, UnitState,
+};
 use std::io;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -30,9 +32,24 @@ pub(crate) struct Subject {
 }
 
 pub(crate) enum Order {
-    Ready { subject: Subject, ready: ReadySpec },
-    Health { subject: Subject, health: HealthSpec },
+    Ready {
+        subject: Subject,
+        ready: ReadySpec,
+    },
+    Health {
+        subject: Subject,
+        health: HealthSpec,
+    },
     Forget(RunId),
+    Post(Message),
+    /// These and no others are told, again and again, that all is well.
+    Deadmen(Vec<DeadmanSpec>),
+}
+
+/// Something that somebody is told.
+pub(crate) struct Message {
+    pub(crate) url: String,
+    pub(crate) body: String,
 }
 
 /// What a check has found.
@@ -100,7 +117,8 @@ impl Drop for Prober {
 type Tell = Arc<dyn Fn(Probed) + Send + Sync>;
 
 async fn work(mut inbox: mpsc::UnboundedReceiver<Order>, engine: Handle, tell: Tell) {
-    let mut tasks: tokio::task::JoinSet<RunId> = tokio::task::JoinSet::new();
+    let mut tasks: tokio::task::JoinSet<()> = tokio::task::JoinSet::new();
+    let mut deadmen = Vec::new();
     let mut running: std::collections::HashMap<RunId, Vec<tokio::task::AbortHandle>> =
         std::collections::HashMap::new();
     loop {
@@ -115,7 +133,6 @@ async fn work(mut inbox: mpsc::UnboundedReceiver<Order>, engine: Handle, tell: T
                 let task = tasks.spawn(async move {
                     let unit = subject.unit.clone();
                     tell(Probed { unit, event: until_ready(subject, ready, &engine).await });
-                    run
                 });
                 running.entry(run).or_default().push(task);
             }
@@ -125,9 +142,21 @@ async fn work(mut inbox: mpsc::UnboundedReceiver<Order>, engine: Handle, tell: T
                     let why = until_unhealthy(&subject, &health, &engine).await;
                     let unit = subject.unit;
                     tell(Probed { unit, event: UnitEvent::Unhealthy { run, why } });
-                    run
                 });
                 running.entry(run).or_default().push(task);
+            }
+            Order::Post(message) => {
+                tasks.spawn(async move { deliver(message).await });
+            }
+            Order::Deadmen(wanted) => {
+                for task in deadmen.drain(..) {
+                    let task: tokio::task::AbortHandle = task;
+                    task.abort();
+                }
+                for one in wanted {
+                    let engine = engine.clone();
+                    deadmen.push(tasks.spawn(async move { keep_telling(one, &engine).await }));
+                }
             }
             Order::Forget(run) => {
                 for task in running.remove(&run).unwrap_or_default() {
@@ -266,15 +295,49 @@ async fn until_said(word: Option<&std::os::unix::net::UnixDatagram>) {
     }
 }
 
+/// Five times at most, with longer and longer pauses.
+async fn deliver(message: Message) {
+    for pause_s in [1, 2, 4, 8, 0] {
+        let sent = request("POST", &message.url, Some(&message.body));
+        match timeout(Duration::from_secs(10), sent).await {
+            Ok(Ok(())) => return,
+            Ok(Err(_)) | Err(_) => sleep(Duration::from_secs(pause_s)).await,
+        }
+    }
+}
+
+/// As long as no unit is in error, they hear from us; silence is the alarm.
+async fn keep_telling(deadman: DeadmanSpec, engine: &Handle) {
+    let every = Duration::from_millis(deadman.every_ms.max(100));
+    loop {
+        let views = engine.unit_views().await;
+        if views.iter().all(|view| view.state != UnitState::Error) {
+            let _ = timeout(every, get(&deadman.url)).await;
+        }
+        sleep(every).await;
+    }
+}
+
 /// A status of 200 to 299.
 async fn get(url: &str) -> Result<(), String> {
+    request("GET", url, None).await
+}
+
+async fn request(method: &str, url: &str, body: Option<&str>) -> Result<(), String> {
     let rest = url.strip_prefix("http://").ok_or("only http:// is asked")?;
     let (host, path) = rest.split_once('/').map_or((rest, ""), |(host, path)| (host, path));
     let address = if host.contains(':') { host.to_owned() } else { format!("{host}:80") };
     let failed = |error: io::Error| format!("{url}: {error}");
     let mut stream = TcpStream::connect(&address).await.map_err(failed)?;
+    let content = match body {
+        Some(body) => format!(
+            "Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        ),
+        None => "\r\n".to_owned(),
+    };
     let request = format!(
-        "GET /{path} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: ostler\r\nConnection: close\r\n\r\n"
+        "{method} /{path} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: ostler\r\nConnection: close\r\n{content}"
     );
     stream.write_all(request.as_bytes()).await.map_err(failed)?;
     let mut answer = Vec::new();

@@ -99,6 +99,7 @@ impl Supervisor {
                 Some((record.spec.name.clone(), spec, record.fired_at_ms))
             });
             self.timetable.set(units, ostler_os::wall_ms());
+            self.tend_deadmen();
         }
         let in_ms = self.timetable.due_in(ostler_os::wall_ms());
         in_ms.map_or(u64::MAX, |in_ms| now_ms.saturating_add(in_ms))
@@ -218,7 +219,7 @@ fn is_settled(state: UnitState) -> bool {
 }
 
 /// What a copy of it is started with.
-fn run_spec(unit: &UnitSpec, word: Option<&Path>) -> RunSpec {
+pub(crate) fn run_spec(unit: &UnitSpec, word: Option<&Path>) -> RunSpec {
     let declared =
         unit.env.iter().map(|(name, value)| OsText(format!("{name}={value}").into_bytes()));
     let word = word.map(|place| OsText(format!("NOTIFY_SOCKET={}", place.display()).into_bytes()));
@@ -251,6 +252,7 @@ fn digested(spec: UnitSpec) -> Declared {
         map.remove("inherited");
         map.remove("umask");
         map.remove("file");
+        map.remove("hooks");
     }
     let run = serde_json::json!({
         "argv": spec.argv,

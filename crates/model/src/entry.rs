@@ -99,6 +99,7 @@ whats! {
     UnitUnhealthy => "unit-unhealthy": "is not healthy",
     UnitAgain => "unit-again": "will be started again",
     UnitOver => "unit-over": "came to its end",
+    UnitRecovered => "unit-recovered": "is well again",
     UnitSkipped => "unit-skipped": "was not begun at its time",
     BreakerOpened => "breaker-opened": "failed too often",
     SupervisorStarted => "supervisor-started": "supervisor started",

@@ -2,6 +2,7 @@
 //! Nothing here does I/O or makes a decision.
 
 mod entry;
+mod hooks;
 mod id;
 mod metrics;
 mod record;
@@ -14,6 +15,7 @@ mod usage;
 pub mod wire;
 
 pub use entry::{Actor, Entry, What};
+pub use hooks::{Condition, DeadmanSpec, HookSpec, HookTarget};
 pub use id::{BadId, InstanceId, RunId};
 pub use metrics::{Counter, Sample};
 pub use record::{

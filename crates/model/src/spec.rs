@@ -82,6 +82,9 @@ impl RunSpec {
     /// Runs of this session are checks: they are forgotten when they have ended.
     pub const CHECK_SESSION: &'static str = "(check)";
 
+    /// Runs of this session tell somebody that a unit is in trouble, or well again.
+    pub const HOOK_SESSION: &'static str = "(hook)";
+
     pub fn run_id_variable(run: RunId) -> String {
         format!("{}={run}", Self::RUN_ID_VARIABLE)
     }

@@ -1,7 +1,7 @@
 //! A unit: something that is declared to run, and what has become of it.
 
 use crate::restart::{Backoff, RestartPolicy};
-use crate::{Backend, Limits, OsText, RunId};
+use crate::{Backend, Condition, HookSpec, Limits, OsText, RunId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -26,6 +26,9 @@ pub struct UnitSpec {
     pub depends_on: Vec<String>,
     pub schedule: Option<ScheduleSpec>,
     pub limits: Limits,
+    /// Who is told of it.
+    #[serde(default)]
+    pub hooks: HookSpec,
     /// The file it was declared in, if it was in one.
     pub file: Option<String>,
 }
@@ -119,6 +122,9 @@ pub struct UnitRecord {
     /// It was stopped with the daemon, and begins when somebody starts that.
     #[serde(default)]
     pub rests: bool,
+    /// What began to go wrong, until it is well again: told once.
+    #[serde(default)]
+    pub trouble: Option<Condition>,
     /// When its schedule began it last.
     #[serde(default)]
     pub fired_at_ms: Option<u64>,

@@ -93,6 +93,11 @@ impl Death {
         Self { status, cause: Cause::Itself }
     }
 
+    /// It ended because it wants to be started again.
+    pub fn is_wish(&self) -> bool {
+        self.cause == Cause::Itself && self.status == ExitStatus::Code(TEMPORARY)
+    }
+
     /// In a few words, for people.
     pub fn told(&self) -> String {
         let status = match self.status {

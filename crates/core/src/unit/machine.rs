@@ -30,7 +30,7 @@ use crate::restart::{Cause, Death, ExitClass, Verdict, after, clear};
 use crate::time::Now;
 use crate::{Action, ExitStatus};
 use ostler_model::{
-    Actor, Check, Desired, Entry, Over, Overlap, RunId, RunRecord, Termination, UnitEnd,
+    Actor, Check, Condition, Desired, Entry, Over, Overlap, RunId, RunRecord, Termination, UnitEnd,
     UnitRecord, UnitSpec, What,
 };
 use serde_json::{Map, Value, json};
@@ -118,11 +118,13 @@ pub(crate) struct Unit {
     pub(crate) since_ms: u64,
     /// Its time came while the last run was still there.
     pub(crate) is_queued: bool,
+    /// If it stays ready until then, its trouble is over.
+    pub(crate) well_at_mono_ms: Option<u64>,
 }
 
 impl Unit {
     pub(crate) fn new(record: UnitRecord, phase: Phase, now: Now) -> Self {
-        Self { record, phase, since_ms: now.wall_ms, is_queued: false }
+        Self { record, phase, since_ms: now.wall_ms, is_queued: false, well_at_mono_ms: None }
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -131,6 +133,9 @@ impl Unit {
 
     pub(crate) fn enter(&mut self, phase: Phase, now: Now) {
         if self.phase != phase {
+            let heals = matches!(phase, Phase::Ready { .. }) && self.record.trouble.is_some();
+            let reset_ms = self.record.spec.restart.backoff.reset_after_ms;
+            self.well_at_mono_ms = heals.then(|| now.mono_ms.saturating_add(reset_ms));
             self.phase = phase;
             self.since_ms = now.wall_ms;
         }
@@ -201,6 +206,35 @@ impl Unit {
         })
     }
 
+    /// Something begins to go wrong: told once, until it is well again.
+    fn trouble(&mut self, condition: Condition, why: &str, out: &mut Vec<Action>) {
+        let is_new = match (self.record.trouble, condition) {
+            (None, _) | (Some(Condition::Crash), Condition::Breaker) => true,
+            (Some(_), _) => false,
+        };
+        if is_new {
+            self.record.trouble = Some(condition);
+            let unit = self.name().to_owned();
+            out.push(Action::Tell { unit, condition, why: why.to_owned() });
+        }
+    }
+
+    /// It has been ready for long enough.
+    pub(crate) fn recover(&mut self, now: Now, out: &mut Vec<Action>) {
+        if self.well_at_mono_ms.is_some_and(|at| now.mono_ms >= at) {
+            self.well_at_mono_ms = None;
+            self.record.trouble = None;
+            out.push(self.save(now));
+            let why = "it has been ready long enough";
+            out.push(self.note(Actor::Supervisor, What::UnitRecovered, why, json!({}), now));
+            out.push(Action::Tell {
+                unit: self.name().to_owned(),
+                condition: Condition::Recovery,
+                why: why.to_owned(),
+            });
+        }
+    }
+
     /// It is wanted: as soon as those it depends on are there.
     pub(crate) fn begin(&mut self, now: Now) {
         let phase =
@@ -216,6 +250,8 @@ impl Unit {
         };
         self.record.desired = desired;
         self.record.rests = false;
+        // Somebody has looked: what was wrong is known.
+        self.record.trouble = None;
         if desired == Desired::Running {
             // Somebody has looked.
             clear(&mut self.record.tally);
@@ -484,6 +520,14 @@ impl Unit {
         }
         let verdict = after(&mut self.record.tally, &policy, death, ran_ms, now.wall_ms);
         let told = death.told();
+        match &verdict {
+            Verdict::Broken { why } => self.trouble(Condition::Breaker, why, out),
+            Verdict::Over { class: ExitClass::Clean | ExitClass::Asked } => {}
+            Verdict::Restart { .. } if death.is_wish() => {}
+            Verdict::Restart { .. } | Verdict::Over { .. } => {
+                self.trouble(Condition::Crash, &told, out);
+            }
+        }
         match verdict {
             Verdict::Restart { wait_ms: 0 } => {
                 self.enter(Phase::Waiting, now);

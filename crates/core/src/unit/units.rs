@@ -25,7 +25,7 @@ impl Units {
     pub(crate) fn next_due(&self) -> Option<u64> {
         let due = |unit: &Unit| match unit.phase {
             Phase::Backoff { until_mono_ms, .. } => Some(until_mono_ms),
-            _ => None,
+            _ => unit.well_at_mono_ms,
         };
         self.units.values().filter_map(due).min()
     }
@@ -96,6 +96,7 @@ impl Units {
                         tally: Tally::default(),
                         rests: false,
                         fired_at_ms: None,
+                        trouble: None,
                         over: None,
                         ends: Vec::new(),
                         created_at_ms: now.wall_ms,
@@ -246,6 +247,7 @@ impl Units {
 
     pub(crate) fn due(&mut self, now: Now, out: &mut Vec<Action>) {
         for unit in self.units.values_mut() {
+            unit.recover(now, out);
             if let Phase::Backoff { until_mono_ms, .. } = unit.phase
                 && now.mono_ms >= until_mono_ms
             {

@@ -4,7 +4,8 @@ use crate::random::Random;
 use ostler_core::Event;
 use ostler_core::unit::{Ask, Declared};
 use ostler_model::{
-    Actor, Backend, Check, Limits, ReadySpec, RestartLimit, RestartPolicy, StopSpec, UnitSpec, When,
+    Actor, Backend, Check, HookSpec, Limits, ReadySpec, RestartLimit, RestartPolicy, StopSpec,
+    UnitSpec, When,
 };
 use std::collections::BTreeMap;
 
@@ -53,6 +54,7 @@ fn declared(name: &str, version: u64) -> Declared {
         depends_on: if name == "d" { vec!["b".to_owned()] } else { Vec::new() },
         schedule: None,
         limits: Limits { grace_ms: 500, ..Limits::default() },
+        hooks: HookSpec::default(),
         file: None,
     };
     let digest = format!("{name}{version}");

@@ -456,6 +456,7 @@ impl Simulation {
             | Action::SaveUnit(_)
             | Action::RemoveUnit(_)
             | Action::CheckHealth { .. }
+            | Action::Tell { .. }
             | Action::EndRun { .. } => {}
             Action::Launch(unit) => {
                 let event = self.new_run(index, random, Some(&unit));

@@ -1,0 +1,57 @@
+//! Who is told when something begins to go wrong, and when it is well again.
+
+use serde::{Deserialize, Serialize};
+
+/// Where a message goes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HookTarget {
+    Command(Vec<String>),
+    Url(String),
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct HookSpec {
+    pub on_crash: Option<HookTarget>,
+    pub on_breaker: Option<HookTarget>,
+    pub on_recovery: Option<HookTarget>,
+    pub deadman: Option<DeadmanSpec>,
+}
+
+/// Asked for as long as all is well, so that silence is the alarm.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DeadmanSpec {
+    pub url: String,
+    pub every_ms: u64,
+}
+
+/// What began, or ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Condition {
+    Crash,
+    Breaker,
+    Recovery,
+}
+
+impl Condition {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Condition::Crash => "crash",
+            Condition::Breaker => "breaker",
+            Condition::Recovery => "recovery",
+        }
+    }
+}
+
+impl HookSpec {
+    pub fn target(&self, condition: Condition) -> Option<&HookTarget> {
+        match condition {
+            Condition::Crash => self.on_crash.as_ref(),
+            Condition::Breaker => self.on_breaker.as_ref(),
+            Condition::Recovery => self.on_recovery.as_ref(),
+        }
+    }
+}
