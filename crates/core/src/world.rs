@@ -84,6 +84,16 @@ impl World {
         self.units.next_due().is_some_and(|due| now.mono_ms >= due)
     }
 
+    /// Whether nothing is about to change of this unit by itself.
+    pub fn is_unit_settled(&self, name: &str) -> bool {
+        self.units.is_settled(name)
+    }
+
+    /// Whether it is stopped, or not there at all.
+    pub fn is_unit_stopped(&self, name: &str) -> bool {
+        self.units.is_stopped(name)
+    }
+
     /// How many units must be ended one after the other.
     pub fn stop_depth(&self) -> u64 {
         self.units.depth_of_all() as u64

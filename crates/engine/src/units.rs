@@ -6,8 +6,7 @@ use ostler_core::Event;
 use ostler_core::unit::{Ask as UnitAsk, Declared, UnitEvent};
 use ostler_model::wire::{Change, ChangeKind};
 use ostler_model::{
-    Actor, Backend, Check, Detach, OsText, RunId, RunSpec, TerminalSize, UnitSpec, UnitState,
-    UnitView,
+    Actor, Backend, Check, Detach, OsText, RunId, RunSpec, TerminalSize, UnitSpec, UnitView,
 };
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -18,7 +17,7 @@ use tokio::sync::oneshot;
 /// What somebody waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
-    /// Each is ready, has come to its end, or is in error.
+    /// Each is ready, has come to its end, has failed, or waits for one that has.
     Settled,
     /// Each is stopped, or no longer there.
     Stopped,
@@ -116,20 +115,15 @@ impl Supervisor {
         if self.unit_waiters.is_empty() {
             return;
         }
-        let views = self.unit_views();
-        let is_true = |waiter: &UnitWaiter| {
-            waiter.names.iter().all(|name| {
-                let view = views.iter().find(|view| view.name == *name);
-                match waiter.until {
-                    Until::Settled => view.is_none_or(|view| is_settled(view.state)),
-                    Until::Stopped => view.is_none_or(|view| view.state == UnitState::Stopped),
-                }
-            })
-        };
         for waiter in std::mem::take(&mut self.unit_waiters) {
-            if is_true(&waiter) {
-                let named = |view: &&UnitView| waiter.names.contains(&view.name);
-                let _ = waiter.reply.send(views.iter().filter(named).cloned().collect());
+            let is_true = waiter.names.iter().all(|name| match waiter.until {
+                Until::Settled => self.world.is_unit_settled(name),
+                Until::Stopped => self.world.is_unit_stopped(name),
+            });
+            if is_true {
+                let mut views = self.unit_views();
+                views.retain(|view| waiter.names.contains(&view.name));
+                let _ = waiter.reply.send(views);
             } else if !waiter.reply.is_closed() {
                 self.unit_waiters.push(waiter);
             }
@@ -203,19 +197,6 @@ fn listen(place: &Path) -> Option<UnixDatagram> {
     let socket = UnixDatagram::bind(place).ok()?;
     socket.set_nonblocking(true).ok()?;
     Some(socket)
-}
-
-fn is_settled(state: UnitState) -> bool {
-    match state {
-        UnitState::Ready
-        | UnitState::Done
-        | UnitState::Error
-        | UnitState::Scheduled
-        | UnitState::Stopped => true,
-        UnitState::Waiting | UnitState::Starting | UnitState::Stopping | UnitState::Backoff => {
-            false
-        }
-    }
 }
 
 /// What a copy of it is started with.

@@ -195,6 +195,20 @@ pub enum UnitState {
     Scheduled,
 }
 
+impl UnitState {
+    /// It is as it is wanted.
+    pub fn is_well(self) -> bool {
+        match self {
+            UnitState::Ready | UnitState::Done | UnitState::Scheduled | UnitState::Stopped => true,
+            UnitState::Waiting
+            | UnitState::Starting
+            | UnitState::Stopping
+            | UnitState::Backoff
+            | UnitState::Error => false,
+        }
+    }
+}
+
 /// A unit as it is shown.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

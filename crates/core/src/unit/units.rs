@@ -229,6 +229,36 @@ impl Units {
         unit.record.spec.depends_on.iter().filter(is_missing).cloned().collect()
     }
 
+    /// Whether nothing is about to change by itself: it is there, or has failed, or waits for one that has.
+    pub(crate) fn is_settled(&self, name: &str) -> bool {
+        self.settles(name, &mut BTreeSet::new())
+    }
+
+    fn settles(&self, name: &str, seen: &mut BTreeSet<String>) -> bool {
+        let Some(unit) = self.units.get(name) else { return true };
+        match &unit.phase {
+            Phase::Ready { .. }
+            | Phase::Stopped
+            | Phase::Backoff { .. }
+            | Phase::Over
+            | Phase::Broken
+            | Phase::Scheduled => true,
+            Phase::Waiting => {
+                seen.insert(name.to_owned())
+                    && self.missing(unit).iter().all(|needed| self.settles(needed, seen))
+            }
+            Phase::Reconciling
+            | Phase::Launching
+            | Phase::Unready { .. }
+            | Phase::Leaving { .. }
+            | Phase::Stopping { .. } => false,
+        }
+    }
+
+    pub(crate) fn is_stopped(&self, name: &str) -> bool {
+        self.units.get(name).is_none_or(|unit| unit.phase == Phase::Stopped)
+    }
+
     /// Every unit that waits and has nobody to wait for.
     pub(crate) fn launch_ready(&mut self, now: Now, out: &mut Vec<Action>) {
         let free: Vec<String> = self
@@ -297,8 +327,30 @@ impl Units {
         if is_own && unit.ended(record, now, out) {
             self.units.remove(name);
         }
+        self.spread(name);
         self.leave(&Actor::Supervisor, now, out);
         self.launch_ready(now, out);
+    }
+
+    /// Where many are to be started again at the same moment, one after the other is kinder to the machine.
+    fn spread(&mut self, name: &str) {
+        const NEAR_MS: u64 = 250;
+        const CROWD: usize = 3;
+        const STEP_MS: u64 = 50;
+        let until = |unit: &Unit| match unit.phase {
+            Phase::Backoff { until_mono_ms, .. } => Some(until_mono_ms),
+            _ => None,
+        };
+        let Some(own) = self.units.get(name).and_then(until) else { return };
+        let near = |other: &Unit| until(other).is_some_and(|at| at.abs_diff(own) < NEAR_MS);
+        let crowd = self.units.values().filter(|other| near(other)).count();
+        if crowd > CROWD
+            && let Some(unit) = self.units.get_mut(name)
+            && let Phase::Backoff { until_mono_ms, wait_ms } = &mut unit.phase
+        {
+            let later = STEP_MS * (crowd - CROWD) as u64;
+            *until_mono_ms += later.min(*wait_ms / 2);
+        }
     }
 
     /// A run of it has ended with the supervisor's stop: it rests, and those it depended on may go.

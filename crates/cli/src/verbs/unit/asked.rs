@@ -1,12 +1,12 @@
 use super::file::circumstances;
-use super::list::told;
 use super::up::{await_units, declare};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
+use crate::render::unit_line;
 use crate::say::say;
 use ostler_client::ClientError;
 use ostler_model::wire::{Answer, AwaitUntil, Call, DeclareCall, UnitAsk, UnitsCall};
-use ostler_model::{UnitState, UnitView};
+use ostler_model::UnitView;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -74,9 +74,9 @@ fn tell(views: &[UnitView], json: bool) -> Result<Exit, Failure> {
         say!("{}", serde_json::to_string(views)?);
     } else {
         for view in views {
-            say!("{}", told(view));
+            say!("{}", unit_line(view));
         }
     }
-    let is_well = views.iter().all(|view| view.state != UnitState::Error);
+    let is_well = views.iter().all(|view| view.state.is_well());
     Ok(if is_well { Exit::DONE } else { Exit::FAILED })
 }

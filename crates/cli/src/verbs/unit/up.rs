@@ -1,12 +1,12 @@
 use super::file;
-use super::list::told;
 use crate::args::{DownArguments, ReloadUnitsArguments, UpArguments};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
+use crate::render::unit_line;
 use crate::say::say;
 use ostler_client::{Client, ClientError};
 use ostler_model::wire::{Answer, AwaitCall, AwaitUntil, Call, Change, ChangeKind, DeclareCall};
-use ostler_model::{UnitState, UnitView};
+use ostler_model::UnitView;
 
 /// Makes the daemon match the file: what is new or was stopped is started, what changed is restarted, what is
 /// gone is ended.
@@ -124,9 +124,9 @@ pub fn finish(
     } else {
         tell_plan(plan, false)?;
         for view in &views {
-            say!("{}", told(view));
+            say!("{}", unit_line(view));
         }
     }
-    let is_well = views.iter().all(|view| view.state != UnitState::Error);
+    let is_well = views.iter().all(|view| view.state.is_well());
     Ok(if is_well { Exit::DONE } else { Exit::FAILED })
 }
