@@ -23,6 +23,8 @@ pub enum Cause {
     Itself,
     /// Our own health check said so.
     Unhealthy,
+    /// It was not ready in time.
+    NotReady,
     /// A limit on time of its own.
     TimedOut,
     /// The kernel, for want of memory.
@@ -69,7 +71,7 @@ impl ExitRule {
 
     pub fn class(&self, death: Death) -> ExitClass {
         match (death.cause, death.status) {
-            (Cause::Unhealthy, _) => ExitClass::Unhealthy,
+            (Cause::Unhealthy | Cause::NotReady, _) => ExitClass::Unhealthy,
             (Cause::TimedOut, _) => ExitClass::TimedOut,
             (Cause::OutOfMemory, _) => ExitClass::OutOfMemory,
             (Cause::NotSpawned, _) => ExitClass::NotSpawned,
@@ -109,6 +111,7 @@ impl Death {
         match self.cause {
             Cause::Itself => status,
             Cause::Unhealthy => format!("{status}, unhealthy"),
+            Cause::NotReady => format!("{status}, not ready in time"),
             Cause::TimedOut => format!("{status}, out of time"),
             Cause::OutOfMemory => format!("{status}, out of memory"),
             Cause::NotSpawned => "could not be started".to_owned(),

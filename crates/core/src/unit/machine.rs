@@ -432,7 +432,11 @@ impl Unit {
         };
         if is_meant {
             out.push(self.note(Actor::Supervisor, what, why, json!({}), now));
-            let then = Then::Judge(Cause::Unhealthy);
+            let cause = match what {
+                What::UnitNotReady => Cause::NotReady,
+                _ => Cause::Unhealthy,
+            };
+            let then = Then::Judge(cause);
             let why = "its check failed";
             self.end(run, then, &Actor::Supervisor, why, now, out);
         }
