@@ -4,7 +4,7 @@
 use crate::find::{current, error, find, registry_error};
 use crate::frames::{Frames, Stop};
 use crate::server::Shared;
-use crate::{typing, view};
+use crate::{looks, typing, view};
 use ostler_engine::{Cancelled, Declaration, HandOver, SpawnRefused, UnitAsk, Until};
 use ostler_model::wire;
 use ostler_model::wire::{
@@ -177,6 +177,7 @@ async fn carry_out(call: Call, by: Actor, shared: &Shared) -> Result<Answer, Wir
             };
             Ok(Answer::Units(shared.engine.await_units(call.names, until).await))
         }
+        Call::Look(call) => Ok(Answer::Looks(looks::look(call, shared).await)),
         Call::UnitViews => Ok(Answer::Units(shared.engine.unit_views().await)),
         Call::HandOver(call) => {
             hand_over(shared.engine.hand_over(call.program.map(PathBuf::from)).await)
@@ -222,6 +223,10 @@ async fn spawn(spec: Box<RunSpec>, by: Actor, shared: &Shared) -> Result<Answer,
 }
 
 async fn runs(filter: RunFilter, shared: &Shared) -> Result<Vec<RunRecord>, WireError> {
+    if let Some(unit) = &filter.unit {
+        let most = filter.newest_ended.unwrap_or(u64::from(u32::MAX));
+        return shared.read(|reader| reader.runs_of(unit, most)).map_err(registry_error);
+    }
     let mut runs = if filter.live_only {
         Vec::new()
     } else {

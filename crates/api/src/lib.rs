@@ -3,6 +3,7 @@
 mod connection;
 mod find;
 mod frames;
+mod looks;
 mod metrics;
 mod server;
 mod typing;

@@ -1,11 +1,12 @@
 //! The thread that opens the door and hears everyone who comes in.
 
 use crate::connection;
+use crate::looks::Looked;
 use crate::viewers::Viewers;
 use ostler_engine::{Handle, Home};
 use ostler_os::Door;
 use ostler_registry::{Reader, RegistryError};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::io;
 use std::rc::Rc;
 use std::sync::Mutex;
@@ -29,6 +30,7 @@ pub(crate) struct Shared {
     pub(crate) reader: Mutex<Reader>,
     pub(crate) home: Home,
     pub(crate) viewers: Viewers,
+    pub(crate) looked: RefCell<Looked>,
     pub(crate) started_at_ms: u64,
     pub(crate) version: &'static str,
     on_their_way: Cell<usize>,
@@ -99,6 +101,7 @@ impl Server {
                     reader,
                     home,
                     viewers: Viewers::default(),
+                    looked: RefCell::default(),
                     started_at_ms: ostler_os::wall_ms(),
                     version,
                     on_their_way: Cell::new(0),

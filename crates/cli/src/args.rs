@@ -46,7 +46,7 @@ pub enum Verb {
     Write(WriteArguments),
     /// Look at a run as it is now, and type into it
     Attach(AttachArguments),
-    /// Show what a run has written
+    /// Show what units or runs have written
     Logs(LogsArguments),
     /// Show the journal: who did what to which run, and why
     Events(EventsArguments),
@@ -61,7 +61,7 @@ pub enum Verb {
     /// End every unit of ostler.toml, and forget them
     Down(DownArguments),
     /// List units: what they do, and why
-    Ls(JsonArguments),
+    Ls(ListArguments),
     /// Check ostler.toml: with the line, and what would be right
     Check(CheckArguments),
     /// Start units; without a name the daemon: a guardian, and the supervisor it keeps alive
@@ -170,6 +170,16 @@ pub struct DownArguments {
     #[arg(short, long, value_name = "FILE")]
     pub file: Option<PathBuf>,
     /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct ListArguments {
+    /// Look at the processor and memory use of every unit now, however many there are
+    #[arg(long)]
+    pub usage: bool,
+    /// Print one JSON document: a list of units
     #[arg(long)]
     pub json: bool,
 }
@@ -435,11 +445,15 @@ pub struct AttachArguments {
 
 #[derive(Debug, Args)]
 pub struct LogsArguments {
-    /// A run id, or enough of its beginning or end
-    pub run: String,
-    /// Go on with what comes, until the run has ended
+    /// Units, or runs by their id or enough of its beginning or end
+    #[arg(required = true, value_name = "NAME")]
+    pub names: Vec<String>,
+    /// Go on with what comes, until the run has ended; of a unit, across its restarts, until it is stopped
     #[arg(short, long)]
     pub follow: bool,
+    /// Of a unit: the run before its present one
+    #[arg(short, long, conflicts_with_all = ["follow", "since"])]
+    pub previous: bool,
     /// Only the last lines
     #[arg(short = 'n', long, value_name = "LINES")]
     pub lines: Option<u64>,

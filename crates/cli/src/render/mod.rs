@@ -1,9 +1,22 @@
 //! How things are shown to people.
 
+mod paint;
 mod run;
 mod story;
+mod table;
+mod unit;
 mod units;
 
+pub use paint::{Colours, Paint};
 pub use run::{result_line, runs_table, state_line};
 pub use story::{entry_line, story_line};
+pub use table::{cut, lines};
+pub use unit::{UNIT_COLUMNS, share, size, unit_line, unit_row};
 pub use units::{ago, count, duration, plain_duration, plain_time, signal, time};
+
+/// How wide the terminal is on which this is read; without an end if it is none.
+pub fn width() -> Option<usize> {
+    let is_terminal = ostler_os::is_terminal(std::io::stdout());
+    let size = ostler_os::terminal_size(std::io::stdout()).filter(|_| is_terminal);
+    size.map(|size| usize::from(size.columns)).filter(|columns| *columns > 0)
+}

@@ -33,6 +33,11 @@ impl LastingView {
         &self.view.viewing
     }
 
+    /// Behind the last byte of the log that was shown.
+    pub fn offset(&self) -> u64 {
+        self.view.offset()
+    }
+
     /// For other threads, to type and resize.
     pub fn line(&self) -> Line {
         self.line.clone()

@@ -15,6 +15,7 @@ pub fn runs(context: &Context, arguments: &RunsArguments) -> Result<Exit, Failur
     let filter = RunFilter {
         live_only: arguments.live,
         newest_ended: (!everything).then_some(ENDED_SHOWN + 1),
+        unit: None,
     };
     let mut runs = match context.connect()?.call(Call::Runs(filter))? {
         Answer::Runs(runs) => runs,

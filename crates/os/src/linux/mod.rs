@@ -18,3 +18,4 @@ pub mod spawn;
 pub mod sweep;
 pub mod terminal;
 pub mod tool;
+pub mod usage;

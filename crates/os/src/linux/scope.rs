@@ -466,7 +466,7 @@ fn all_pids() -> impl Iterator<Item = i32> {
 }
 
 /// `None` where the kernel does not tell.
-fn children_of(pid: i32) -> Option<Vec<i32>> {
+pub(super) fn children_of(pid: i32) -> Option<Vec<i32>> {
     let mut children = Vec::new();
     let tasks = fs::read_dir(format!("/proc/{pid}/task")).ok()?;
     let mut told = false;
@@ -540,7 +540,7 @@ fn whose(pid: i32, stat: &Stat, leader: Leader, kin: &Kin<'_>, tag: &str) -> Who
 
 /// The run's id that a process was started with, as it stands in its environment. While it executes
 /// another program there is an instant in which it shows none.
-fn carried(pid: i32) -> Option<Vec<u8>> {
+pub(super) fn carried(pid: i32) -> Option<Vec<u8>> {
     const TRIES: u32 = 20;
     for _ in 0..TRIES {
         let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;

@@ -2,13 +2,17 @@
 
 mod asked;
 mod check;
+mod declared;
 mod file;
 mod list;
+mod look;
+mod sheet;
 mod show;
 mod up;
 
 pub use asked::{asked, declare_one};
 pub use check::check;
 pub use list::list;
+pub use look::{look, names, no_such};
 pub use show::show;
 pub use up::{down, reload, up};

@@ -1,55 +1,183 @@
+use super::declared;
+use super::look::{self, document, look, no_such};
+use super::sheet::{Sheet, tree_lines};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::render;
-use crate::say::say;
-use ostler_client::ClientError;
-use ostler_model::wire::{Answer, Call, ErrorCode, WireError};
+use crate::render::{self, Colours, Paint};
+use crate::say::{say, tell};
+use crate::verbs::logs::last_lines;
+use ostler_model::wire::ChangeKind;
+use ostler_model::{Depth, UnitLook, UnitState};
+use serde_json::json;
 
-/// One unit: state and since when, last ends.
+/// How many lines of its log are shown.
+const LOG_LINES: u64 = 10;
+
+/// Units, in systemctl's manner. Nothing is started for it: a look changes nothing.
 pub fn show(context: &Context, names: &[String], json: bool) -> Result<Exit, Failure> {
-    let views = match context.connect()?.call(Call::UnitViews)? {
-        Answer::Units(views) => views,
-        _ => return Err(ClientError::Unexpected.into()),
-    };
-    let mut found = Vec::new();
+    let mut client = context.connect_running()?;
+    let looks = look(&mut client, names.to_vec(), Depth::Tree)?;
+    let find = |name: &String| looks.iter().find(|look| look.view.name == *name);
+    let mut found: Vec<&UnitLook> = Vec::new();
+    let mut exit = Exit::DONE;
     for name in names {
-        let Some(view) = views.iter().find(|view| view.name == *name) else {
-            let message = format!("there is no unit {name:?}; `ostler ls` lists those there are");
-            return Err(
-                ClientError::Refused(WireError { code: ErrorCode::NoSuchRun, message }).into()
-            );
+        match find(name) {
+            Some(look) => found.push(look),
+            None => {
+                let known = look::names(&mut client)?;
+                let failure = no_such("unit", name, &known);
+                exit = failure.exit;
+                if names.len() == 1 {
+                    return Err(failure);
+                }
+                tell!("ostler: {}", failure.told());
+            }
+        }
+    }
+    if exit == Exit::DONE && found.iter().any(|look| look.view.pid.is_none()) {
+        exit = Exit::NOT_RUNNING;
+    }
+    let changes = declared::changes(&mut client, found.iter().map(|look| &look.view));
+    let mut documents = Vec::new();
+    for (index, look) in found.into_iter().enumerate() {
+        let change = changes.get(&look.view.name);
+        let log = match last_lines(context, &look.view.name, LOG_LINES) {
+            Ok(log) => log,
+            // It never ran.
+            Err(failure) if failure.exit == Exit::NO_SUCH => Vec::new(),
+            Err(failure) => return Err(failure),
         };
-        found.push(view.clone());
+        if json {
+            let mut document = document(look)?;
+            document["log"] = json!(log);
+            document["declarationChange"] = json!(change);
+            documents.push(document);
+        } else {
+            if index > 0 {
+                say!("");
+            }
+            for line in told(look, change, &log, Colours::of_output()) {
+                say!("{line}");
+            }
+        }
     }
     if json {
-        say!("{}", serde_json::to_string(&found)?);
-        return Ok(Exit::DONE);
+        say!("{}", serde_json::Value::Array(documents));
     }
+    Ok(exit)
+}
+
+/// Everything that is known of one, for people.
+pub fn told(
+    look: &UnitLook,
+    change: Option<&declared::Difference>,
+    log: &[crate::verbs::logs::Line],
+    colours: Colours,
+) -> Vec<String> {
+    let UnitLook { view, usage } = look;
     let now_ms = ostler_os::wall_ms();
-    for view in &found {
-        let why = if view.why.is_empty() { String::new() } else { format!(", {}", view.why) };
-        let since = render::duration(now_ms.saturating_sub(view.since_ms));
-        say!("{} - {}", view.name, view.command);
-        say!("  State:    {}{why}, since {since}", view.state);
-        say!("  Wanted:   {}", view.desired);
-        if let Some(pid) = view.pid {
-            say!("  Main pid: {pid}");
-        }
-        if let Some(run) = view.run_id {
-            say!("  Run:      {run}");
-        }
-        if !view.depends_on.is_empty() {
-            say!("  Needs:    {}", view.depends_on.join(", "));
-        }
-        say!("  Restarts: {}", view.restarts);
-        for end in &view.ends {
-            say!(
-                "  Ended:    {} after {} ({})",
-                end.told,
-                render::duration(end.ran_ms),
-                render::time(end.at_ms)
-            );
+    let ago = |at_ms: u64| {
+        let age = render::duration(now_ms.saturating_sub(at_ms));
+        format!("{}, {age} ago", render::plain_time(at_ms))
+    };
+    let paint = Paint::of(view.state);
+    let dot = match view.state {
+        UnitState::Error => "×",
+        UnitState::Stopped | UnitState::Done | UnitState::Scheduled => "○",
+        UnitState::Waiting
+        | UnitState::Starting
+        | UnitState::Ready
+        | UnitState::Stopping
+        | UnitState::Backoff => "●",
+    };
+    let mut sheet = Sheet::new(format!(
+        "{} {} - {}",
+        colours.paint(paint, dot),
+        colours.paint(Paint::Bold, &view.name),
+        view.command
+    ));
+    let state = colours.paint(paint, &view.state.to_string());
+    sheet.add("State", format!("{state} since {}", ago(view.since_ms)));
+    sheet.add_if("Why", &view.why);
+    sheet.add("Wanted", view.desired.to_string());
+    if let Some(file) = &view.file {
+        sheet.add("File", file.clone());
+    }
+    if view.changed {
+        let told = format!(
+            "what runs is not what is declared; `ostler restart {}` starts it as declared",
+            view.name
+        );
+        sheet.add("Changed", colours.paint(Paint::Yellow, &told));
+    }
+    if let Some(told) = change.map(|change| difference(change, &view.name)) {
+        sheet.add("Changed", colours.paint(Paint::Yellow, &told));
+    }
+    if let Some(opened) = &view.opened {
+        let told = format!(
+            "open since {}: {}; `ostler start {}` clears it, and so does a changed declaration",
+            ago(opened.at_ms),
+            opened.why,
+            view.name
+        );
+        sheet.add("Breaker", colours.paint(Paint::Red, &told));
+    }
+    if let Some(next) = view.next_at_ms {
+        let left = render::duration(next.saturating_sub(now_ms));
+        sheet.add("Next", format!("{}, in {left}", render::plain_time(next)));
+    }
+    if !view.depends_on.is_empty() {
+        sheet.add("Needs", view.depends_on.join(", "));
+    }
+    sheet.add("Restarts", view.restarts.to_string());
+    if let Some(run) = view.run_id {
+        sheet.add("Run", run.to_string());
+    }
+    if let Some(pid) = view.pid {
+        sheet.add("Main pid", pid.to_string());
+    }
+    if let Some(usage) = usage {
+        let over = render::duration(usage.over_ms);
+        sheet.add(
+            "CPU",
+            format!(
+                "{} over {over}, {} in all",
+                render::share(usage.cpu_percent),
+                render::duration(usage.cpu_ms)
+            ),
+        );
+        sheet.add("Memory", render::size(usage.memory_bytes));
+        sheet.add_lines("Tree", tree_lines(&usage.tree, view.pid));
+    }
+    let ends = view.ends.iter().map(|end| {
+        let (at, ran) = (render::plain_time(end.at_ms), render::duration(end.ran_ms));
+        format!("{at}  {} after {ran}", end.told)
+    });
+    sheet.add_lines("Ended", ends.collect());
+    let mut lines = sheet.lines(render::width());
+    if !log.is_empty() {
+        lines.push(String::new());
+        for line in log {
+            let at = colours.paint(Paint::Dim, &render::time(line.at_ms));
+            lines.push(format!("{at} {}", render::cut(&line.text, usize::MAX)));
         }
     }
-    Ok(Exit::DONE)
+    lines
+}
+
+fn difference(change: &declared::Difference, name: &str) -> String {
+    match change {
+        declared::Difference::Changed(ChangeKind::Restart) => {
+            "its file changed since; `ostler reload` restarts it as declared there".to_owned()
+        }
+        declared::Difference::Changed(ChangeKind::Remove) => {
+            format!("{name} is no longer in its file; `ostler reload` ends it")
+        }
+        declared::Difference::Changed(_) => {
+            "its file changed since; `ostler reload` applies it, without a restart".to_owned()
+        }
+        declared::Difference::Unreadable => {
+            "its file cannot be read any more; `ostler check` says why".to_owned()
+        }
+    }
 }

@@ -1,0 +1,129 @@
+//! What units use. It is looked at only while somebody asks, and beside the door's own thread.
+
+use crate::server::Shared;
+use ostler_model::wire::LookCall;
+use ostler_model::{Depth, ProcessUsage, RunId, RunSpec, UnitLook, UnitView, Usage};
+use ostler_os::{Detail, TreeSubject, TreeUsage, look_at_trees};
+use std::collections::HashMap;
+
+/// What a quick look may take.
+const QUICK_MS: u64 = 2;
+/// Nearer to the last look than this, that one is still true.
+const FRESH_MS: u64 = 200;
+/// Farther than this from the last look, the time since its start says more.
+const STALE_MS: u64 = 60_000;
+
+/// What was seen last.
+pub(crate) type Looked = HashMap<RunId, Usage>;
+
+pub(crate) async fn look(call: LookCall, shared: &Shared) -> Vec<UnitLook> {
+    let mut views = shared.engine.unit_views().await;
+    if !call.names.is_empty() {
+        views.retain(|view| call.names.contains(&view.name));
+    }
+    if call.depth != Depth::None && views.iter().any(|view| view.pid.is_some()) {
+        look_at(&views, call.depth, shared).await;
+    }
+    let looked = shared.looked.borrow();
+    let with_usage = |view: UnitView| {
+        let usage = view.run_id.and_then(|run| looked.get(&run)).cloned();
+        let mut usage = usage.filter(|_| call.depth != Depth::None && view.pid.is_some());
+        if let Some(usage) = usage.as_mut().filter(|_| call.depth != Depth::Tree) {
+            usage.tree.clear();
+        }
+        UnitLook { view, usage }
+    };
+    views.into_iter().map(with_usage).collect()
+}
+
+async fn look_at(views: &[UnitView], depth: Depth, shared: &Shared) {
+    let boundaries = shared.engine.boundaries().await;
+    let now_ms = ostler_os::wall_ms();
+    let mut subjects: Vec<(u64, RunId, u64, TreeSubject)> = {
+        let mut looked = shared.looked.borrow_mut();
+        if looked.len() > 2 * views.len() + 16 {
+            // Of runs that are over.
+            looked.retain(|run, _| boundaries.contains_key(run));
+        }
+        let is_due =
+            |seen: &Usage| depth == Depth::Tree || now_ms.saturating_sub(seen.at_ms) >= FRESH_MS;
+        views
+            .iter()
+            .filter_map(|view| Some((view, view.run_id?, view.pid?)))
+            .filter(|(_, run, _)| looked.get(run).is_none_or(is_due))
+            .map(|(view, run, root)| {
+                let tag = format!("{}={run}", RunSpec::RUN_ID_VARIABLE);
+                let boundary = boundaries.get(&run).cloned().flatten();
+                let seen_ms = looked.get(&run).map_or(0, |seen| seen.at_ms);
+                let started_ms = view.started_at_ms.unwrap_or(now_ms);
+                (seen_ms, run, started_ms, TreeSubject { tag, root, boundary })
+            })
+            .collect()
+    };
+    // Whoever was not looked at for the longest time comes first.
+    subjects.sort_by_key(|(seen_ms, ..)| *seen_ms);
+    let detail = if depth == Depth::Tree { Detail::Processes } else { Detail::Sums };
+    let until_mono_ms = match depth {
+        Depth::Quick => ostler_os::mono_ms() + QUICK_MS,
+        Depth::None | Depth::Whole | Depth::Tree => u64::MAX,
+    };
+    let beside = tokio::task::spawn_blocking(move || {
+        let trees: Vec<TreeSubject> =
+            subjects.iter().map(|(_, _, _, subject)| subject.clone()).collect();
+        (look_at_trees(&trees, detail, until_mono_ms), subjects)
+    });
+    let Ok((seen, subjects)) = beside.await else { return };
+    let now_ms = ostler_os::wall_ms();
+    let mut looked = shared.looked.borrow_mut();
+    for (seen, (_, run, started_ms, _)) in seen.into_iter().zip(subjects) {
+        if let Some(seen) = seen {
+            let usage = usage(seen, looked.get(&run), started_ms, now_ms);
+            looked.insert(run, usage);
+        }
+    }
+}
+
+fn usage(seen: TreeUsage, before: Option<&Usage>, started_ms: u64, now_ms: u64) -> Usage {
+    let gap_ms = |before: &&Usage| now_ms.saturating_sub(before.at_ms);
+    let near = before.filter(|before| (FRESH_MS..STALE_MS).contains(&gap_ms(before)));
+    // Without a leaf, what ends takes its time with it.
+    let (since_ms, used_ms) = near
+        .filter(|before| before.cpu_ms <= seen.cpu_ms)
+        .map_or((started_ms, seen.cpu_ms), |before| (before.at_ms, seen.cpu_ms - before.cpu_ms));
+    let over_ms = now_ms.saturating_sub(since_ms).max(1);
+    let process = |member: ostler_os::MemberUsage| ProcessUsage {
+        pid: member.pid,
+        parent: member.parent,
+        command: member.command,
+        cpu_ms: member.cpu_ms,
+        memory_bytes: member.memory_bytes,
+    };
+    Usage {
+        at_ms: now_ms,
+        cpu_percent: (used_ms as f64 * 1_000.0 / over_ms as f64).round() / 10.0,
+        over_ms,
+        cpu_ms: seen.cpu_ms,
+        memory_bytes: seen.memory_bytes,
+        processes: seen.members as u64,
+        tree: seen.processes.into_iter().map(process).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(cpu_ms: u64) -> TreeUsage {
+        TreeUsage { cpu_ms, memory_bytes: 1, members: 1, processes: Vec::new() }
+    }
+
+    #[test]
+    fn the_share_is_since_the_last_look_or_since_the_start() {
+        let first = usage(seen(500), None, 10_000, 20_000);
+        assert_eq!((first.cpu_percent, first.over_ms), (5.0, 10_000));
+        let second = usage(seen(1_500), Some(&first), 10_000, 21_000);
+        assert_eq!((second.cpu_percent, second.over_ms), (100.0, 1_000));
+        let late = usage(seen(3_000), Some(&first), 10_000, 110_000);
+        assert_eq!((late.cpu_percent, late.over_ms), (3.0, 100_000));
+    }
+}

@@ -1,0 +1,72 @@
+//! Colours, where somebody sees them.
+
+use ostler_model::UnitState;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Paint {
+    #[default]
+    Plain,
+    Bold,
+    Dim,
+    Green,
+    Yellow,
+    Red,
+    Cyan,
+    /// One of several that are easy to tell apart.
+    Nth(usize),
+}
+
+impl Paint {
+    pub fn of(state: UnitState) -> Self {
+        match state {
+            UnitState::Ready => Paint::Green,
+            UnitState::Starting | UnitState::Stopping | UnitState::Waiting | UnitState::Backoff => {
+                Paint::Yellow
+            }
+            UnitState::Error => Paint::Red,
+            UnitState::Scheduled => Paint::Cyan,
+            UnitState::Stopped | UnitState::Done => Paint::Dim,
+        }
+    }
+
+    fn code(self) -> Option<&'static str> {
+        const SEVERAL: [&str; 6] = ["36", "33", "32", "35", "34", "96"];
+        match self {
+            Paint::Plain => None,
+            Paint::Bold => Some("1"),
+            Paint::Dim => Some("2"),
+            Paint::Green => Some("32"),
+            Paint::Yellow => Some("33"),
+            Paint::Red => Some("31"),
+            Paint::Cyan => Some("36"),
+            Paint::Nth(number) => Some(SEVERAL[number % SEVERAL.len()]),
+        }
+    }
+}
+
+/// Whether what goes to standard output is painted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Colours {
+    On,
+    Off,
+}
+
+impl Colours {
+    /// Only on a terminal that has them, and not against the user's word (no-color.org).
+    pub fn of_output() -> Self {
+        let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        if ostler_os::is_terminal(std::io::stdout()) && !is_set("NO_COLOR") && !is_dumb {
+            Colours::On
+        } else {
+            Colours::Off
+        }
+    }
+
+    pub fn paint(self, paint: Paint, text: &str) -> String {
+        match (self, paint.code()) {
+            (Colours::On, Some(code)) => format!("\x1b[{code}m{text}\x1b[0m"),
+            (Colours::On, None) | (Colours::Off, _) => text.to_owned(),
+        }
+    }
+}

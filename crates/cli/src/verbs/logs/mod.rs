@@ -1,0 +1,174 @@
+//! What runs and units have written: one as it is, several line by line in the order of time.
+
+mod printer;
+mod source;
+
+use crate::args::LogsArguments;
+use crate::context::Context;
+use crate::exit::{Exit, Failure};
+use crate::verbs::unit;
+use ostler_client::{Client, ClientError};
+use ostler_model::wire::{Answer, Call, ErrorCode, Target as RunTarget, ViewFrom};
+use printer::{Printer, Shown};
+use serde::Serialize;
+pub use source::Stream;
+use source::{Liner, RawLine, Source, Target};
+use std::sync::mpsc;
+
+/// A line as it is shown.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Line {
+    pub at_ms: u64,
+    pub stream: Stream,
+    pub text: String,
+}
+
+pub fn logs(context: &Context, arguments: &LogsArguments) -> Result<Exit, Failure> {
+    let from = match (arguments.lines, arguments.since) {
+        (Some(lines), _) => ViewFrom::Lines(lines),
+        (None, Some(ago)) => ViewFrom::Since(ostler_os::wall_ms().saturating_sub(ago)),
+        (None, None) => ViewFrom::Start,
+    };
+    let mut client = context.connect()?;
+    let units = unit::names(&mut client)?;
+    let mut sources = Vec::new();
+    for name in &arguments.names {
+        let target = resolve(&mut client, name, &units)?;
+        let runs = source::runs(&mut client, &target, from, arguments.previous)?;
+        sources.push(Source::new(context, target, runs, from));
+    }
+    let labels = sources.iter().map(|source| source.target().label().to_owned()).collect();
+    let mut printer = Printer::new(arguments, labels);
+    if sources.len() == 1 {
+        let Some(source) = sources.pop() else { return Ok(Exit::DONE) };
+        one(source, arguments.follow, &mut printer)?;
+    } else {
+        several(sources, arguments.follow, &mut printer)?;
+    }
+    printer.finish()?;
+    Ok(Exit::DONE)
+}
+
+/// A unit by its name, or a run by enough of its id.
+fn resolve(client: &mut Client, name: &str, units: &[String]) -> Result<Target, Failure> {
+    if units.iter().any(|unit| unit == name) {
+        return Ok(Target::Unit(name.to_owned()));
+    }
+    match client.call(Call::Show(RunTarget { run: name.to_owned() })) {
+        Ok(Answer::Run(record)) => Ok(Target::Run { name: name.to_owned(), id: record.run_id }),
+        Ok(_) => Err(ClientError::Unexpected.into()),
+        Err(ClientError::Refused(refusal)) if refusal.code == ErrorCode::NoSuchRun => {
+            Err(unit::no_such("unit or run", name, units))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Its bytes as they are, where no lines are asked for.
+fn one(mut source: Source, follow: bool, printer: &mut Printer<'_>) -> Result<Shown, Failure> {
+    if follow {
+        source.follow()?;
+    }
+    while let Some(piece) = source.next_piece()? {
+        if printer.add(&piece)? == Shown::NobodyReads {
+            return Ok(Shown::NobodyReads);
+        }
+    }
+    Ok(Shown::GoOn)
+}
+
+/// What is there already in the order of time; from then on as it comes.
+fn several(
+    sources: Vec<Source>,
+    follow: bool,
+    printer: &mut Printer<'_>,
+) -> Result<Shown, Failure> {
+    let mut liners: Vec<Liner> = sources.into_iter().map(Liner::new).collect();
+    let mut heads: Vec<Option<RawLine>> = Vec::new();
+    for liner in &mut liners {
+        heads.push(liner.next_line()?);
+    }
+    let first = |heads: &[Option<RawLine>]| {
+        let at = |index: &usize| heads[*index].as_ref().map(|line| line.at_ms);
+        (0..heads.len()).filter(|index| heads[*index].is_some()).min_by_key(at)
+    };
+    while let Some(index) = first(&heads) {
+        if let Some(line) = heads[index].take()
+            && printer.line(index, &line)? == Shown::NobodyReads
+        {
+            return Ok(Shown::NobodyReads);
+        }
+        heads[index] = liners[index].next_line()?;
+    }
+    if !follow {
+        for (index, liner) in liners.iter_mut().enumerate() {
+            for line in liner.rest() {
+                printer.line(index, &line)?;
+            }
+        }
+        return Ok(Shown::GoOn);
+    }
+    printer.flush()?;
+    let (sender, lines) = mpsc::sync_channel(1_024);
+    for (index, liner) in liners.into_iter().enumerate() {
+        let sender = sender.clone();
+        std::thread::spawn(move || {
+            let told = follow_one(index, liner, &sender);
+            if let Err(failure) = told {
+                let _ = sender.send(Err(failure));
+            }
+        });
+    }
+    drop(sender);
+    for heard in lines {
+        let (index, line) = heard?;
+        let shown = printer.line(index, &line)?;
+        printer.flush()?;
+        if shown == Shown::NobodyReads {
+            return Ok(Shown::NobodyReads);
+        }
+    }
+    Ok(Shown::GoOn)
+}
+
+type Heard = Result<(usize, RawLine), Failure>;
+
+fn follow_one(
+    index: usize,
+    mut liner: Liner,
+    sender: &mpsc::SyncSender<Heard>,
+) -> Result<(), Failure> {
+    liner.follow()?;
+    while let Some(line) = liner.next_line()? {
+        if sender.send(Ok((index, line))).is_err() {
+            return Ok(());
+        }
+    }
+    for line in liner.rest() {
+        let _ = sender.send(Ok((index, line)));
+    }
+    Ok(())
+}
+
+/// The newest lines of a unit or run.
+pub fn last_lines(context: &Context, name: &str, most: u64) -> Result<Vec<Line>, Failure> {
+    let mut client = context.connect_running()?;
+    let units = unit::names(&mut client)?;
+    let target = resolve(&mut client, name, &units)?;
+    let from = ViewFrom::Lines(most);
+    let runs = source::runs(&mut client, &target, from, false)?;
+    let mut liner = Liner::new(Source::new(context, target, runs, from));
+    let mut lines = Vec::new();
+    while let Some(line) = liner.next_line()? {
+        lines.push(line);
+    }
+    lines.extend(liner.rest());
+    let show = |line: &RawLine| Line {
+        at_ms: line.at_ms,
+        stream: line.stream,
+        text: String::from_utf8_lossy(&line.text).into_owned(),
+    };
+    let skipped = lines.len().saturating_sub(most as usize);
+    Ok(lines.iter().skip(skipped).map(show).collect())
+}

@@ -1,0 +1,120 @@
+//! Raw bytes as they are; or lines, where lines are asked for, with the name before each where there are several.
+
+use super::source::{Cutter, Piece, RawLine};
+use crate::args::LogsArguments;
+use crate::exit::Failure;
+use crate::render::{self, Colours, Paint};
+use serde_json::json;
+use std::io::{self, BufWriter, Write};
+use unicode_width::UnicodeWidthStr;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shown {
+    GoOn,
+    /// Like `| head`: no error.
+    NobodyReads,
+}
+
+pub struct Printer<'a> {
+    arguments: &'a LogsArguments,
+    labels: Vec<String>,
+    prefixes: Vec<String>,
+    out: BufWriter<io::Stdout>,
+    cutter: Cutter,
+    document: Vec<serde_json::Value>,
+    by_line: bool,
+}
+
+impl<'a> Printer<'a> {
+    pub fn new(arguments: &'a LogsArguments, labels: Vec<String>) -> Self {
+        let colours = Colours::of_output();
+        let width = labels.iter().map(|label| label.width()).max().unwrap_or(0);
+        let prefix = |(index, label): (usize, &String)| {
+            let gap = " ".repeat(width - label.width());
+            colours.paint(Paint::Nth(index), &format!("{label}{gap} |")) + " "
+        };
+        let prefixes = match labels.len() {
+            0 | 1 => vec![String::new()],
+            _ => labels.iter().enumerate().map(prefix).collect(),
+        };
+        Self {
+            arguments,
+            labels,
+            prefixes,
+            out: BufWriter::with_capacity(256 << 10, io::stdout()),
+            cutter: Cutter::default(),
+            document: Vec::new(),
+            by_line: arguments.json || arguments.timestamps || arguments.grep.is_some(),
+        }
+    }
+
+    /// Of the only one there is.
+    pub fn add(&mut self, piece: &Piece) -> Result<Shown, Failure> {
+        let mut written = Ok(());
+        if self.by_line {
+            let mut lines = Vec::new();
+            self.cutter.add(piece, |line| lines.push(line));
+            for line in &lines {
+                written = written.and_then(|()| self.write_line(0, line));
+            }
+        } else {
+            written = self.out.write_all(&piece.bytes);
+        }
+        let flushed =
+            written.and_then(|()| if self.arguments.follow { self.out.flush() } else { Ok(()) });
+        shown(flushed)
+    }
+
+    pub fn line(&mut self, index: usize, line: &RawLine) -> Result<Shown, Failure> {
+        shown(self.write_line(index, line))
+    }
+
+    fn write_line(&mut self, index: usize, line: &RawLine) -> io::Result<()> {
+        if self.arguments.grep.as_ref().is_some_and(|regex| !regex.is_match(&line.text)) {
+            return Ok(());
+        }
+        if self.arguments.json {
+            let value = json!({
+                "name": self.labels[index],
+                "runId": line.run,
+                "atMs": line.at_ms,
+                "stream": line.stream,
+                "text": String::from_utf8_lossy(&line.text),
+            });
+            if self.arguments.follow {
+                return writeln!(self.out, "{value}");
+            }
+            self.document.push(value);
+            return Ok(());
+        }
+        self.out.write_all(self.prefixes[index].as_bytes())?;
+        if self.arguments.timestamps {
+            write!(self.out, "{} ", render::time(line.at_ms))?;
+        }
+        self.out.write_all(&line.text)?;
+        self.out.write_all(b"\n")
+    }
+
+    pub fn flush(&mut self) -> Result<(), Failure> {
+        shown(self.out.flush()).map(|_| ())
+    }
+
+    pub fn finish(&mut self) -> Result<(), Failure> {
+        for line in self.cutter.rest() {
+            shown(self.write_line(0, &line))?;
+        }
+        if self.arguments.json && !self.arguments.follow {
+            let document = std::mem::take(&mut self.document);
+            shown(writeln!(self.out, "{}", serde_json::Value::Array(document)))?;
+        }
+        self.flush()
+    }
+}
+
+fn shown(outcome: io::Result<()>) -> Result<Shown, Failure> {
+    match outcome {
+        Ok(()) => Ok(Shown::GoOn),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Shown::NobodyReads),
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,334 @@
+//! Where lines come from: one run after the other of one unit, or one run.
+
+use crate::context::Context;
+use crate::exit::{Exit, Failure};
+use crate::say::tell;
+use crate::verbs::lasting::LastingView;
+use crate::verbs::unit;
+use ostler_client::{Client, ClientError, Frame};
+use ostler_model::wire::{Answer, Call, EntryFilter, RunFilter, ViewCall, ViewFrom};
+use ostler_model::{Depth, RunId, RunRecord, UnitState};
+use serde::Serialize;
+use std::collections::VecDeque;
+use std::sync::atomic::AtomicBool;
+
+/// How many runs of a unit are looked back at.
+const RUNS_MOST: u64 = 100;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stream {
+    Stdout,
+    Stderr,
+}
+
+#[derive(Clone, Debug)]
+pub enum Target {
+    Unit(String),
+    Run { name: String, id: RunId },
+}
+
+impl Target {
+    pub fn label(&self) -> &str {
+        match self {
+            Target::Unit(name) | Target::Run { name, .. } => name,
+        }
+    }
+}
+
+/// Some bytes of one stream.
+#[derive(Clone, Debug)]
+pub struct Piece {
+    pub at_ms: u64,
+    pub stream: Stream,
+    pub run: RunId,
+    pub bytes: Vec<u8>,
+}
+
+/// Whose output is meant: a unit's newest run, with `since` all that reach into that time, or the one before.
+pub fn runs(
+    client: &mut Client,
+    target: &Target,
+    from: ViewFrom,
+    previous: bool,
+) -> Result<VecDeque<RunId>, Failure> {
+    let unit = match target {
+        Target::Run { .. } if previous => {
+            return Err(Failure::usage("--previous is of a unit's runs; this is a run"));
+        }
+        Target::Run { id, .. } => return Ok(VecDeque::from([*id])),
+        Target::Unit(unit) => unit,
+    };
+    let runs = runs_of(client, unit)?;
+    if previous {
+        let Some(run) = runs.get(1) else {
+            let message = format!("{unit} has had no run before this one");
+            return Err(Failure { exit: Exit::NO_SUCH, cause: anyhow::anyhow!(message) });
+        };
+        return Ok(VecDeque::from([run.run_id]));
+    }
+    let reaches = |run: &&RunRecord| match from {
+        ViewFrom::Since(at_ms) => run.ended_at_ms.is_none_or(|ended| ended >= at_ms),
+        ViewFrom::Start | ViewFrom::Offset(_) | ViewFrom::Lines(_) | ViewFrom::Screen => false,
+    };
+    let mut meant: VecDeque<RunId> =
+        runs.iter().filter(reaches).map(|run| run.run_id).rev().collect();
+    if meant.is_empty() {
+        meant.extend(runs.first().map(|run| run.run_id));
+    }
+    Ok(meant)
+}
+
+/// The newest first.
+fn runs_of(client: &mut Client, unit: &str) -> Result<Vec<RunRecord>, Failure> {
+    let filter =
+        RunFilter { live_only: false, newest_ended: Some(RUNS_MOST), unit: Some(unit.to_owned()) };
+    match client.call(Call::Runs(filter))? {
+        Answer::Runs(runs) => Ok(runs),
+        _ => Err(ClientError::Unexpected.into()),
+    }
+}
+
+pub struct Source {
+    context: Context,
+    target: Target,
+    /// Yet to be shown.
+    runs: VecDeque<RunId>,
+    from: ViewFrom,
+    is_following: bool,
+    view: Option<LastingView>,
+    at_ms: u64,
+    /// The run that was shown last, and how far.
+    shown: Option<(RunId, u64)>,
+}
+
+impl Source {
+    pub fn new(context: &Context, target: Target, runs: VecDeque<RunId>, from: ViewFrom) -> Self {
+        Self {
+            context: context.clone(),
+            target,
+            runs,
+            from,
+            is_following: false,
+            view: None,
+            at_ms: 0,
+            shown: None,
+        }
+    }
+
+    pub fn target(&self) -> &Target {
+        &self.target
+    }
+
+    /// From here on goes on with what comes.
+    pub fn follow(&mut self) -> Result<(), Failure> {
+        self.is_following = true;
+        if let Some((run, offset)) = self.shown {
+            self.open(run, ViewFrom::Offset(offset))?;
+        }
+        Ok(())
+    }
+
+    fn open(&mut self, run: RunId, from: ViewFrom) -> Result<(), Failure> {
+        let call = ViewCall {
+            run: run.to_string(),
+            from,
+            // An older one is over; it is shown to its end and the next follows.
+            follow: self.is_following,
+            interactive: false,
+            size: None,
+        };
+        let client = self.context.connect_again()?;
+        self.view = Some(LastingView::open(&self.context, client, call)?);
+        Ok(())
+    }
+
+    /// Waits for more, if it follows.
+    pub fn next_piece(&mut self) -> Result<Option<Piece>, Failure> {
+        loop {
+            let Some(view) = &mut self.view else {
+                let next = match self.runs.pop_front() {
+                    Some(run) => Some(run),
+                    None if self.is_following => self.next_run()?,
+                    None => None,
+                };
+                let Some(run) = next else { return Ok(None) };
+                // Only the first that is shown is cut.
+                let is_first = self.shown.is_none();
+                let from = match self.from {
+                    ViewFrom::Since(at_ms) => ViewFrom::Since(at_ms),
+                    from if is_first => from,
+                    _ => ViewFrom::Start,
+                };
+                self.shown = Some((run, 0));
+                self.open(run, from)?;
+                continue;
+            };
+            let run = view.viewing().run_id;
+            let never = AtomicBool::new(false);
+            let Some(frame) = view.next_frame(&never)? else { return Ok(None) };
+            let (stream, bytes) = match frame {
+                Frame::Stdout(bytes) => (Stream::Stdout, bytes),
+                Frame::Stderr(bytes) => (Stream::Stderr, bytes),
+                Frame::Time(mark) => {
+                    self.at_ms = mark.at_ms;
+                    continue;
+                }
+                Frame::Gap(gap) => {
+                    let (from, to) = (gap.from, gap.to);
+                    tell!("ostler: {} bytes (offset {from} to {to}) are not kept", to - from);
+                    continue;
+                }
+                Frame::Ended(_) | Frame::Caught => {
+                    self.shown = Some((run, view.offset()));
+                    self.view = None;
+                    continue;
+                }
+                Frame::Error(refusal) => return Err(ClientError::Refused(refusal).into()),
+            };
+            return Ok(Some(Piece { at_ms: self.at_ms, stream, run, bytes: bytes.to_vec() }));
+        }
+    }
+
+    /// The unit's next run, once there is one. `None` if there will be none: the unit is stopped, has done its
+    /// work, or is no more.
+    fn next_run(&mut self) -> Result<Option<RunId>, Failure> {
+        let unit = match &self.target {
+            Target::Unit(unit) => unit.clone(),
+            Target::Run { .. } => return Ok(None),
+        };
+        let last = self.shown.map(|(run, _)| run);
+        let filter = EntryFilter {
+            unit: Some(unit.clone()),
+            newest: Some(1),
+            follow: true,
+            ..EntryFilter::default()
+        };
+        let mut is_told = false;
+        'anew: loop {
+            let Some(mut journal) = self.context.connect_successor()? else { return Ok(None) };
+            let Some(mut client) = self.context.connect_successor()? else { return Ok(None) };
+            if journal.ask(Call::Entries(filter.clone())).is_err() {
+                continue;
+            }
+            loop {
+                // Whatever happens from here on is told there.
+                match journal.next_answer() {
+                    Ok(_) => {}
+                    Err(ClientError::Lost(_)) => continue 'anew,
+                    Err(error) => return Err(error.into()),
+                }
+                let newer: Vec<RunId> = match runs_of(&mut client, &unit) {
+                    Ok(runs) => runs
+                        .iter()
+                        .map(|run| run.run_id)
+                        .take_while(|run| Some(*run) != last)
+                        .collect(),
+                    Err(_) => continue 'anew,
+                };
+                if let Some(oldest) = newer.last() {
+                    self.runs = newer.iter().rev().skip(1).copied().collect();
+                    return Ok(Some(*oldest));
+                }
+                let Ok(looks) = unit::look(&mut client, vec![unit.clone()], Depth::None) else {
+                    continue 'anew;
+                };
+                let Some(look) = looks.first() else { return Ok(None) };
+                match look.view.state {
+                    UnitState::Stopped | UnitState::Done => return Ok(None),
+                    UnitState::Error if !is_told => {
+                        is_told = true;
+                        tell!("ostler: {unit} is not started again: {}", look.view.why);
+                    }
+                    UnitState::Error
+                    | UnitState::Waiting
+                    | UnitState::Starting
+                    | UnitState::Ready
+                    | UnitState::Stopping
+                    | UnitState::Backoff
+                    | UnitState::Scheduled => {}
+                }
+            }
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct RawLine {
+    pub at_ms: u64,
+    pub stream: Stream,
+    pub run: RunId,
+    pub text: Vec<u8>,
+}
+
+/// Puts pieces together to lines. A line is of one stream and one run only, so a character that was written in two parts is
+/// whole.
+pub struct Liner {
+    source: Source,
+    cutter: Cutter,
+    ready: VecDeque<RawLine>,
+}
+
+impl Liner {
+    pub fn new(source: Source) -> Self {
+        Self { source, cutter: Cutter::default(), ready: VecDeque::new() }
+    }
+
+    pub fn follow(&mut self) -> Result<(), Failure> {
+        self.source.follow()
+    }
+
+    pub fn next_line(&mut self) -> Result<Option<RawLine>, Failure> {
+        loop {
+            if let Some(line) = self.ready.pop_front() {
+                return Ok(Some(line));
+            }
+            let Some(piece) = self.source.next_piece()? else { return Ok(None) };
+            self.cutter.add(&piece, |line| self.ready.push_back(line));
+        }
+    }
+
+    /// What was written without an end of line.
+    pub fn rest(&mut self) -> Vec<RawLine> {
+        self.cutter.rest()
+    }
+}
+
+#[derive(Default)]
+pub struct Cutter {
+    parts: [Vec<u8>; 2],
+    of: Option<(RunId, u64)>,
+}
+
+impl Cutter {
+    pub fn add(&mut self, piece: &Piece, mut line: impl FnMut(RawLine)) {
+        if self.of.is_some_and(|(run, _)| run != piece.run) {
+            for rest in self.rest() {
+                line(rest);
+            }
+        }
+        self.of = Some((piece.run, piece.at_ms));
+        let (at_ms, stream, run) = (piece.at_ms, piece.stream, piece.run);
+        let part = &mut self.parts[stream as usize];
+        let mut rest = piece.bytes.as_slice();
+        while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
+            let mut text = std::mem::take(part);
+            text.extend_from_slice(&rest[..end]);
+            rest = &rest[end + 1..];
+            line(RawLine { at_ms, stream, run, text });
+        }
+        part.extend_from_slice(rest);
+    }
+
+    pub fn rest(&mut self) -> Vec<RawLine> {
+        let Some((run, at_ms)) = self.of else { return Vec::new() };
+        let mut lines = Vec::new();
+        for stream in [Stream::Stdout, Stream::Stderr] {
+            let text = std::mem::take(&mut self.parts[stream as usize]);
+            if !text.is_empty() {
+                lines.push(RawLine { at_ms, stream, run, text });
+            }
+        }
+        lines
+    }
+}

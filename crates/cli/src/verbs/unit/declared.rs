@@ -1,0 +1,48 @@
+//! Whether files say something else now than what the supervisor knows.
+
+use super::file::circumstances;
+use super::up::declare;
+use ostler_client::Client;
+use ostler_model::UnitView;
+use ostler_model::wire::{ChangeKind, DeclareCall};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Difference {
+    Unreadable,
+    #[serde(untagged)]
+    Changed(ChangeKind),
+}
+
+/// Those that their files declare differently now, by name.
+pub fn changes<'a>(
+    client: &mut Client,
+    views: impl Iterator<Item = &'a UnitView> + Clone,
+) -> BTreeMap<String, Difference> {
+    let files: BTreeSet<&String> = views.clone().filter_map(|view| view.file.as_ref()).collect();
+    let mut differences = BTreeMap::new();
+    for file in files {
+        let path = Path::new(file);
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        let config = ostler_config::load(path, &text, &circumstances());
+        let own = views.clone().filter(|view| view.file.as_ref() == Some(file));
+        let Ok(config) = config else {
+            differences.extend(own.map(|view| (view.name.clone(), Difference::Unreadable)));
+            continue;
+        };
+        let call = DeclareCall {
+            units: config.units,
+            file: Some(file.clone()),
+            start: false,
+            dry_run: true,
+        };
+        let Ok(plan) = declare(client, call) else { continue };
+        for change in plan.into_iter().filter(|change| change.kind != ChangeKind::Keep) {
+            differences.insert(change.unit, Difference::Changed(change.kind));
+        }
+    }
+    differences
+}

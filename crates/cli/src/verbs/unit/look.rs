@@ -1,0 +1,49 @@
+//! Units as they are now, and which one is meant by a name.
+
+use crate::exit::Failure;
+use ostler_client::{Client, ClientError};
+use ostler_model::wire::{Answer, Call, ErrorCode, LookCall, WireError};
+use ostler_model::{Depth, UnitLook};
+use serde_json::Value;
+
+/// These, or all if none is named.
+pub fn look(
+    client: &mut Client,
+    names: Vec<String>,
+    depth: Depth,
+) -> Result<Vec<UnitLook>, Failure> {
+    match client.call(Call::Look(LookCall { names, depth }))? {
+        Answer::Looks(looks) => Ok(looks),
+        _ => Err(ClientError::Unexpected.into()),
+    }
+}
+
+/// The view, with what it uses among its fields.
+pub fn document(look: &UnitLook) -> Result<Value, serde_json::Error> {
+    let mut document = serde_json::to_value(&look.view)?;
+    document["usage"] = serde_json::to_value(&look.usage)?;
+    Ok(document)
+}
+
+pub fn names(client: &mut Client) -> Result<Vec<String>, Failure> {
+    let looks = look(client, Vec::new(), Depth::None)?;
+    Ok(looks.into_iter().map(|look| look.view.name).collect())
+}
+
+/// There is none of this name; these are like it.
+pub fn no_such(what: &str, name: &str, known: &[String]) -> Failure {
+    let mut near: Vec<(usize, &String)> = known
+        .iter()
+        .map(|other| (strsim::damerau_levenshtein(name, other), other))
+        .filter(|(distance, other)| *distance <= 3.max(name.len() / 3) || other.starts_with(name))
+        .collect();
+    near.sort();
+    let near: Vec<&str> = near.iter().take(3).map(|(_, other)| other.as_str()).collect();
+    let hint = match (near.is_empty(), known.is_empty()) {
+        (false, _) => format!("; is it {}?", near.join(", ")),
+        (true, false) => "; `ostler ls` lists the units, `ostler runs` the runs".to_owned(),
+        (true, true) => "; there are no units".to_owned(),
+    };
+    let message = format!("there is no {what} {name:?}{hint}");
+    ClientError::Refused(WireError { code: ErrorCode::NoSuchRun, message }).into()
+}
