@@ -50,8 +50,10 @@ pub enum Verb {
     Logs(LogsArguments),
     /// Show the journal: who did what to which run, and why
     Events(EventsArguments),
-    /// Tell the chain of events behind a run's present state
-    Why(TargetArguments),
+    /// Tell the chain of events behind the present state of a unit or run
+    Why(WhyArguments),
+    /// List the last ends of units: how, after how long, and what followed
+    Crashes(CrashesArguments),
     /// Print the counters, in the format that Prometheus reads
     Metrics(JsonArguments),
     /// Check what this machine lets Ostler do, and whether its home is sound
@@ -308,9 +310,21 @@ impl Means {
 }
 
 #[derive(Debug, Args)]
-pub struct TargetArguments {
-    /// A run id, or enough of its beginning or end
-    pub run: String,
+pub struct WhyArguments {
+    /// A unit, or a run by its id or enough of its beginning or end
+    pub name: String,
+    /// Every event that is kept, not just the last 50 (JSON always has all)
+    #[arg(short, long)]
+    pub all: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct CrashesArguments {
+    /// Only those of this unit
+    pub name: Option<String>,
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,

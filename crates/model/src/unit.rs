@@ -117,6 +117,9 @@ pub struct UnitRecord {
     pub run_digest: String,
     /// Of everything that is declared.
     pub digest: String,
+    /// What the newest copy was started with; compare `run_digest`.
+    #[serde(default)]
+    pub started_with: Option<String>,
     pub desired: Desired,
     pub tally: Tally,
     /// It was stopped with the daemon, and begins when somebody starts that.
@@ -174,6 +177,9 @@ pub struct UnitEnd {
     pub at_ms: u64,
     pub ran_ms: u64,
     pub told: String,
+    /// What followed from it.
+    #[serde(default)]
+    pub then: String,
 }
 
 /// What a unit does at this moment.

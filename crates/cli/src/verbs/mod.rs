@@ -60,6 +60,7 @@ pub fn carry_out(arguments: Arguments) -> Result<Exit, Failure> {
         Verb::Logs(logs) => logs::logs(&context, &logs),
         Verb::Events(events) => events::events(&context, &events),
         Verb::Why(why) => why::why(&context, &why),
+        Verb::Crashes(arguments) => unit::crashes(&context, &arguments),
         Verb::Metrics(metrics) => metrics::metrics(&context, &metrics),
         Verb::Doctor(doctor) => doctor::doctor(&context, &doctor),
         Verb::Up(arguments) => unit::up(&context, &arguments),

@@ -502,16 +502,34 @@ impl Unit {
         }
     }
 
+    /// What follows from its last end.
+    fn followed(&mut self, then: String) {
+        if let Some(end) = self.record.ends.first_mut() {
+            end.then = then;
+        }
+    }
+
     fn judge(&mut self, run: &RunRecord, death: Death, now: Now, out: &mut Vec<Action>) {
         let ran_ms = run
             .started_at_ms
             .map_or(0, |started| run.ended_at_ms.unwrap_or(now.wall_ms).saturating_sub(started));
         self.record.ends.insert(
             0,
-            UnitEnd { run_id: run.run_id, at_ms: now.wall_ms, ran_ms, told: death.told() },
+            UnitEnd {
+                run_id: run.run_id,
+                at_ms: now.wall_ms,
+                ran_ms,
+                told: death.told(),
+                then: String::new(),
+            },
         );
         self.record.ends.truncate(ENDS_MOST);
         if self.record.desired == Desired::Stopped || self.record.spec.schedule.is_some() {
+            let then = match self.record.desired {
+                Desired::Stopped => "stays stopped",
+                Desired::Running => "waits for its time",
+            };
+            self.followed(then.to_owned());
             self.again_or_rest(now);
             out.push(self.save(now));
             return;
@@ -532,6 +550,12 @@ impl Unit {
                 self.trouble(Condition::Crash, &told, out);
             }
         }
+        self.followed(match &verdict {
+            Verdict::Restart { wait_ms: 0 } => "started again at once".to_owned(),
+            Verdict::Restart { wait_ms } => format!("started again after {wait_ms} ms"),
+            Verdict::Over { .. } => "not started again".to_owned(),
+            Verdict::Broken { why } => why.clone(),
+        });
         match verdict {
             Verdict::Restart { wait_ms: 0 } => {
                 self.enter(Phase::Waiting, now);

@@ -92,6 +92,7 @@ impl Units {
                         spec: new.spec,
                         run_digest: new.run_digest,
                         digest: new.digest,
+                        started_with: None,
                         desired: Desired::Running,
                         tally: Tally::default(),
                         rests: false,
@@ -270,6 +271,10 @@ impl Units {
         for name in free {
             if let Some(unit) = self.units.get_mut(&name) {
                 unit.enter(Phase::Launching, now);
+                if unit.record.started_with.as_ref() != Some(&unit.record.run_digest) {
+                    unit.record.started_with = Some(unit.record.run_digest.clone());
+                    out.push(unit.save(now));
+                }
                 out.push(Action::Launch(name));
             }
         }

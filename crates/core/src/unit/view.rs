@@ -21,7 +21,8 @@ impl Units {
             restarts: record.tally.restarts,
             command: record.spec.argv.join(" "),
             depends_on: record.spec.depends_on.clone(),
-            changed: false,
+            changed: unit.run().is_some()
+                && record.started_with.as_ref().is_some_and(|with| *with != record.run_digest),
             ends: record.ends.clone(),
             opened: record.tally.opened.clone(),
             next_at_ms: None,

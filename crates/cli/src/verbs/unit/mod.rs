@@ -2,6 +2,7 @@
 
 mod asked;
 mod check;
+mod crashes;
 mod declared;
 mod file;
 mod list;
@@ -12,6 +13,7 @@ mod up;
 
 pub use asked::{asked, declare_one};
 pub use check::check;
+pub use crashes::crashes;
 pub use list::list;
 pub use look::{look, names, no_such};
 pub use show::show;
