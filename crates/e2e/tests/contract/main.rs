@@ -43,3 +43,6 @@ mod daemon_stop;
 mod guardian_loss;
 mod races;
 mod upgrade;
+
+// Units, seen.
+mod unit_seeing;

@@ -35,7 +35,7 @@ pub fn no_such(what: &str, name: &str, known: &[String]) -> Failure {
     let mut near: Vec<(usize, &String)> = known
         .iter()
         .map(|other| (strsim::damerau_levenshtein(name, other), other))
-        .filter(|(distance, other)| *distance <= 3.max(name.len() / 3) || other.starts_with(name))
+        .filter(|(distance, other)| *distance <= (name.len() / 3).max(1) || other.starts_with(name))
         .collect();
     near.sort();
     let near: Vec<&str> = near.iter().take(3).map(|(_, other)| other.as_str()).collect();

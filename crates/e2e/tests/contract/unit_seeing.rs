@@ -1,0 +1,306 @@
+//! X2, X3: seeing units: what they do, why, what they use, what they wrote and how they ended.
+
+use crate::daemon;
+use ostler_e2e::{Background, Home, Output, Signal, Terminal, eventually};
+use serde_json::Value;
+
+/// A home with one file of units beside it.
+pub struct Seen {
+    pub home: Home,
+}
+
+impl Seen {
+    pub fn of(units: &[(&str, &str, &str)]) -> Self {
+        let seen = Self { home: Home::with(&[daemon::QUICK]) };
+        seen.declare(units);
+        seen
+    }
+
+    /// Name, shell script, and whatever else is declared.
+    pub fn declare(&self, units: &[(&str, &str, &str)]) {
+        let variable = self.home.variable();
+        let (name, value) = variable.split_once('=').expect("a variable");
+        let mut text = String::new();
+        for (unit, script, rest) in units {
+            text += &format!(
+                "[units.{unit}]\ncommand = [\"sh\", \"-c\", {script:?}]\nenv.{name} = {value:?}\n{rest}\n"
+            );
+        }
+        std::fs::write(self.home.folder().join("ostler.toml"), text).expect("written");
+    }
+
+    pub fn spawn(&self, arguments: &[&str]) -> Background {
+        let mut command = self.home.command(arguments);
+        command.current_dir(self.home.folder());
+        self.home.spawn_program(command)
+    }
+
+    pub fn call(&self, arguments: &[&str]) -> Output {
+        self.spawn(arguments).finish()
+    }
+
+    #[track_caller]
+    pub fn up(self) -> Self {
+        self.call(&["up"]).ok();
+        self
+    }
+
+    #[track_caller]
+    pub fn view(&self, name: &str) -> Value {
+        let views = self.call(&["ls", "--json"]).ok().json();
+        let views = views.as_array().expect("a list").clone();
+        views.into_iter().find(|view| view["name"] == name).expect("the unit")
+    }
+
+    /// What a terminal of this size shows of it.
+    pub fn shown(&self, arguments: &[&str], columns: u16, variables: &[(&str, &str)]) -> String {
+        let mut command = self.home.command(arguments);
+        command.current_dir(self.home.folder()).envs(variables.iter().copied());
+        Terminal::start(command, columns, 24).finish().1.replace('\r', "")
+    }
+}
+
+const SLEEP: &str = "echo up; exec sleep 1000";
+/// Again at once, as often as it takes.
+const AT_ONCE: &str = "restart = { initial = \"0\", limit = { count = 0, window = \"1s\" } }";
+/// Soon again, and open at the third.
+const SOON: &str =
+    "restart = { initial = \"50ms\", max = \"50ms\", limit = { count = 3, window = \"10s\" } }";
+
+/// X2: `ls` has the state, the why, and what the whole tree uses.
+#[test]
+fn ls_says_what_units_do_and_why_and_use() {
+    let seen = Seen::of(&[
+        ("bot", "sleep 1000 & sleep 1000 & wait", ""),
+        ("db", SLEEP, "ready = { line = \"never\", timeout = \"60s\" }"),
+        ("web", SLEEP, "depends_on = [\"db\"]"),
+    ]);
+    seen.call(&["up", "--no-wait"]).ok();
+    eventually("all three processes of the tree are seen", || {
+        let usage = seen.view("bot")["usage"].clone();
+        (usage["processes"] == 3 && usage["memoryBytes"].as_u64()? > 0).then_some(())
+    });
+    let table = seen.call(&["ls", "--usage"]).ok().text();
+    let lines: Vec<&str> = table.lines().collect();
+    assert_eq!(
+        lines[0].split_whitespace().collect::<Vec<_>>(),
+        ["UNIT", "STATE", "WHY", "PID", "UPTIME", "RESTARTS", "CPU", "MEMORY"]
+    );
+    assert!(lines[1].starts_with("bot") && lines[1].contains('%'), "{table}");
+    assert!(lines[3].contains("waiting") && lines[3].contains("waits for db"), "{table}");
+    assert!(!table.contains('\x1b'), "no colours where there is no terminal: {table:?}");
+}
+
+/// X2: the table fits the terminal; colours are only there, and not against the user's word.
+#[test]
+fn ls_fits_the_terminal_and_colours_can_be_off() {
+    let long = "depends_on = [\"database-with-a-very-long-name\", \"another-long-name-here\"]";
+    let never = "ready = { line = \"never\", timeout = \"60s\" }";
+    let seen = Seen::of(&[
+        ("database-with-a-very-long-name", SLEEP, never),
+        ("another-long-name-here", SLEEP, never),
+        ("web", SLEEP, long),
+    ]);
+    seen.call(&["up", "--no-wait"]).ok();
+    for columns in [200, 80, 40, 20] {
+        let table = seen.shown(&["ls"], columns, &[("NO_COLOR", "1")]);
+        assert!(!table.contains('\x1b'), "{table:?}");
+        for line in table.lines() {
+            assert!(line.chars().count() <= usize::from(columns), "{columns}: {line:?}");
+        }
+        assert_eq!(table.lines().count(), 4, "one line each: {table}");
+    }
+    assert!(seen.shown(&["ls"], 80, &[]).contains("\x1b[33mstarting\x1b[0m"));
+}
+
+/// X2: `status NAME` tells everything of a unit, and its exit code whether it runs.
+#[test]
+fn status_tells_everything_of_a_unit() {
+    let seen =
+        Seen::of(&[("bot", "echo hello; sleep 1000 & wait", ""), ("once", "exit 0", "")]).up();
+    let status = eventually("the tree is there", || {
+        let status = seen.call(&["status", "bot"]).ok().text();
+        status.contains("└─").then_some(status)
+    });
+    for part in ["bot - sh", "State: ready since", "Wanted: running", "Main pid:", "CPU:", "hello"]
+    {
+        assert!(status.contains(part), "{part} is missing in:\n{status}");
+    }
+    let document = seen.call(&["status", "bot", "--json"]).ok().json();
+    assert_eq!(document[0]["log"][0]["text"], "hello");
+    assert_eq!(document[0]["usage"]["tree"].as_array().map(Vec::len), Some(2));
+    seen.call(&["stop", "bot"]).ok();
+    let stopped = seen.call(&["status", "bot"]);
+    assert_eq!(stopped.code, 3, "{stopped:?}");
+    assert!(stopped.text().contains("Wanted: stopped"), "{stopped:?}");
+    let unknown = seen.call(&["status", "bit"]);
+    assert_eq!(unknown.code, 4, "{unknown:?}");
+    assert!(unknown.stderr.contains("is it bot?"), "{unknown:?}");
+    let some = seen.call(&["status", "bit", "bot"]);
+    assert!(some.code == 4 && some.text().contains("bot - sh"), "{some:?}");
+}
+
+/// X2: a look starts no daemon.
+#[test]
+fn status_of_a_unit_starts_no_daemon() {
+    let seen = Seen::of(&[]);
+    assert_eq!(seen.call(&["status", "bot"]).code, 3);
+    assert!(seen.home.supervisor().is_none());
+}
+
+/// X2: what a file says differently now is told until it is applied.
+#[test]
+fn status_tells_that_the_declaration_changed() {
+    let seen = Seen::of(&[("bot", SLEEP, "")]).up();
+    assert!(!seen.call(&["status", "bot"]).ok().text().contains("Changed:"));
+    seen.declare(&[("bot", "echo new; exec sleep 1000", "")]);
+    let status = seen.call(&["status", "bot"]).ok().text();
+    assert!(status.contains("Changed: its file changed since; `ostler reload`"), "{status}");
+    seen.call(&["reload"]).ok();
+    assert!(!seen.call(&["status", "bot"]).ok().text().contains("Changed:"));
+    std::fs::write(seen.home.folder().join("ostler.toml"), "[units").expect("written");
+    let status = seen.call(&["status", "bot"]).ok().text();
+    assert!(status.contains("cannot be read any more"), "{status}");
+}
+
+/// X2: an open breaker says why, and how it is cleared; `crashes` and `why` tell what led there.
+#[test]
+fn a_breaker_is_explained() {
+    let seen = Seen::of(&[("bad", "echo oops; exit 7", SOON), ("good", SLEEP, "")]);
+    let _ = seen.call(&["up"]);
+    eventually("the breaker opens", || (seen.view("bad")["state"] == "error").then_some(()));
+    let status = seen.call(&["status", "bad"]);
+    assert_eq!(status.code, 3);
+    let told = status.text();
+    assert!(told.contains("Breaker: open since") && told.contains("`ostler start bad`"), "{told}");
+    assert!(told.contains("Ended:") && told.contains("exit 7 after"), "{told}");
+    let crashes = seen.call(&["crashes", "bad", "--json"]).ok().json();
+    let crashes = crashes.as_array().expect("a list");
+    assert!(crashes.len() >= 3, "{crashes:?}");
+    assert!(crashes.windows(2).all(|pair| pair[0]["atMs"].as_u64() >= pair[1]["atMs"].as_u64()));
+    assert_eq!(crashes[0]["told"], "exit 7");
+    assert_eq!(crashes[1]["then"], "started again after 50 ms");
+    let table = seen.call(&["crashes"]).ok().text();
+    assert!(table.starts_with("TIME") && table.contains("exit 7"), "{table}");
+    assert_eq!(seen.call(&["crashes", "good"]).ok().text(), "nothing has ended by itself\n");
+    assert_eq!(seen.call(&["crashes", "bda"]).code, 4);
+    let why = seen.call(&["why", "bad"]).ok().text();
+    let at = |text: &str| why.find(text).unwrap_or_else(|| panic!("{text} in:\n{why}"));
+    assert!(at("it was declared") < at("it will be started again"));
+    assert!(at("it will be started again") < at("it failed too often"));
+}
+
+/// X2: `why` also knows a unit that never ran; it shows the last events, or all.
+#[test]
+fn why_of_a_unit_that_waits_and_of_one_with_a_long_story() {
+    let seen = Seen::of(&[
+        ("db", SLEEP, "ready = { line = \"never\", timeout = \"60s\" }"),
+        ("web", SLEEP, "depends_on = [\"db\"]"),
+        ("loop", "exit 1", AT_ONCE),
+    ]);
+    seen.call(&["up", "--no-wait"]).ok();
+    let why = seen.call(&["why", "web"]).ok().text();
+    assert!(why.contains("waiting for") && why.contains("waits for db"), "{why}");
+    assert!(why.contains("+0ms     it was declared"), "{why}");
+    eventually("it has a long story", || {
+        (seen.view("loop")["restarts"].as_u64()? > 30).then_some(())
+    });
+    seen.call(&["stop", "loop"]).ok();
+    let short = seen.call(&["why", "loop"]).ok().text();
+    let all = seen.call(&["why", "--all", "loop"]).ok().text();
+    assert!(short.contains("--all") && short.contains("+0ms"), "{short}");
+    assert_eq!(short.lines().filter(|line| line.contains(" it ")).count(), 50, "{short}");
+    assert!(all.lines().count() > 100 && all.contains("it was declared"));
+    assert_eq!(seen.call(&["why", "nonesuch"]).code, 4);
+}
+
+/// X2: the logs of several units in one, in the order of time, each with its name.
+#[test]
+fn logs_of_several_are_interleaved_by_time() {
+    let tick =
+        |word: &str| format!("for i in 1 2 3; do echo {word}$i; sleep 0.3; done; exec sleep 1000");
+    let seen = Seen::of(&[("a", &tick("a"), ""), ("long", &tick("b"), "")]).up();
+    seen.home.until_logged("a", "a3");
+    seen.home.until_logged("long", "b3");
+    let log = seen.call(&["logs", "a", "long"]).ok().text();
+    let mut lines: Vec<&str> = log.lines().collect();
+    assert_eq!(lines.len(), 6, "{log}");
+    assert!(log.contains("a    | a1\n") && log.contains("long | b1\n"), "{log}");
+    let times = seen.call(&["logs", "--json", "a", "long"]).ok().json();
+    let times: Vec<u64> = times
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|line| line["atMs"].as_u64().expect("a time"))
+        .collect();
+    assert!(times.is_sorted(), "{times:?}");
+    lines.truncate(2);
+    assert_eq!(lines.iter().filter(|line| line.ends_with('1')).count(), 2, "{log}");
+    let cut = seen.call(&["logs", "-n", "1", "--grep", "3", "a", "long"]).ok().text();
+    assert_eq!(cut.lines().count(), 2, "{cut}");
+    let painted = seen.shown(&["logs", "-n", "1", "a", "long"], 80, &[]);
+    assert!(painted.contains("\x1b[36ma    |\x1b[0m a3"), "{painted:?}");
+    let wrong = seen.call(&["logs", "a", "lang"]);
+    assert!(wrong.code == 4 && wrong.stderr.contains("is it long?"), "{wrong:?}");
+}
+
+/// X2: who follows a unit follows its next run too, until it is stopped.
+#[test]
+fn logs_follow_a_unit_across_its_restarts() {
+    let seen = Seen::of(&[
+        ("bot", "echo begin $$; exec sleep 1000", AT_ONCE),
+        ("other", "echo other; exec sleep 1000", ""),
+    ])
+    .up();
+    let one = seen.spawn(&["logs", "-f", "bot"]);
+    let both = seen.spawn(&["logs", "-f", "bot", "other"]);
+    both.until_written("other | other");
+    for _ in 0..3 {
+        let pid = seen.view("bot")["pid"].as_i64().expect("a pid") as i32;
+        one.until_written(&format!("begin {pid}\n"));
+        both.until_written(&format!("bot   | begin {pid}\n"));
+        ostler_e2e::signal(pid, Signal::KILL);
+        eventually("the next one runs", || {
+            let view = seen.view("bot");
+            (view["pid"].is_i64() && view["pid"] != pid).then_some(())
+        });
+    }
+    let previous = seen.call(&["logs", "--previous", "bot"]).ok().text();
+    assert!(previous.starts_with("begin ") && previous.lines().count() == 1, "{previous}");
+    let pid = seen.view("bot")["pid"].clone();
+    assert!(!previous.contains(&pid.to_string()), "{previous}");
+    seen.call(&["stop", "bot", "other"]).ok();
+    assert_eq!(one.finish().ok().text().matches("begin").count(), 4);
+    assert_eq!(both.finish().ok().text().matches("begin").count(), 4);
+}
+
+/// X2: a unit that waits has written nothing yet; who follows it sees its first run.
+#[test]
+fn logs_follow_a_unit_that_never_ran() {
+    let seen = Seen::of(&[
+        (
+            "db",
+            "until [ -e go ]; do sleep 0.05; done; echo open; exec sleep 1000",
+            "ready = { line = \"open\", timeout = \"60s\" }",
+        ),
+        ("web", SLEEP, "depends_on = [\"db\"]"),
+    ]);
+    seen.call(&["up", "--no-wait"]).ok();
+    assert_eq!(seen.call(&["logs", "web"]).ok().text(), "");
+    let following = seen.spawn(&["logs", "-f", "web"]);
+    std::fs::write(seen.home.folder().join("go"), "").expect("written");
+    following.until_written("up\n");
+    seen.call(&["stop", "web"]).ok();
+    following.finish().ok();
+}
+
+/// X3: what units use is not looked at while nobody asks.
+#[test]
+fn nothing_is_sampled_unasked() {
+    let seen = Seen::of(&[("bot", SLEEP, "")]).up();
+    let usage = seen.view("bot")["usage"].clone();
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    let later = seen.view("bot")["usage"].clone();
+    assert!(later["atMs"].as_u64() > usage["atMs"].as_u64(), "{usage} {later}");
+    assert!(later["overMs"].as_u64() >= Some(300), "not looked at meanwhile: {usage} {later}");
+}
