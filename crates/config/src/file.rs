@@ -162,31 +162,30 @@ pub struct ScheduleTable {
     pub missed: Option<MissedWord>,
 }
 
-macro_rules! unit_keys {
-    ($($field:ident),+ $(,)?) => {
-        impl UnitTable {
-            pub(crate) const KEYS: &[&str] = &[$(stringify!($field)),+];
+/// A table that can be read key by key.
+pub(crate) trait Piecewise: Default + serde::de::DeserializeOwned {
+    const KEYS: &[&str];
 
-            /// What it says itself, and the defaults for the rest. Variables are put together.
-            pub(crate) fn over(self, defaults: &UnitTable) -> UnitTable {
-                let env = match (&self.env, &defaults.env) {
-                    (Some(own), Some(other)) => {
-                        let mut both = other.clone();
-                        both.extend(own.clone());
-                        Some(both)
-                    }
-                    (own, other) => own.as_ref().or(other.as_ref()).cloned(),
-                };
-                UnitTable {
-                    env,
-                    ..UnitTable { $($field: self.$field.or_else(|| defaults.$field.clone())),+ }
-                }
+    /// What it says itself, and the other for the rest.
+    fn over(self, other: &Self) -> Self;
+}
+
+macro_rules! piecewise {
+    ($table:ident { $($key:ident),+ $(,)? }) => {
+        impl Piecewise for $table {
+            const KEYS: &[&str] = &[$(stringify!($key)),+];
+
+            fn over(self, other: &Self) -> Self {
+                Self { $($key: self.$key.or_else(|| other.$key.clone())),+ }
             }
         }
+
     };
 }
 
-unit_keys!(
+piecewise!(SupervisorTable { lease, adopt });
+piecewise!(HookTable { on_crash, on_breaker, on_recovery, deadman });
+piecewise!(UnitTable {
     command,
     cwd,
     env,
@@ -203,4 +202,16 @@ unit_keys!(
     timeout,
     no_output_timeout,
     schedule,
-);
+});
+
+impl UnitTable {
+    /// Variables are put together; of all else the unit's own word counts.
+    pub(crate) fn with_defaults(mut self, defaults: &UnitTable) -> UnitTable {
+        if let (Some(own), Some(other)) = (&self.env, &defaults.env) {
+            let mut both = other.clone();
+            both.extend(own.clone());
+            self.env = Some(both);
+        }
+        self.over(defaults)
+    }
+}

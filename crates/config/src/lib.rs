@@ -11,6 +11,7 @@ mod parse;
 mod plain;
 mod problem;
 mod resolve;
+mod syntax;
 mod text;
 mod words;
 

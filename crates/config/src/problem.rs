@@ -42,34 +42,41 @@ impl Place {
             .map(|c| if c == '\t' { '\t' } else { ' ' })
             .collect();
         let room = (part.len() + 1).saturating_sub(self.column - 1 - first).max(1);
-        // Nothing that a file holds may steer the terminal.
-        let safe: String = part
-            .into_iter()
-            .map(|c| if c.is_control() && c != '\t' { '\u{fffd}' } else { c })
-            .collect();
+        let safe: String = part.into_iter().map(safe).collect();
         (format!("{before}{safe}{after}"), format!("{blank}{}", "^".repeat(self.width.min(room))))
     }
 }
 
+/// Nothing that a file holds may steer the terminal, or turn the order of its letters.
+fn safe(c: char) -> char {
+    let turns =
+        matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    if turns || (c.is_control() && c != '\t') { '\u{fffd}' } else { c }
+}
+
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let message: String = self.message.chars().map(safe).collect();
         let file = self.file.display();
         match &self.place {
-            None => write!(f, "{file}: {}", self.message)?,
+            None => write!(f, "{file}: {message}")?,
             Some(place) => {
                 let number = place.line.to_string();
                 let margin = " ".repeat(number.len());
                 let (line, under) = place.shown();
                 let at = format!("{}:{}", place.line, place.column);
-                let message = &self.message;
                 write!(
                     f,
                     "{file}:{at}: {message}\n{margin} |\n{number} | {line}\n{margin} | {under}"
                 )?;
             }
         }
+        let margin = self.place.as_ref().map_or(1, |place| place.line.to_string().len());
         match &self.hint {
-            Some(hint) => write!(f, "\n  = {hint}"),
+            Some(hint) => {
+                let hint: String = hint.chars().map(safe).collect();
+                write!(f, "\n{:margin$} = {hint}", "")
+            }
             None => Ok(()),
         }
     }

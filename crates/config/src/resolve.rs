@@ -52,7 +52,7 @@ pub fn load(file: &Path, text: &str, around: &Circumstances) -> Result<Config, V
     let mut units = Vec::new();
     for (name, table) in &mut parsed.units {
         reader.check_name(name, name.span());
-        *table = std::mem::take(table).over(&defaults);
+        *table = std::mem::take(table).with_defaults(&defaults);
         if is_read || table.command.is_some() {
             units.extend(reader.unit(name, table, name.span()));
         }
@@ -230,7 +230,7 @@ impl Reader<'_> {
             ("successes", spec.successes.into()),
         ];
         if let Some((key, _)) = zero.into_iter().find(|(_, value)| *value == 0) {
-            let told = format!("{key} of a health check is more than 0");
+            let told = format!("{key} of a health check must be more than 0");
             self.findings.add(at, told, "leave out health to have none");
             return None;
         }
