@@ -11,6 +11,7 @@ mod parse;
 mod plain;
 mod problem;
 mod resolve;
+mod schema;
 mod syntax;
 mod text;
 mod words;
@@ -20,13 +21,6 @@ pub use file::{ConfigFile, DeadmanTable, HookTable, UrlTable};
 pub use order::waves;
 pub use problem::{Place, Problem};
 pub use resolve::{Circumstances, Config, is_unit_name, load};
+pub use schema::schema;
 pub use text::text_of;
 pub use words::{Command, Duration, HttpUrl, parse_duration};
-
-/// The JSON Schema of `ostler.toml`, from the same types that read it.
-pub fn schema() -> String {
-    let mut text =
-        serde_json::to_string_pretty(&schemars::schema_for!(ConfigFile)).unwrap_or_default();
-    text.push('\n');
-    text
-}
