@@ -39,8 +39,11 @@ pub struct SupervisorTable {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct HookTable {
+    /// A unit failed.
     pub on_crash: Option<HookTarget>,
+    /// A unit failed too often and is not started again.
     pub on_breaker: Option<HookTarget>,
+    /// It is well again.
     pub on_recovery: Option<HookTarget>,
     /// Asked for as long as all is well, so that silence is the alarm.
     pub deadman: Option<DeadmanTable>,
@@ -63,20 +66,29 @@ pub struct DeadmanTable {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct UnitTable {
+    /// The program and its arguments, or one line for the shell.
     pub command: Option<Command>,
-    /// Relative to the file.
+    /// The folder it is started in; by default the one of this file.
     pub cwd: Option<At<Text>>,
+    /// Variables, in addition to those that are taken over.
     pub env: Option<BTreeMap<VariableName, Text>>,
     /// Lines of NAME=value; relative to the file.
     pub env_file: Option<At<Text>>,
     /// Variables taken over from whoever calls `ostler up`.
     pub inherit_env: Option<Vec<VariableName>>,
+    /// pipe, or pty for a terminal of its own.
     pub backend: Option<BackendWord>,
+    /// A whole restart policy by name; single keys of restart override it.
     pub preset: Option<PresetWord>,
+    /// When it is started again, and after how long.
     pub restart: Option<RestartTable>,
+    /// How it is asked to end.
     pub stop: Option<StopTable>,
+    /// When it counts as ready; by default as soon as it runs.
     pub ready: Option<At<ReadyTable>>,
+    /// Asked while it runs; too many failures, and it is started anew.
     pub health: Option<At<HealthTable>>,
+    /// The waits before it is started anew because its health check failed.
     pub liveness_backoff: Option<BackoffTable>,
     /// Started when those are ready, stopped before them.
     pub depends_on: Option<Vec<At<String>>>,
@@ -84,6 +96,7 @@ pub struct UnitTable {
     pub timeout: Option<Duration>,
     /// How long it may be silent; 0 is off.
     pub no_output_timeout: Option<Duration>,
+    /// Run at these times instead of always.
     pub schedule: Option<ScheduleWord>,
 }
 
@@ -91,10 +104,15 @@ pub struct UnitTable {
 #[serde(deny_unknown_fields, default)]
 pub struct RestartTable {
     pub when: Option<WhenWord>,
+    /// The first wait.
     pub initial: Option<Duration>,
+    /// By what the wait grows each time.
     pub factor: Option<Factor>,
+    /// The longest wait.
     pub max: Option<Duration>,
+    /// A run that lasted longer makes the next wait the first again.
     pub reset_after: Option<Duration>,
+    /// So many failures in so long a time are too many.
     pub limit: Option<LimitTable>,
 }
 
@@ -109,16 +127,22 @@ pub struct LimitTable {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct BackoffTable {
+    /// The first wait.
     pub initial: Option<Duration>,
+    /// By what the wait grows each time.
     pub factor: Option<Factor>,
+    /// The longest wait.
     pub max: Option<Duration>,
+    /// A run that lasted longer makes the next wait the first again.
     pub reset_after: Option<Duration>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct StopTable {
+    /// What it is asked to end with; by default TERM.
     pub signal: Option<SignalName>,
+    /// How long it has until KILL; at most 60s.
     pub grace: Option<Grace>,
 }
 
@@ -129,9 +153,13 @@ pub struct ReadyTable {
     pub http: Option<HttpUrl>,
     pub tcp: Option<Address>,
     pub exec: Option<Command>,
+    /// A line of its output that matches.
     pub line: Option<Pattern>,
+    /// It says READY=1 itself, as to systemd.
     pub notify: Option<bool>,
+    /// After this long.
     pub delay: Option<Duration>,
+    /// Not ready within this time is an error; by default 60s.
     pub timeout: Option<Duration>,
 }
 
@@ -142,17 +170,23 @@ pub struct HealthTable {
     pub http: Option<HttpUrl>,
     pub tcp: Option<Address>,
     pub exec: Option<Command>,
+    /// How often it is asked; by default 30s.
     pub interval: Option<Duration>,
+    /// How long one answer may take.
     pub timeout: Option<Duration>,
+    /// So many in a row; by default 3.
     pub failures: Option<u32>,
     pub successes: Option<u32>,
+    /// How long after the start it is asked first; by default 10s.
     pub start_after: Option<Duration>,
 }
 
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ScheduleTable {
+    /// Minute, hour, day, month, weekday.
     pub cron: Cron,
+    /// A name like Europe/Berlin.
     pub time_zone: Option<TimeZone>,
     /// The last one is still there: skip, replace or queue.
     #[serde(default)]
@@ -179,7 +213,6 @@ macro_rules! piecewise {
                 Self { $($key: self.$key.or_else(|| other.$key.clone())),+ }
             }
         }
-
     };
 }
 

@@ -103,7 +103,7 @@ const TABLES: &[(&str, &str)] = &[
 ];
 
 /// `invalid type: integer `30`, expected …`
-fn mistyped(message: &str, written: &str) -> (String, String) {
+pub(crate) fn mistyped(message: &str, written: &str) -> (String, String) {
     let (found, expected) = message.split_once(", expected ").unwrap_or((message, "another value"));
     let found = found.split_once(": ").map_or(found, |(_, found)| found);
     let is_number = found.starts_with("integer") || found.starts_with("floating");
@@ -120,7 +120,7 @@ fn mistyped(message: &str, written: &str) -> (String, String) {
         "a string" => "text in quotes",
         "a boolean" => "true or false",
         "a sequence" => "a list",
-        "u32" => "a whole number that is not negative",
+        "u32" | "u64" => "a whole number that is not negative",
         _ if table.is_some() => "a table",
         other => other,
     };

@@ -16,6 +16,7 @@ fn without_null(schema: &mut Value) {
     let null = json!({ "type": "null" });
     match schema {
         Value::Object(object) => {
+            object.retain(|key, value| key != "default" || !value.is_null());
             if let Some(Value::Array(types)) = object.get_mut("type") {
                 types.retain(|kind| kind != "null");
                 if let [only] = types.as_slice() {

@@ -42,6 +42,9 @@ macro_rules! text {
             }
 
             fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                if $example.is_empty() {
+                    return json_schema!({ "type": "string" });
+                }
                 json_schema!({ "type": "string", "examples": [$example] })
             }
         }
@@ -50,7 +53,7 @@ macro_rules! text {
 
 text!(
     /// Anything a program can be given: all but NUL.
-    Text, "text in quotes", check_text, "text"
+    Text, "text in quotes", check_text, ""
 );
 text!(HttpUrl, "a URL in quotes", check_url, "http://127.0.0.1:8080/health");
 text!(Address, "host:port in quotes", check_address, "127.0.0.1:5432");
