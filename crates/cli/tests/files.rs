@@ -46,6 +46,11 @@ fn a_broken_file_is_told() {
     assert!(told.contains("01-unknown-key.toml:2:1: "), "{told}");
     assert!(told.contains("did you mean \"command\"?"), "{told}");
     assert!(told.contains("2 problems"), "{told}");
+    let output = ostler(&["check", "--json", "crates/config/tests/broken/01-unknown-key.toml"]);
+    assert_eq!(output.status.code(), Some(2));
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(document["problems"][1]["line"], 3);
+    assert_eq!(document["problems"][1]["hint"], "did you mean \"cwd\"?");
 }
 
 #[test]
