@@ -7,12 +7,12 @@ use crate::findings::Findings;
 use crate::plain;
 use crate::problem::nearest;
 use crate::syntax::{self, Syntax};
-use serde::de::DeserializeOwned;
+use std::borrow::Cow;
 use std::ops::Range;
 use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::{DeTable, DeValue, Error, ValueDeserializer};
 
-/// What `config.md` promises and a later version will read.
+/// What a later version will read.
 const LATER_TABLES: &[&str] = &["patrol"];
 const LATER_SUPERVISOR_KEYS: &[&str] = &["http"];
 const LATER_UNIT_KEYS: &[&str] =
@@ -89,27 +89,50 @@ fn keys<T: Piecewise>(
             plain::later(findings, key.span(), key.get_ref());
             continue;
         }
-        let mut alone = DeTable::new();
-        let around = key.span().start..value.span().end;
-        alone.insert(key, value);
-        if let Some(part) = read::<T>(findings, Spanned::new(around, DeValue::Table(alone))) {
-            whole = part.over(&whole);
+        match read::<T>(&key, value.clone()) {
+            Ok(part) => whole = part.over(&whole),
+            Err(error) => tell_each::<T>(findings, &key, value, &error),
         }
     }
     whole
 }
 
-fn read<T: DeserializeOwned>(
+/// The table as if it had this key alone.
+fn read<'a, T: Piecewise>(
+    key: &Spanned<Cow<'a, str>>,
+    value: Spanned<DeValue<'a>>,
+) -> Result<T, Error> {
+    let around = key.span().start..value.span().end;
+    let mut alone = DeTable::new();
+    alone.insert(key.clone(), value);
+    T::deserialize(ValueDeserializer::from(Spanned::new(around, DeValue::Table(alone))))
+}
+
+/// Everything that is wrong inside one value: of a table, what is wrong with each key of it.
+fn tell_each<'a, T: Piecewise>(
     findings: &mut Findings<'_>,
-    value: Spanned<DeValue<'_>>,
-) -> Option<T> {
+    key: &Spanned<Cow<'a, str>>,
+    value: Spanned<DeValue<'a>>,
+    whole: &Error,
+) {
     let span = value.span();
-    match T::deserialize(toml::de::ValueDeserializer::from(value)) {
-        Ok(read) => Some(read),
-        Err(error) => {
-            plain::shape(findings, &error, span);
-            None
+    let mut is_told = false;
+    if let DeValue::Table(table) = value.into_inner() {
+        for (inner, value) in table {
+            let mut alone = DeTable::new();
+            alone.insert(inner, value);
+            let alone = Spanned::new(span.clone(), DeValue::Table(alone));
+            // What one key alone lacks is no mistake of its own.
+            if let Err(error) = read::<T>(key, alone)
+                && !error.message().starts_with("missing field")
+            {
+                plain::shape(findings, &error, span.clone());
+                is_told = true;
+            }
         }
+    }
+    if !is_told {
+        plain::shape(findings, whole, span);
     }
 }
 
