@@ -66,6 +66,8 @@ pub enum Verb {
     Ls(ListArguments),
     /// Check ostler.toml: with the line, and what would be right
     Check(CheckArguments),
+    /// Print an ostler.toml made of a Procfile, pm2's ecosystem JSON or a supervisord.conf
+    Import(ImportArguments),
     /// Start units; without a name the daemon: a guardian, and the supervisor it keeps alive
     Start(StartArguments),
     /// Stop units for good; without a name end every run, then the daemon
@@ -193,6 +195,18 @@ pub struct CheckArguments {
     /// Print the JSON Schema of the file instead
     #[arg(long)]
     pub schema: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "What has no counterpart is told on standard error.\n\nExample:  ostler import Procfile > ostler.toml"
+)]
+pub struct ImportArguments {
+    /// The file; what it is shows in its name and content
+    pub file: PathBuf,
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,

@@ -1,14 +1,19 @@
 //! The shape of the file.
 
-use crate::words::{Command, Duration, SignalName};
+use crate::at::At;
+use crate::either::{HookTarget, ScheduleWord};
+use crate::words::{
+    Address, AdoptWord, BackendWord, Command, Cron, Duration, Factor, Grace, HttpUrl, MissedWord,
+    OverlapWord, Pattern, PresetWord, SignalName, Text, TimeZone, VariableName, WhenWord,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use toml::Spanned;
 
 /// What `ostler.toml` may say.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Default, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+#[schemars(title = "ostler.toml")]
 pub struct ConfigFile {
     /// About the daemon itself.
     pub supervisor: SupervisorTable,
@@ -16,8 +21,9 @@ pub struct ConfigFile {
     pub defaults: UnitTable,
     /// Who is told.
     pub hooks: HookTable,
+    /// What runs, by name.
     #[schemars(with = "BTreeMap<String, UnitTable>")]
-    pub units: BTreeMap<Spanned<String>, Spanned<UnitTable>>,
+    pub units: BTreeMap<At<String>, UnitTable>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -29,42 +35,30 @@ pub struct SupervisorTable {
     pub adopt: Option<AdoptWord>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum AdoptWord {
-    Adopt,
-    Terminate,
-}
-
 /// Commands, told once a condition begins, and again when it ends.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct HookTable {
+    /// A unit failed.
     pub on_crash: Option<HookTarget>,
+    /// A unit failed too often and is not started again.
     pub on_breaker: Option<HookTarget>,
+    /// It is well again.
     pub on_recovery: Option<HookTarget>,
     /// Asked for as long as all is well, so that silence is the alarm.
     pub deadman: Option<DeadmanTable>,
 }
 
-/// A command, or `{ url = "http://…" }`.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(untagged)]
-pub enum HookTarget {
-    Command(Command),
-    Url(UrlTable),
-}
-
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UrlTable {
-    pub url: String,
+    pub url: HttpUrl,
 }
 
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeadmanTable {
-    pub url: String,
+    pub url: HttpUrl,
     pub every: Duration,
 }
 
@@ -72,70 +66,53 @@ pub struct DeadmanTable {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct UnitTable {
-    #[schemars(with = "Option<Command>")]
-    pub command: Option<Spanned<Command>>,
-    /// Relative to the file.
-    #[schemars(with = "Option<String>")]
-    pub cwd: Option<Spanned<String>>,
-    pub env: Option<BTreeMap<String, String>>,
+    /// The program and its arguments, or one line for the shell.
+    pub command: Option<Command>,
+    /// The folder it is started in; by default the one of this file.
+    pub cwd: Option<At<Text>>,
+    /// Variables, in addition to those that are taken over.
+    pub env: Option<BTreeMap<VariableName, Text>>,
     /// Lines of NAME=value; relative to the file.
-    #[schemars(with = "Option<String>")]
-    pub env_file: Option<Spanned<String>>,
+    pub env_file: Option<At<Text>>,
     /// Variables taken over from whoever calls `ostler up`.
-    pub inherit_env: Option<Vec<String>>,
+    pub inherit_env: Option<Vec<VariableName>>,
+    /// pipe, or pty for a terminal of its own.
     pub backend: Option<BackendWord>,
+    /// A whole restart policy by name; single keys of restart override it.
     pub preset: Option<PresetWord>,
+    /// When it is started again, and after how long.
     pub restart: Option<RestartTable>,
+    /// How it is asked to end.
     pub stop: Option<StopTable>,
-    #[schemars(with = "Option<ReadyTable>")]
-    pub ready: Option<Spanned<ReadyTable>>,
-    #[schemars(with = "Option<HealthTable>")]
-    pub health: Option<Spanned<HealthTable>>,
+    /// When it counts as ready; by default as soon as it runs.
+    pub ready: Option<At<ReadyTable>>,
+    /// Asked while it runs; too many failures, and it is started anew.
+    pub health: Option<At<HealthTable>>,
+    /// The waits before it is started anew because its health check failed.
     pub liveness_backoff: Option<BackoffTable>,
     /// Started when those are ready, stopped before them.
-    #[schemars(with = "Option<Vec<String>>")]
-    pub depends_on: Option<Vec<Spanned<String>>>,
+    pub depends_on: Option<Vec<At<String>>>,
     /// How long one run may last; 0 is off.
     pub timeout: Option<Duration>,
     /// How long it may be silent; 0 is off.
     pub no_output_timeout: Option<Duration>,
-    #[schemars(with = "Option<ScheduleWord>")]
-    pub schedule: Option<Spanned<ScheduleWord>>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum BackendWord {
-    Pipe,
-    Pty,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum PresetWord {
-    Goclaw,
-    Openclawos,
-    Ploinky,
-    Crashloop,
-    Gastown,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum WhenWord {
-    Always,
-    OnFailure,
-    Never,
+    /// Run at these times instead of always.
+    pub schedule: Option<ScheduleWord>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RestartTable {
     pub when: Option<WhenWord>,
+    /// The first wait.
     pub initial: Option<Duration>,
-    pub factor: Option<f64>,
+    /// By what the wait grows each time.
+    pub factor: Option<Factor>,
+    /// The longest wait.
     pub max: Option<Duration>,
+    /// A run that lasted longer makes the next wait the first again.
     pub reset_after: Option<Duration>,
+    /// So many failures in so long a time are too many.
     pub limit: Option<LimitTable>,
 }
 
@@ -150,29 +127,39 @@ pub struct LimitTable {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct BackoffTable {
+    /// The first wait.
     pub initial: Option<Duration>,
-    pub factor: Option<f64>,
+    /// By what the wait grows each time.
+    pub factor: Option<Factor>,
+    /// The longest wait.
     pub max: Option<Duration>,
+    /// A run that lasted longer makes the next wait the first again.
     pub reset_after: Option<Duration>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct StopTable {
+    /// What it is asked to end with; by default TERM.
     pub signal: Option<SignalName>,
-    pub grace: Option<Duration>,
+    /// How long it has until KILL; at most 60s.
+    pub grace: Option<Grace>,
 }
 
 /// Exactly one of http, tcp, exec, line, notify, delay.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ReadyTable {
-    pub http: Option<String>,
-    pub tcp: Option<String>,
+    pub http: Option<HttpUrl>,
+    pub tcp: Option<Address>,
     pub exec: Option<Command>,
-    pub line: Option<String>,
+    /// A line of its output that matches.
+    pub line: Option<Pattern>,
+    /// It says READY=1 itself, as to systemd.
     pub notify: Option<bool>,
+    /// After this long.
     pub delay: Option<Duration>,
+    /// Not ready within this time is an error; by default 60s.
     pub timeout: Option<Duration>,
 }
 
@@ -180,88 +167,84 @@ pub struct ReadyTable {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct HealthTable {
-    pub http: Option<String>,
-    pub tcp: Option<String>,
+    pub http: Option<HttpUrl>,
+    pub tcp: Option<Address>,
     pub exec: Option<Command>,
+    /// How often it is asked; by default 30s.
     pub interval: Option<Duration>,
+    /// How long one answer may take.
     pub timeout: Option<Duration>,
+    /// So many in a row; by default 3.
     pub failures: Option<u32>,
     pub successes: Option<u32>,
+    /// How long after the start it is asked first; by default 10s.
     pub start_after: Option<Duration>,
-}
-
-/// `"*/5 * * * *"`, or a table with a time zone.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(untagged)]
-pub enum ScheduleWord {
-    Cron(String),
-    Table(ScheduleTable),
 }
 
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ScheduleTable {
-    pub cron: String,
-    pub time_zone: Option<String>,
+    /// Minute, hour, day, month, weekday.
+    pub cron: Cron,
+    /// A name like Europe/Berlin.
+    pub time_zone: Option<TimeZone>,
     /// The last one is still there: skip, replace or queue.
     #[serde(default)]
-    pub overlap: OverlapWord,
+    pub overlap: Option<OverlapWord>,
     /// It was missed: skip it, or make up for it once.
     #[serde(default)]
-    pub missed: MissedWord,
+    pub missed: Option<MissedWord>,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum OverlapWord {
-    #[default]
-    Skip,
-    Replace,
-    Queue,
+/// A table that can be read key by key.
+pub(crate) trait Piecewise: Default + serde::de::DeserializeOwned {
+    const KEYS: &[&str];
+
+    /// What it says itself, and the other for the rest.
+    fn over(self, other: &Self) -> Self;
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum MissedWord {
-    #[default]
-    Skip,
-    Once,
-}
+macro_rules! piecewise {
+    ($table:ident { $($key:ident),+ $(,)? }) => {
+        impl Piecewise for $table {
+            const KEYS: &[&str] = &[$(stringify!($key)),+];
 
-macro_rules! or {
-    ($own:expr, $other:expr, $($field:ident),+) => {
-        UnitTable { $($field: $own.$field.clone().or_else(|| $other.$field.clone())),+ }
+            fn over(self, other: &Self) -> Self {
+                Self { $($key: self.$key.or_else(|| other.$key.clone())),+ }
+            }
+        }
     };
 }
 
+piecewise!(SupervisorTable { lease, adopt });
+piecewise!(HookTable { on_crash, on_breaker, on_recovery, deadman });
+piecewise!(UnitTable {
+    command,
+    cwd,
+    env,
+    env_file,
+    inherit_env,
+    backend,
+    preset,
+    restart,
+    stop,
+    ready,
+    health,
+    liveness_backoff,
+    depends_on,
+    timeout,
+    no_output_timeout,
+    schedule,
+});
+
 impl UnitTable {
-    /// What it says itself, and the defaults for the rest. Variables are put together.
-    pub(crate) fn over(&self, defaults: &UnitTable) -> UnitTable {
-        let mut merged = or!(
-            self,
-            defaults,
-            command,
-            cwd,
-            env,
-            env_file,
-            inherit_env,
-            backend,
-            preset,
-            restart,
-            stop,
-            ready,
-            health,
-            liveness_backoff,
-            depends_on,
-            timeout,
-            no_output_timeout,
-            schedule
-        );
+    /// Variables are put together; of all else the unit's own word counts.
+    pub(crate) fn with_defaults(mut self, defaults: &UnitTable) -> UnitTable {
         if let (Some(own), Some(other)) = (&self.env, &defaults.env) {
             let mut both = other.clone();
             both.extend(own.clone());
-            merged.env = Some(both);
+            self.env = Some(both);
         }
-        merged
+        self.over(defaults)
     }
 }

@@ -1,22 +1,29 @@
 //! `ostler.toml`: read, checked, resolved. Whatever is wrong is told with its file, line, column, the line
 //! itself, and what would be right.
 
+mod at;
+mod either;
+mod environment;
 mod file;
+mod findings;
+mod import;
 mod order;
+mod parse;
+mod plain;
+mod policy;
 mod problem;
 mod resolve;
+mod schema;
+mod syntax;
+mod text;
 mod words;
 
-pub use file::{ConfigFile, DeadmanTable, HookTable};
+pub use either::HookTarget;
+pub use file::{ConfigFile, DeadmanTable, HookTable, UrlTable};
+pub use import::{Imported, import};
 pub use order::waves;
 pub use problem::{Place, Problem};
-pub use resolve::{Circumstances, Config, load};
-pub use words::parse_duration;
-
-/// The JSON Schema of `ostler.toml`, from the same types that read it.
-pub fn schema() -> String {
-    let mut text =
-        serde_json::to_string_pretty(&schemars::schema_for!(ConfigFile)).unwrap_or_default();
-    text.push('\n');
-    text
-}
+pub use resolve::{Circumstances, Config, is_unit_name, load};
+pub use schema::schema;
+pub use text::text_of;
+pub use words::{Command, Duration, HttpUrl, parse_duration};

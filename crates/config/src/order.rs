@@ -11,37 +11,86 @@ pub fn waves(needs: &BTreeMap<String, Vec<String>>) -> Result<Vec<Vec<String>>, 
             (name.as_str(), known.map(String::as_str).collect())
         })
         .collect();
-    let mut waves = Vec::new();
-    while !left.is_empty() {
-        let free: Vec<&str> =
-            left.iter().filter(|(_, needed)| needed.is_empty()).map(|(name, _)| *name).collect();
-        if free.is_empty() {
-            return Err(circle(&left));
+    let mut needed_by: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (name, needed) in &left {
+        for other in needed {
+            needed_by.entry(other).or_default().push(name);
         }
+    }
+    let is_free = |(_, needed): &(&&str, &BTreeSet<&str>)| needed.is_empty();
+    let mut free: BTreeSet<&str> = left.iter().filter(is_free).map(|(name, _)| *name).collect();
+    let mut waves = Vec::new();
+    while !free.is_empty() {
+        let mut next = BTreeSet::new();
         for name in &free {
             left.remove(name);
-        }
-        for needed in left.values_mut() {
-            needed.retain(|other| !free.contains(other));
+            for dependent in needed_by.get(name).into_iter().flatten() {
+                if let Some(needed) = left.get_mut(dependent) {
+                    needed.remove(name);
+                    if needed.is_empty() {
+                        next.insert(*dependent);
+                    }
+                }
+            }
         }
         waves.push(free.into_iter().map(str::to_owned).collect());
+        free = next;
     }
-    Ok(waves)
+    if left.is_empty() { Ok(waves) } else { Err(circle(&left)) }
 }
 
 /// Everyone left needs somebody who is left: whoever we follow, we come round.
 fn circle(left: &BTreeMap<&str, BTreeSet<&str>>) -> Vec<String> {
     let mut path: Vec<&str> = Vec::new();
+    let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
     let mut current = left.keys().next().copied();
     while let Some(name) = current {
-        if let Some(begin) = path.iter().position(|other| *other == name) {
-            let mut round: Vec<String> =
-                path[begin..].iter().map(|name| (*name).to_owned()).collect();
-            round.push(name.to_owned());
-            return round;
+        if let Some(begin) = seen.insert(name, path.len()) {
+            path.drain(..begin);
+            path.push(name);
+            break;
         }
         path.push(name);
         current = left.get(name).and_then(|needed| needed.first().copied());
     }
     path.into_iter().map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn needs(list: &[(&str, &[&str])]) -> BTreeMap<String, Vec<String>> {
+        list.iter()
+            .map(|(name, needed)| {
+                ((*name).to_owned(), needed.iter().map(|other| (*other).to_owned()).collect())
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_wave_needs_only_those_before_it() {
+        let found = waves(&needs(&[("a", &["b", "c"]), ("b", &["c"]), ("c", &[]), ("d", &[])]));
+        assert_eq!(
+            found,
+            Ok(vec![vec!["c".into(), "d".into()], vec!["b".into()], vec!["a".into()]])
+        );
+    }
+
+    #[test]
+    fn a_circle_is_shown_without_who_only_leads_to_it() {
+        let found = waves(&needs(&[("a", &["b"]), ("b", &["c"]), ("c", &["b"])]));
+        assert_eq!(found, Err(vec!["b".into(), "c".into(), "b".into()]));
+        assert_eq!(waves(&needs(&[("a", &["a"])])), Err(vec!["a".into(), "a".into()]));
+    }
+
+    #[test]
+    fn a_long_chain_is_no_trouble() {
+        let chain = (0..10_000)
+            .map(|i| {
+                (format!("{i:05}"), if i == 0 { vec![] } else { vec![format!("{:05}", i - 1)] })
+            })
+            .collect();
+        assert_eq!(waves(&chain).map(|waves| waves.len()), Ok(10_000));
+    }
 }

@@ -1,8 +1,7 @@
 //! What is wrong, where, and what would be right.
 
 use std::fmt;
-use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// A place in a file, counted from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,83 +23,87 @@ pub struct Problem {
     pub hint: Option<String>,
 }
 
-impl Problem {
-    pub(crate) fn new(file: &Path, message: impl Into<String>) -> Self {
-        Self { file: file.to_owned(), place: None, message: message.into(), hint: None }
-    }
-
-    pub(crate) fn at(mut self, text: &str, span: Range<usize>) -> Self {
-        self.place = Some(Place::of(text, span));
-        self
-    }
-
-    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(hint.into());
-        self
-    }
-}
+/// A line that is longer is shown in part.
+const SHOWN_MOST: usize = 120;
+const SHOWN_BEFORE: usize = 40;
 
 impl Place {
-    fn of(text: &str, span: Range<usize>) -> Self {
-        let start = floor(text, span.start);
-        let begin = text[..start].rfind('\n').map_or(0, |at| at + 1);
-        let end = text[start..].find('\n').map_or(text.len(), |at| start + at);
-        let until = floor(text, span.end.max(start)).min(end);
-        Self {
-            line: text[..start].matches('\n').count() + 1,
-            column: text[begin..start].chars().count() + 1,
-            text: text[begin..end].trim_end_matches('\r').to_owned(),
-            width: text[start..until].chars().count().max(1),
-        }
+    /// The part of the line that is shown, and what stands under it.
+    fn shown(&self) -> (String, String) {
+        let all = self.text.chars().count();
+        let first = if all > SHOWN_MOST { self.column.saturating_sub(SHOWN_BEFORE + 1) } else { 0 };
+        let part: Vec<char> = self.text.chars().skip(first).take(SHOWN_MOST).collect();
+        let before = if first > 0 { "…" } else { "" };
+        let after = if first + part.len() < all { "…" } else { "" };
+        let blank: String = before
+            .chars()
+            .chain(part.iter().copied())
+            .take(before.chars().count() + self.column - 1 - first)
+            .map(|c| if c == '\t' { '\t' } else { ' ' })
+            .collect();
+        let room = (part.len() + 1).saturating_sub(self.column - 1 - first).max(1);
+        let safe: String = part.into_iter().map(safe).collect();
+        (format!("{before}{safe}{after}"), format!("{blank}{}", "^".repeat(self.width.min(room))))
     }
 }
 
-fn floor(text: &str, mut at: usize) -> usize {
-    at = at.min(text.len());
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    at
+/// Nothing that a file holds may steer the terminal, or turn the order of its letters.
+fn safe(c: char) -> char {
+    let turns =
+        matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    if turns || (c.is_control() && c != '\t') { '\u{fffd}' } else { c }
 }
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let message: String = self.message.chars().map(safe).collect();
         let file = self.file.display();
         match &self.place {
-            None => write!(f, "{file}: {}", self.message)?,
+            None => write!(f, "{file}: {message}")?,
             Some(place) => {
                 let number = place.line.to_string();
                 let margin = " ".repeat(number.len());
-                let blank: String = place
-                    .text
-                    .chars()
-                    .take(place.column - 1)
-                    .map(|c| if c == '\t' { '\t' } else { ' ' })
-                    .collect();
+                let (line, under) = place.shown();
+                let at = format!("{}:{}", place.line, place.column);
                 write!(
                     f,
-                    "{file}:{}:{}: {}\n{margin} |\n{number} | {}\n{margin} | {blank}{}",
-                    place.line,
-                    place.column,
-                    self.message,
-                    place.text,
-                    "^".repeat(place.width)
+                    "{file}:{at}: {message}\n{margin} |\n{number} | {line}\n{margin} | {under}"
                 )?;
             }
         }
+        let margin = self.place.as_ref().map_or(1, |place| place.line.to_string().len());
         match &self.hint {
-            Some(hint) => write!(f, "\n  = {hint}"),
+            Some(hint) => {
+                let hint: String = hint.chars().map(safe).collect();
+                write!(f, "\n{:margin$} = {hint}", "")
+            }
             None => Ok(()),
         }
     }
 }
 
+impl std::error::Error for Problem {}
+
 /// The word that was probably meant.
 pub(crate) fn nearest<'a>(word: &str, right: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    // Whoever wrote this much meant no single word, and comparing takes the product of both lengths.
+    if word.len() > 100 {
+        return None;
+    }
     right
         .into_iter()
         .map(|candidate| (strsim::damerau_levenshtein(word, candidate), candidate))
         .filter(|(distance, candidate)| *distance <= 1.max(candidate.chars().count() / 3))
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate)
+}
+
+/// Some of many, as a person would name them.
+pub(crate) fn named<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
+    const MOST: usize = 20;
+    let words: Vec<&str> = words.into_iter().collect();
+    match words.len().checked_sub(MOST) {
+        None | Some(0) => words.join(", "),
+        Some(more) => format!("{} and {more} more", words[..MOST].join(", ")),
+    }
 }

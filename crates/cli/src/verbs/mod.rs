@@ -47,6 +47,7 @@ pub fn carry_out(arguments: Arguments) -> Result<Exit, Failure> {
         Verb::Init(arguments) => return Ok(init(&arguments.command)),
         Verb::Sweep => return Ok(init::sweep()),
         Verb::Check(arguments) => return unit::check(&arguments),
+        Verb::Import(arguments) => return unit::import(&arguments),
         _ => {}
     }
     let context = Context::new(arguments.no_start)?;
@@ -93,6 +94,7 @@ pub fn carry_out(arguments: Arguments) -> Result<Exit, Failure> {
         | Verb::Guardian { .. }
         | Verb::Init(_)
         | Verb::Sweep
-        | Verb::Check(_) => Ok(Exit::DONE),
+        | Verb::Check(_)
+        | Verb::Import(_) => Ok(Exit::DONE),
     }
 }

@@ -3,7 +3,9 @@ use crate::args::CheckArguments;
 use crate::exit::{Exit, Failure};
 use crate::render;
 use crate::say::say;
-use serde_json::json;
+use ostler_config::load;
+use serde_json::{Value, json};
+use std::path::Path;
 
 /// Reads the file and says whether it is right; starts nothing.
 pub fn check(arguments: &CheckArguments) -> Result<Exit, Failure> {
@@ -12,12 +14,39 @@ pub fn check(arguments: &CheckArguments) -> Result<Exit, Failure> {
         return Ok(Exit::DONE);
     }
     let path = file::find(arguments.file.as_deref())?;
-    let config = file::read(&path)?;
     if arguments.json {
-        let names: Vec<&str> = config.units.iter().map(|unit| unit.name.as_str()).collect();
-        say!("{}", json!({ "ok": true, "file": path.display().to_string(), "units": names }));
-    } else {
-        say!("{}: {}, nothing wrong", path.display(), render::count(config.units.len(), "unit"));
+        return check_json(&path);
     }
+    let config = file::read(&path)?;
+    say!("{}: {}, nothing wrong", path.display(), render::count(config.units.len(), "unit"));
     Ok(Exit::DONE)
+}
+
+/// For editors and scripts: every problem with its place.
+fn check_json(path: &Path) -> Result<Exit, Failure> {
+    let read = file::text(path)?.and_then(|text| load(path, &text, &file::circumstances()));
+    let file = path.display().to_string();
+    let problems = match read {
+        Ok(config) => {
+            let names: Vec<&str> = config.units.iter().map(|unit| unit.name.as_str()).collect();
+            say!("{}", json!({ "ok": true, "file": file, "units": names }));
+            return Ok(Exit::DONE);
+        }
+        Err(problems) => problems,
+    };
+    let told: Vec<Value> = problems
+        .iter()
+        .map(|problem| {
+            let place = problem.place.as_ref();
+            json!({
+                "line": place.map(|place| place.line),
+                "column": place.map(|place| place.column),
+                "width": place.map(|place| place.width),
+                "message": problem.message,
+                "hint": problem.hint,
+            })
+        })
+        .collect();
+    say!("{}", json!({ "ok": false, "file": file, "problems": told }));
+    Ok(Exit::USAGE)
 }

@@ -2,8 +2,9 @@
 
 use crate::exit::{Exit, Failure};
 use crate::say::tell;
-use ostler_config::{Circumstances, Config, load};
+use ostler_config::{Circumstances, Config, Problem, load, text_of};
 use ostler_model::OsText;
+use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -33,10 +34,8 @@ pub fn find(named: Option<&Path>) -> Result<PathBuf, Failure> {
 
 /// Every problem is told; any is a usage error.
 pub fn read(path: &Path) -> Result<Config, Failure> {
-    let text = std::fs::read_to_string(path).map_err(|error| {
-        Failure::failed(anyhow::anyhow!("{} cannot be read: {error}", path.display()))
-    })?;
-    load(path, &text, &circumstances()).map_err(|problems| {
+    let read = text(path)?.and_then(|text| load(path, &text, &circumstances()));
+    read.map_err(|problems| {
         let count = problems.len();
         for problem in problems {
             tell!("{problem}\n");
@@ -47,6 +46,24 @@ pub fn read(path: &Path) -> Result<Config, Failure> {
             cause: anyhow::anyhow!("{told} in {}; nothing was changed", path.display()),
         }
     })
+}
+
+/// More is no configuration, and `/dev/zero` has no end.
+const FILE_MOST: u64 = 64 << 20;
+
+/// What is in the file, or where it is no text.
+pub fn text(path: &Path) -> Result<Result<String, Vec<Problem>>, Failure> {
+    let failed = |told: String| {
+        Failure::failed(anyhow::anyhow!("{} cannot be read: {told}", path.display()))
+    };
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)
+        .and_then(|file| file.take(FILE_MOST + 1).read_to_end(&mut bytes))
+        .map_err(|error| failed(error.to_string()))?;
+    if bytes.len() as u64 > FILE_MOST {
+        return Err(failed(format!("it is longer than {} MB", FILE_MOST >> 20)));
+    }
+    Ok(text_of(path, bytes).map_err(|problem| vec![problem]))
 }
 
 pub fn circumstances() -> Circumstances {

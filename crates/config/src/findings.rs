@@ -1,0 +1,93 @@
+//! Everything that is found wrong in one file.
+
+use crate::problem::{Place, Problem};
+use std::ops::Range;
+use std::path::Path;
+
+/// More than anyone reads at once.
+const MOST: usize = 100;
+
+pub(crate) struct Findings<'a> {
+    pub file: &'a Path,
+    pub text: &'a str,
+    found: Vec<Found>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Found {
+    span: Range<usize>,
+    message: String,
+    hint: String,
+}
+
+impl<'a> Findings<'a> {
+    pub fn new(file: &'a Path, text: &'a str) -> Self {
+        Self { file, text, found: Vec::new() }
+    }
+
+    pub fn add(&mut self, span: Range<usize>, message: impl Into<String>, hint: impl Into<String>) {
+        self.found.push(Found { span, message: message.into(), hint: hint.into() });
+    }
+
+    /// Whether one more would still be shown; looking for the nearest word is not free.
+    pub fn is_full(&self) -> bool {
+        self.found.len() >= MOST
+    }
+
+    pub fn len(&self) -> usize {
+        self.found.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.found.is_empty()
+    }
+
+    /// In the order of the file, each once.
+    pub fn problems(mut self) -> Vec<Problem> {
+        self.found.sort_by_key(|found| (found.span.start, found.span.end));
+        self.found.dedup();
+        let left_out = self.found.len().saturating_sub(MOST);
+        let mut problems: Vec<Problem> = self
+            .found
+            .into_iter()
+            .take(MOST)
+            .map(|found| Problem {
+                file: self.file.to_owned(),
+                place: Some(place(self.text, found.span)),
+                message: found.message,
+                hint: Some(found.hint).filter(|hint| !hint.is_empty()),
+            })
+            .collect();
+        if left_out > 0 {
+            problems.push(Problem {
+                file: self.file.to_owned(),
+                place: None,
+                message: format!("and {left_out} more problems, which are not shown"),
+                hint: None,
+            });
+        }
+        problems
+    }
+}
+
+/// Where a span is, as people count.
+pub(crate) fn place(text: &str, span: Range<usize>) -> Place {
+    let start = floor(text, span.start);
+    let begin = text[..start].rfind('\n').map_or(0, |at| at + 1);
+    let end = text[start..].find('\n').map_or(text.len(), |at| start + at);
+    let until = floor(text, span.end.max(start)).min(end);
+    Place {
+        line: text[..start].bytes().filter(|byte| *byte == b'\n').count() + 1,
+        column: text[begin..start].chars().count() + 1,
+        text: text[begin..end].trim_end_matches('\r').to_owned(),
+        width: text[start..until].trim_end_matches('\r').chars().count().max(1),
+    }
+}
+
+fn floor(text: &str, mut at: usize) -> usize {
+    at = at.min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}

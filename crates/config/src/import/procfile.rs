@@ -1,0 +1,77 @@
+//! `name: command` lines, as foreman and others read them.
+
+use super::draft::{Draft, Line};
+use super::words::without_shell;
+use super::{Source, Taken};
+use crate::problem::Problem;
+
+/// Foreman gives each kind of process a port of its own.
+const FIRST_PORT: usize = 5_000;
+const NEXT_PORT: usize = 100;
+
+pub(super) fn read(source: &Source<'_>) -> Result<Taken, Problem> {
+    let mut units: Vec<Draft> = Vec::new();
+    let mut notes = Vec::new();
+    let has_env_file = source.file.with_file_name(".env").is_file();
+    for (number, line) in (1..).zip(source.text.lines()) {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let Some((name, command)) = entry(line) else {
+            return Err(source.wrong(
+                number,
+                None,
+                "this line is not name: command",
+                "such as web: node web.js",
+            ));
+        };
+        if command.is_empty() {
+            return Err(source.wrong(
+                number,
+                None,
+                &format!("{name:?} has no command"),
+                "write it after the colon",
+            ));
+        }
+        if units.iter().any(|unit| unit.name == name) {
+            return Err(source.wrong(
+                number,
+                None,
+                &format!("{name:?} is here for the second time"),
+                "keep one of them",
+            ));
+        }
+        let words = without_shell(command);
+        let shell = || Line::Shell(command.to_owned());
+        let mut unit = Draft::new(name.to_owned(), words.map_or_else(shell, Line::Words));
+        if command.contains("$PORT") || command.contains("${PORT") {
+            let port = FIRST_PORT + units.len() * NEXT_PORT;
+            unit.env.push(("PORT".to_owned(), port.to_string()));
+            notes.push(format!("{name}: PORT is {port}, as foreman would have it"));
+        }
+        if has_env_file {
+            unit.env_file = Some(".env".to_owned());
+        }
+        if name == "release" {
+            unit.restart.push(("when", "\"never\"".to_owned()));
+            notes.push(
+                "release: it runs with the others here, not before them; it is not started again"
+                    .to_owned(),
+            );
+        }
+        units.push(unit);
+    }
+    if has_env_file {
+        notes.push(".env is used where it is: keep ostler.toml beside it".to_owned());
+    }
+    Ok(Taken { from: "a Procfile", units, notes })
+}
+
+/// The name and the command of a line.
+pub(super) fn entry(line: &str) -> Option<(&str, &str)> {
+    let (name, command) = line.split_once(':')?;
+    let is_name =
+        !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
+    is_name.then(|| (name, command.trim()))
+}

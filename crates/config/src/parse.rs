@@ -1,0 +1,162 @@
+//! From text to the file's tables. Each key of each unit is read for itself, so that one mistake does not hide
+//! the next.
+
+use crate::at::At;
+use crate::file::{ConfigFile, Piecewise, UnitTable};
+use crate::findings::Findings;
+use crate::plain;
+use crate::problem::nearest;
+use crate::syntax::{self, Syntax};
+use std::borrow::Cow;
+use std::ops::Range;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue, Error, ValueDeserializer};
+
+/// What a later version will read.
+const LATER_TABLES: &[&str] = &["patrol"];
+const LATER_SUPERVISOR_KEYS: &[&str] = &["http"];
+const LATER_UNIT_KEYS: &[&str] =
+    &["limits", "manifest", "heartbeat", "image", "network", "volumes", "ports"];
+
+const TABLES: &[&str] = &["supervisor", "defaults", "hooks", "units"];
+
+/// The tables, as far as they can be read.
+pub(crate) fn parse(findings: &mut Findings<'_>) -> ConfigFile {
+    let mut file = ConfigFile::default();
+    let text = findings.text;
+    let (document, errors) = DeTable::parse_recoverable(text);
+    if syntax::told(findings, &errors) == Syntax::Broken {
+        return file;
+    }
+    for (key, value) in document.into_inner() {
+        let name = key.get_ref().as_ref();
+        match name {
+            "supervisor" => {
+                file.supervisor = keys(findings, value, name, LATER_SUPERVISOR_KEYS);
+            }
+            "hooks" => file.hooks = keys(findings, value, name, &[]),
+            "defaults" => file.defaults = keys(findings, value, name, LATER_UNIT_KEYS),
+            "units" => units(findings, value, &mut file),
+            later if LATER_TABLES.contains(&later) => plain::later(findings, key.span(), name),
+            _ => unknown_table(findings, key.span(), name, &value),
+        }
+    }
+    file
+}
+
+fn units(findings: &mut Findings<'_>, value: Spanned<DeValue<'_>>, file: &mut ConfigFile) {
+    let span = value.span();
+    let DeValue::Table(units) = value.into_inner() else {
+        findings.add(
+            span,
+            "units is a table of units",
+            "write [units.NAME] above each unit's keys",
+        );
+        return;
+    };
+    for (name, value) in units {
+        let header = format!("units.{}", name.get_ref());
+        let name = At::new(name.span(), name.into_inner().into_owned());
+        // One that cannot be read is still there for those that depend on it.
+        file.units.insert(name, keys(findings, value, &header, LATER_UNIT_KEYS));
+    }
+}
+
+/// A table, key by key, as far as it can be read.
+fn keys<T: Piecewise>(
+    findings: &mut Findings<'_>,
+    value: Spanned<DeValue<'_>>,
+    header: &str,
+    later: &[&str],
+) -> T {
+    let span = value.span();
+    let mut whole = T::default();
+    let table = match value.into_inner() {
+        DeValue::Table(table) => table,
+        DeValue::Array(_) => {
+            let hint = format!("write [{header}] once, with single brackets");
+            findings.add(span, format!("{header} is one table, not a list"), hint);
+            return whole;
+        }
+        _ => {
+            let hint = format!("write [{header}], and its keys under it");
+            findings.add(span, format!("{header} is a table"), hint);
+            return whole;
+        }
+    };
+    for (key, value) in table {
+        if later.contains(&key.get_ref().as_ref()) {
+            plain::later(findings, key.span(), key.get_ref());
+            continue;
+        }
+        match read::<T>(&key, value.clone()) {
+            Ok(part) => whole = part.over(&whole),
+            Err(error) => tell_each::<T>(findings, &key, value, &error),
+        }
+    }
+    whole
+}
+
+/// The table as if it had this key alone.
+fn read<'a, T: Piecewise>(
+    key: &Spanned<Cow<'a, str>>,
+    value: Spanned<DeValue<'a>>,
+) -> Result<T, Error> {
+    let around = key.span().start..value.span().end;
+    let mut alone = DeTable::new();
+    alone.insert(key.clone(), value);
+    T::deserialize(ValueDeserializer::from(Spanned::new(around, DeValue::Table(alone))))
+}
+
+/// Everything that is wrong inside one value: of a table, what is wrong with each key of it.
+fn tell_each<'a, T: Piecewise>(
+    findings: &mut Findings<'_>,
+    key: &Spanned<Cow<'a, str>>,
+    value: Spanned<DeValue<'a>>,
+    whole: &Error,
+) {
+    let span = value.span();
+    let mut is_told = false;
+    if let DeValue::Table(table) = value.into_inner() {
+        for (inner, value) in table {
+            let mut alone = DeTable::new();
+            alone.insert(inner, value);
+            let alone = Spanned::new(span.clone(), DeValue::Table(alone));
+            // What one key alone lacks is no mistake of its own.
+            if let Err(error) = read::<T>(key, alone)
+                && !error.message().starts_with("missing field")
+            {
+                plain::shape(findings, &error, span.clone());
+                is_told = true;
+            }
+        }
+    }
+    if !is_told {
+        plain::shape(findings, whole, span);
+    }
+}
+
+fn unknown_table(
+    findings: &mut Findings<'_>,
+    span: Range<usize>,
+    name: &str,
+    value: &Spanned<DeValue<'_>>,
+) {
+    let inside = value.get_ref().as_table();
+    let has = |key: &str| inside.is_some_and(|table| table.contains_key(key));
+    let is_unit_key = UnitTable::KEYS.contains(&name) || LATER_UNIT_KEYS.contains(&name);
+    let hint = if let Some(word) = nearest(name, TABLES.iter().copied()) {
+        format!("did you mean {word:?}?")
+    } else if is_unit_key {
+        "this belongs to a unit: write [units.NAME] above it".to_owned()
+    } else if has("command") {
+        format!("did you mean [units.{name}]?")
+    } else {
+        format!("known here: {}", TABLES.join(", "))
+    };
+    let told = match inside {
+        Some(_) => format!("{name:?} is not a table that is known here"),
+        None => format!("{name:?} is not a key that is known here"),
+    };
+    findings.add(span, told, hint);
+}

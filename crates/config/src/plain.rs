@@ -1,0 +1,140 @@
+//! What is wrong with the shape of a table, in plain words and with what would be right.
+
+use crate::file::{Piecewise, UnitTable};
+use crate::findings::Findings;
+use crate::problem::{named, nearest};
+use std::ops::Range;
+use toml::de::Error;
+
+/// Words that a later version will read.
+const LATER_WORDS: &[&str] = &["container", "tmux"];
+
+/// What other tools call it, or where it belongs.
+const ELSEWHERE: &[(&[&str], &str)] = &[
+    (
+        &["cmd", "script", "exec", "run", "args", "entrypoint"],
+        "it is called command here: the program and its arguments in one list",
+    ),
+    (&["directory", "dir", "workdir", "working_dir", "working_directory"], "it is called cwd here"),
+    (&["environment", "envs", "variables"], "it is called env here"),
+    (&["needs", "after", "requires", "wants"], "it is called depends_on here"),
+    (&["healthcheck", "liveness"], "it is called health here"),
+    (&["readiness"], "it is called ready here"),
+    (&["cron"], "it is called schedule here"),
+    (
+        &["autorestart", "when", "initial", "factor", "max", "reset_after", "limit"],
+        "it belongs into restart = { when = \"on-failure\", initial = \"1s\", … }",
+    ),
+    (&["signal", "grace"], "it belongs into stop = { signal = \"TERM\", grace = \"10s\" }"),
+    (&["count", "window"], "it belongs into restart = { limit = { count = 5, window = \"60s\" } }"),
+    (&["interval", "failures", "successes", "start_after"], "it belongs into health = { … }"),
+    (&["time_zone", "overlap", "missed"], "it belongs into schedule = { cron = \"…\", … }"),
+];
+
+const MISSING: &[(&str, &str)] = &[
+    ("count", "count = 5"),
+    ("window", "window = \"60s\""),
+    ("url", "url = \"http://127.0.0.1:9000/told\""),
+    ("every", "every = \"1m\""),
+    ("cron", "cron = \"*/5 * * * *\""),
+];
+
+pub(crate) fn later(findings: &mut Findings<'_>, span: Range<usize>, word: &str) {
+    let told = format!("{word:?} is known but not supported by this version yet");
+    findings.add(span, told, "take it out until it is");
+}
+
+/// TOML that does not say what it should.
+pub(crate) fn shape(findings: &mut Findings<'_>, error: &Error, around: Range<usize>) {
+    let span = error.span().unwrap_or(around);
+    let message = error.message().trim().replace('\n', ", ");
+    let (told, hint) = if let Some(rest) = message.strip_prefix("unknown field ") {
+        unknown(rest, "key")
+    } else if let Some(rest) = message.strip_prefix("unknown variant ") {
+        unknown(rest, "word")
+    } else if let Some(field) = message.strip_prefix("missing field ") {
+        missing(field.trim_matches('`'))
+    } else if message.starts_with("invalid type: ") || message.starts_with("invalid value: ") {
+        mistyped(&message, findings.text.get(span.clone()).unwrap_or_default())
+    } else if let Some((told, hint)) = message.split_once("; ") {
+        (told.to_owned(), hint.to_owned())
+    } else {
+        (message, String::new())
+    };
+    findings.add(span, told, hint);
+}
+
+fn unknown(rest: &str, kind: &str) -> (String, String) {
+    // The list of right ones has no backticks in it; the wrong one may have any.
+    let (wrong, right) = rest.split_once("`, expected ").unwrap_or((rest, ""));
+    let wrong = wrong.strip_prefix('`').unwrap_or(wrong);
+    let right: Vec<&str> = right.split('`').skip(1).step_by(2).collect();
+    if kind == "word" && LATER_WORDS.contains(&wrong) {
+        let told = format!("{wrong:?} is known but not supported by this version yet");
+        return (told, format!("this version has {}", right.join(", ")));
+    }
+    let is_unit = right.contains(&UnitTable::KEYS[0]);
+    let elsewhere = ELSEWHERE.iter().find(|(words, _)| is_unit && words.contains(&wrong));
+    let lower = wrong.to_lowercase().replace(['-', '_'], "");
+    let same = right.iter().find(|word| word.replace(['-', '_'], "").to_lowercase() == lower);
+    let hint = match (elsewhere, same.copied().or_else(|| nearest(wrong, right.iter().copied()))) {
+        (_, Some(word)) => format!("did you mean {word:?}?"),
+        (Some((_, hint)), None) => (*hint).to_owned(),
+        (None, None) => format!("known here: {}", named(right)),
+    };
+    (format!("{wrong:?} is not a {kind} that is known here"), hint)
+}
+
+fn missing(field: &str) -> (String, String) {
+    let example = MISSING.iter().find(|(name, _)| *name == field).map(|(_, example)| *example);
+    (format!("{field:?} is missing here"), format!("add {}", example.unwrap_or(field)))
+}
+
+/// What a table looks like.
+const TABLES: &[(&str, &str)] = &[
+    ("struct RestartTable", "{ when = \"on-failure\", initial = \"1s\", max = \"30s\" }"),
+    ("struct LimitTable", "{ count = 5, window = \"60s\" }"),
+    ("struct BackoffTable", "{ initial = \"10s\", factor = 2, max = \"5m\" }"),
+    ("struct StopTable", "{ signal = \"TERM\", grace = \"10s\" }"),
+    ("struct ReadyTable", "{ tcp = \"127.0.0.1:8080\", timeout = \"60s\" }"),
+    ("struct HealthTable", "{ http = \"http://127.0.0.1:8080/health\", interval = \"30s\" }"),
+    ("struct DeadmanTable", "{ url = \"http://127.0.0.1:9000/ping\", every = \"1m\" }"),
+    ("a map", "{ NAME = \"value\" }"),
+];
+
+/// `invalid type: integer `30`, expected …`
+pub(crate) fn mistyped(message: &str, written: &str) -> (String, String) {
+    let (found, expected) = message.split_once(", expected ").unwrap_or((message, "another value"));
+    let found = found.split_once(": ").map_or(found, |(_, found)| found);
+    let is_number = found.starts_with("integer") || found.starts_with("floating");
+    let kind = match found.split([' ', '`']).next().unwrap_or_default() {
+        "integer" | "floating" => "a number",
+        "boolean" => written,
+        "string" => "text",
+        "sequence" => "a list",
+        "map" => "a table",
+        _ => "something else",
+    };
+    let table = TABLES.iter().find(|(name, _)| *name == expected).map(|(_, table)| *table);
+    let needed = match expected {
+        "a string" => "text in quotes",
+        "a boolean" => "true or false",
+        "a sequence" => "a list",
+        "u32" | "u64" => "a whole number that is not negative",
+        _ if table.is_some() => "a table",
+        other => other,
+    };
+    let hint = match table {
+        Some(table) => format!("write {table}"),
+        None if needed.starts_with("a duration") && is_number => {
+            format!("write \"{written}s\" if seconds are meant")
+        }
+        None if needed == "text in quotes" && (is_number || kind == written) => {
+            format!("write \"{written}\"")
+        }
+        None if needed == "a list" && kind == "text" => format!("write [{written}]"),
+        None => String::new(),
+    };
+    let kind = if is_number && needed.starts_with("a whole number") { written } else { kind };
+    (format!("this must be {needed}, not {kind}"), hint)
+}

@@ -1,0 +1,14 @@
+//! Values with a meaning of their own. Each is checked where it is read, so that what is wrong with it has its
+//! exact place. A message that says what would be right has it after a `; `.
+
+mod choice;
+mod command;
+mod duration;
+mod text;
+
+pub use choice::{
+    AdoptWord, BackendWord, MissedWord, OverlapWord, PresetWord, SignalName, WhenWord,
+};
+pub use command::Command;
+pub use duration::{Duration, Grace, parse_duration};
+pub use text::{Address, Cron, Factor, HttpUrl, Pattern, Text, TimeZone, VariableName};

@@ -1,0 +1,225 @@
+//! Whatever is in the file: no panic, and every problem has a place that exists.
+
+use ostler_config::{Circumstances, Problem, load, text_of};
+use std::path::Path;
+
+const ROUNDS: u64 = 20_000;
+
+/// Words that mean something somewhere.
+const WORDS: &[&str] = &[
+    "units",
+    "defaults",
+    "hooks",
+    "supervisor",
+    "patrol",
+    "command",
+    "cwd",
+    "env",
+    "env_file",
+    "restart",
+    "stop",
+    "ready",
+    "health",
+    "schedule",
+    "depends_on",
+    "limit",
+    "count",
+    "window",
+    "factor",
+    "initial",
+    "max",
+    "http",
+    "tcp",
+    "exec",
+    "line",
+    "notify",
+    "delay",
+    "timeout",
+    "signal",
+    "grace",
+    "backend",
+    "pty",
+    "container",
+    "preset",
+    "goclaw",
+    "true",
+    "false",
+    "-1",
+    "0",
+    "1e999",
+    "nan",
+    "99999999999999999999999",
+    "1979-05-27",
+    "\"30s\"",
+    "\"\"",
+    "\"\\u0000\"",
+    "'x'",
+    "\"\"\"",
+    "'''",
+    "[",
+    "]",
+    "[[",
+    "]]",
+    "{",
+    "}",
+    "=",
+    ",",
+    ".",
+    "#",
+    "\n",
+    "\r",
+    "\t",
+    "\u{feff}",
+    "ü",
+    "\u{0}",
+    "\u{1b}[2J",
+    "\u{202e}",
+    "😀",
+];
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, most: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % most.max(1) as u64) as usize
+    }
+}
+
+fn check(bytes: &[u8], seed: u64) {
+    let file = Path::new("/srv/ostler.toml");
+    let text = match text_of(file, bytes.to_vec()) {
+        Ok(text) => text,
+        Err(problem) => return check_place(&problem, &String::from_utf8_lossy(bytes), seed),
+    };
+    for problem in load(file, &text, &Circumstances::default()).err().into_iter().flatten() {
+        check_place(&problem, text.strip_prefix('\u{feff}').unwrap_or(&text), seed);
+    }
+}
+
+fn check_place(problem: &Problem, text: &str, seed: u64) {
+    let told = problem.to_string();
+    let steers = |c: char| c.is_control() && c != '\n' && c != '\t';
+    assert!(!told.contains(steers), "seed {seed}: {told:?}");
+    let Some(place) = &problem.place else { return };
+    let lines: Vec<&str> = text.split('\n').collect();
+    let line = lines.get(place.line - 1);
+    let line = line.unwrap_or_else(|| panic!("seed {seed}: no line {}", place.line));
+    assert!(place.column <= line.chars().count() + 1, "seed {seed}: {told}");
+    assert_eq!(place.text, line.trim_end_matches('\r'), "seed {seed}");
+}
+
+fn mutate(bytes: &mut Vec<u8>, random: &mut Random) {
+    let kind = random.below(7);
+    if kind < 3 {
+        let at = random.below(bytes.len() + 1);
+        let word = WORDS[random.below(WORDS.len())].as_bytes();
+        match kind {
+            0 if at < bytes.len() => bytes[at] ^= 1 << random.below(8),
+            1 => drop(bytes.splice(at..at, word.iter().copied())),
+            _ => {
+                let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+                let begin =
+                    bytes[..at].iter().rposition(|byte| !is_word(byte)).map_or(0, |at| at + 1);
+                let end = bytes[at..].iter().position(|byte| !is_word(byte));
+                let end = end.map_or(bytes.len(), |end| at + end);
+                drop(bytes.splice(begin..end, word.iter().copied()));
+            }
+        }
+        return;
+    }
+    let mut lines: Vec<Vec<u8>> = bytes.split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
+    let (one, other) = (random.below(lines.len()), random.below(lines.len()));
+    match kind {
+        3 => drop(lines.remove(one)),
+        4 => lines.insert(other, lines[one].clone()),
+        5 => lines.swap(one, other),
+        _ => lines[one].truncate(random.below(80)),
+    }
+    *bytes = lines.join(&b'\n');
+}
+
+#[test]
+fn no_input_is_too_odd() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    let mut seeds: Vec<Vec<u8>> = ["valid", "broken"]
+        .iter()
+        .flat_map(|name| std::fs::read_dir(folder.join(name)).expect("it is there"))
+        .map(|entry| entry.expect("it can be listed").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
+        .map(|path| std::fs::read(path).expect("it can be read"))
+        .collect();
+    seeds.sort();
+    for seed in 1..=ROUNDS {
+        let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let mut bytes = seeds[random.below(seeds.len())].clone();
+        for _ in 0..=random.below(6) {
+            mutate(&mut bytes, &mut random);
+        }
+        check(&bytes, seed);
+    }
+}
+
+#[test]
+fn extremes_are_told() {
+    let deep =
+        |open: &str, close: &str| format!("x = {}1{}", open.repeat(100_000), close.repeat(100_000));
+    for text in [
+        format!("x = \"{}\"", "a".repeat(1 << 20)),
+        format!("x = {}", "a".repeat(1 << 20)),
+        deep("[", "]"),
+        deep("{ a = ", "}"),
+        format!("[{}]", ["a"; 50_000].join(".")),
+        format!("{} = 1", ["a"; 50_000].join(".")),
+        "[".repeat(1 << 20),
+        "\n".repeat(1 << 20),
+        "\0".repeat(1 << 16),
+    ] {
+        check(text.as_bytes(), 0);
+    }
+    check(&[0xff, 0xfe, b'[', 0], 0);
+    check(&[b'a', 0xc3], 0);
+}
+
+/// A second each is far more than a release build needs, and far less than anything quadratic takes.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a test of how long it takes")]
+fn ten_thousand_units_are_quick() {
+    let unit = |name: &dyn Fn(usize) -> String, rest: &dyn Fn(usize) -> String| {
+        (0..10_000)
+            .map(|i| format!("[units.{}]\ncommand = [\"a\"]\n{}\n", name(i), rest(i)))
+            .collect::<String>()
+    };
+    let plain = |i: usize| format!("u{i:05}");
+    let chain = |i: usize| format!("depends_on = [\"u{:05}\"]", i.saturating_sub(1));
+    let files = [
+        (
+            "wide",
+            unit(&plain, &|_| "depends_on = [\"u00000\"]".to_owned()).replacen(
+                "depends_on = [\"u00000\"]",
+                "",
+                1,
+            ),
+        ),
+        ("chain", unit(&plain, &chain).replacen("depends_on = [\"u00000\"]", "", 1)),
+        ("circle", unit(&plain, &|i| format!("depends_on = [\"u{:05}\"]", (i + 1) % 10_000))),
+        ("nobody", unit(&plain, &|i| format!("depends_on = [\"v{i}\"]"))),
+        ("typos", unit(&plain, &|_| "restrat = 1".to_owned())),
+        ("names", unit(&|i| format!("\"a b{i}\""), &|_| String::new())),
+        ("twice", unit(&|_| "same".to_owned(), &|_| String::new())),
+    ];
+    for (name, text) in files {
+        let begin = std::time::Instant::now();
+        let outcome = load(Path::new("/srv/ostler.toml"), &text, &Circumstances::default());
+        let is_right = outcome.is_ok();
+        let told: usize =
+            outcome.err().iter().flatten().map(|problem| problem.to_string().len()).sum();
+        let took = begin.elapsed();
+        assert_eq!(is_right, name == "wide" || name == "chain", "{name}");
+        assert!(told < 200_000, "{name} says {told} bytes");
+        let most = if cfg!(debug_assertions) { 10.0 } else { 1.0 };
+        assert!(took.as_secs_f64() < most, "{name} took {took:?}");
+    }
+}

@@ -1,0 +1,98 @@
+//! Other tools' files beside what becomes of them. `OSTLER_BLESS=1` writes down what becomes of them now.
+
+use ostler_config::{Circumstances, import, load};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn files(folder: &Path, into: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).expect("the folder is there") {
+        let path = entry.expect("it can be listed").path();
+        if path.is_dir() {
+            files(&path, into);
+        } else if path.extension().is_none_or(|end| end != "out") && !path.ends_with(".env") {
+            into.push(path);
+        }
+    }
+}
+
+fn all() -> Vec<PathBuf> {
+    let mut paths = Vec::new();
+    files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/import"), &mut paths);
+    paths.sort();
+    paths
+}
+
+/// Under a name of its own, so that the words do not depend on where the tests are.
+fn named(path: &Path) -> PathBuf {
+    if path.with_file_name(".env").exists() {
+        return path.to_owned();
+    }
+    Path::new("/srv").join(path.file_name().expect("it has a name"))
+}
+
+#[test]
+fn what_others_wrote_is_taken_over() {
+    let mut wrong = Vec::new();
+    for path in all() {
+        let text = fs::read_to_string(&path).expect("it can be read");
+        let said = match import(&named(&path), &text) {
+            Ok(imported) => {
+                let beside = path.with_file_name("ostler.toml");
+                if let Err(problems) = load(&beside, &imported.toml, &Circumstances::default()) {
+                    let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
+                    wrong.push(format!("{} becomes wrong:\n{}", path.display(), told.join("\n")));
+                }
+                let notes: String =
+                    imported.notes.iter().map(|note| format!("note: {note}\n")).collect();
+                format!("{}\n---\n{notes}", imported.toml)
+            }
+            Err(problem) => format!("{problem}\n"),
+        };
+        let expected = PathBuf::from(format!("{}.out", path.display()));
+        if std::env::var_os("OSTLER_BLESS").is_some() {
+            fs::write(&expected, said).expect("it can be written");
+        } else if fs::read_to_string(&expected).unwrap_or_default() != said {
+            wrong.push(format!("{} is not what is said now:\n{said}", expected.display()));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Cut, doubled, or with one byte changed: an answer, and never a panic. What is taken over is valid TOML.
+#[test]
+fn no_file_of_others_is_too_odd() {
+    for path in all() {
+        let whole = fs::read(&path).expect("it can be read");
+        let mut tries: Vec<Vec<u8>> = (0..whole.len()).map(|end| whole[..end].to_vec()).collect();
+        for at in 0..whole.len() {
+            for byte in [b'"', b'%', b'[', b'\n', b'=', b':', b'{', b'\\', 0] {
+                let mut bytes = whole.clone();
+                bytes[at] = byte;
+                tries.push(bytes);
+            }
+        }
+        for bytes in tries {
+            let text = String::from_utf8_lossy(&bytes);
+            if let Ok(imported) = import(&named(&path), &text) {
+                let problems =
+                    load(Path::new("/srv/ostler.toml"), &imported.toml, &Circumstances::default());
+                let told = problems.err().into_iter().flatten().map(|problem| problem.to_string());
+                let known = [
+                    "is not a folder",
+                    "cannot be read",
+                    "is not a schedule",
+                    "NUL",
+                    "variable's name",
+                    "command is empty",
+                ];
+                for told in told {
+                    assert!(
+                        known.iter().any(|known| told.contains(known)),
+                        "{text}\nbecomes\n{}\n{told}",
+                        imported.toml
+                    );
+                }
+            }
+        }
+    }
+}

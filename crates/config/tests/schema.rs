@@ -1,0 +1,68 @@
+//! What is published of the file's form: the schema, and the example.
+
+#![expect(clippy::disallowed_methods, reason = "a test asks another program for its opinion")]
+
+use ostler_config::{Circumstances, load, schema};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+#[test]
+fn the_published_schema_is_current() {
+    let path = root().join("docs/ostler.schema.json");
+    if std::env::var_os("OSTLER_BLESS").is_some() {
+        std::fs::write(&path, schema()).expect("it can be written");
+    }
+    let published = std::fs::read_to_string(&path).expect("it is there");
+    assert!(published == schema(), "`ostler check --schema > docs/ostler.schema.json` is due");
+}
+
+#[test]
+fn the_example_is_right() {
+    let path = root().join("examples/ostler.toml");
+    let text = std::fs::read_to_string(&path).expect("it is there");
+    let told = load(&path, &text, &Circumstances::default()).map_err(|problems| {
+        problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+    });
+    let config = told.unwrap_or_else(|told| panic!("{told}"));
+    assert!(config.units.len() >= 3);
+}
+
+const VALIDATE: &str = "
+import json, sys
+try:
+    import jsonschema, tomllib
+except ImportError:
+    sys.exit(77)
+schema = json.load(open(sys.argv[1]))
+jsonschema.validators.validator_for(schema).check_schema(schema)
+jsonschema.validate(tomllib.load(open(sys.argv[2], 'rb')), schema)
+try:
+    jsonschema.validate({'units': {'web': {'comand': ['x']}}}, schema)
+except jsonschema.ValidationError:
+    sys.exit(0)
+sys.exit('a wrong key is accepted')
+";
+
+#[test]
+#[expect(clippy::print_stderr, reason = "a check that was left out is said")]
+fn the_example_fits_the_schema() {
+    let schema = root().join("docs/ostler.schema.json");
+    for file in ["examples/ostler.toml", "crates/config/tests/valid/02-everything.toml"] {
+        let output = Command::new("python3")
+            .args(["-c", VALIDATE])
+            .arg(&schema)
+            .arg(root().join(file))
+            .output();
+        match output {
+            Ok(output) if output.status.code() != Some(77) => {
+                let told = String::from_utf8_lossy(&output.stderr);
+                assert!(output.status.success(), "{file}: {told}");
+            }
+            Ok(_) | Err(_) => eprintln!("skipped: python3 with jsonschema is not here"),
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Files beside what is said about them. `OSTLER_BLESS=1` writes down what is said now.
+
+use ostler_config::{Circumstances, load, text_of};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn files(folder: &str) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(folder);
+    let entries = fs::read_dir(folder).expect("the folder is there");
+    let mut paths: Vec<PathBuf> = entries
+        .map(|entry| entry.expect("it can be listed").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
+        .collect();
+    paths.sort();
+    paths
+}
+
+/// Under a name of its own, so that the words do not depend on where the tests are.
+fn read(path: &Path) -> Result<String, String> {
+    let named = Path::new("/srv").join(path.file_name().expect("it has a name"));
+    let bytes = fs::read(path).expect("it can be read");
+    let text = text_of(&named, bytes).map_err(|problem| format!("{problem}\n"))?;
+    let config = load(&named, &text, &Circumstances::default()).map_err(|problems| {
+        problems.iter().map(|problem| format!("{problem}\n")).collect::<Vec<_>>().join("\n")
+    })?;
+    let units = serde_json::to_string_pretty(&config.units).expect("it is plain data");
+    let rest = format!("{:?} {:?}\n{:#?}", config.lease_ms, config.adopt, config.hooks);
+    Ok(format!("{units}\n{rest}\n"))
+}
+
+fn compare(path: &Path, said: &str, wrong: &mut Vec<String>) {
+    let expected = path.with_extension("txt");
+    if std::env::var_os("OSTLER_BLESS").is_some() {
+        fs::write(&expected, said).expect("it can be written");
+    } else if fs::read_to_string(&expected).unwrap_or_default() != said {
+        wrong.push(format!("{} is not what is said now:\n{said}", expected.display()));
+    }
+}
+
+/// X1: a mistake in a file is told with its line, its column, and what would be right.
+#[test]
+fn broken_files_are_told() {
+    let paths = files("broken");
+    assert!(paths.len() >= 30);
+    let mut wrong = Vec::new();
+    for path in paths {
+        match read(&path) {
+            Err(said) => compare(&path, &said, &mut wrong),
+            Ok(_) => wrong.push(format!("{} is not broken", path.display())),
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn valid_files_mean_what_they_meant() {
+    let mut wrong = Vec::new();
+    for path in files("valid") {
+        match read(&path) {
+            Ok(said) => compare(&path, &said, &mut wrong),
+            Err(said) => wrong.push(said),
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
