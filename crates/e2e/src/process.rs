@@ -64,6 +64,15 @@ impl Process {
         })
     }
 
+    /// What this variable is in the environment it was started with.
+    pub fn variable(&self, name: &str) -> Option<String> {
+        let environment = fs::read(format!("/proc/{}/environ", self.pid)).ok()?;
+        environment.split(|byte| *byte == 0).find_map(|entry| {
+            let (known, value) = std::str::from_utf8(entry).ok()?.split_once('=')?;
+            (known == name).then(|| value.to_owned())
+        })
+    }
+
     pub fn cgroup(&self) -> String {
         let groups = fs::read_to_string(format!("/proc/{}/cgroup", self.pid)).unwrap_or_default();
         groups.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or_default().to_owned()

@@ -44,5 +44,17 @@ mod guardian_loss;
 mod races;
 mod upgrade;
 
+// Units: declared once, kept as declared.
+mod units;
+mod units_env;
+mod units_final;
+mod units_health;
+mod units_kills;
+mod units_model;
+mod units_order;
+mod units_ready;
+mod units_restart;
+mod units_up;
+
 // Units, seen.
 mod unit_seeing;

@@ -1,0 +1,62 @@
+//! `serve PORT`: answers HTTP in the way that files in its folder ask for: it waits for `go` before it listens if
+//! `late` is there; `hang` is no answer at all, `sick` is status 500.
+//! `serve say TEXT`: says TEXT at $NOTIFY_SOCKET once there is a file `go`, and stays.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::net::UnixDatagram;
+use std::path::Path;
+use std::time::Duration;
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.as_slice() {
+        [say, text] if say == "say" => tell(&text.replace("\\n", "\n")),
+        [port] => listen(port.parse().expect("a port")),
+        _ => panic!("serve PORT | serve say TEXT"),
+    }
+}
+
+fn until_there(name: &str) {
+    while !Path::new(name).exists() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn tell(text: &str) {
+    until_there("go");
+    let place = std::env::var_os("NOTIFY_SOCKET").expect("NOTIFY_SOCKET");
+    let socket = UnixDatagram::unbound().expect("a socket");
+    socket.send_to(text.as_bytes(), place).expect("somebody listens");
+    loop {
+        std::thread::park();
+    }
+}
+
+fn listen(port: u16) {
+    if Path::new("late").exists() {
+        until_there("go");
+    }
+    let listener = TcpListener::bind(("127.0.0.1", port)).expect("the port is free");
+    println!("up");
+    for stream in listener.incoming().flatten() {
+        std::thread::spawn(move || answer(stream));
+    }
+}
+
+fn answer(mut stream: TcpStream) {
+    let mut request = [0; 4096];
+    let _ = stream.read(&mut request);
+    if Path::new("hang").exists() {
+        loop {
+            std::thread::park();
+        }
+    }
+    let status = if Path::new("sick").exists() { "500 Sick" } else { "200 OK" };
+    let body = "{\"status\":\"healthy\"}";
+    let _ = write!(
+        stream,
+        "HTTP/1.1 {status}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+        body.len()
+    );
+}

@@ -1,0 +1,197 @@
+//! When a unit is ready: a line, a port, an answer, a command, its own word, a delay. Not in time is an error.
+
+use crate::units::Project;
+use ostler_e2e::{Process, helper};
+use std::net::TcpListener;
+
+/// A port that nobody has at this moment.
+pub fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    listener.local_addr().expect("an address").port()
+}
+
+fn touch(project: &Project, name: &str) {
+    std::fs::write(project.path(name), "").expect("written");
+}
+
+/// Is not ready before there is a file `go`, and is soon after.
+#[track_caller]
+fn ready_with_go(project: &Project, body: &str) {
+    project.declare(&[("a", body)]);
+    project.call(&["up", "--no-wait"]).ok();
+    let view = project.until("a", "running", |view| view["pid"].is_i64());
+    assert_eq!(view["state"], "starting", "{view:#}");
+    let again = project.spawn(&["up"]);
+    assert_eq!(project.view("a")["state"], "starting");
+    touch(project, "go");
+    again.finish().ok();
+    let view = project.view("a");
+    assert_eq!(view["state"], "ready", "{view:#}");
+    assert_eq!(view["restarts"], 0, "{view:#}");
+}
+
+/// W6: by a line of its output.
+#[test]
+fn a_line_makes_it_ready() {
+    let script = "echo not yet; while ! test -e go; do sleep 0.02; done; printf 'listening on '; echo 8080; exec sleep 1000";
+    let body = format!(
+        "command = [\"sh\", \"-c\", \"{script}\"]\nready = {{ line = \"^listening on [0-9]+$\" }}"
+    );
+    ready_with_go(&Project::new(), &body);
+}
+
+/// W6: by a port that takes connections.
+#[test]
+fn a_port_makes_it_ready() {
+    let (project, port) = (Project::new(), free_port());
+    touch(&project, "late");
+    let serve = helper!("serve");
+    let body =
+        format!("command = [\"{serve}\", \"{port}\"]\nready = {{ tcp = \"127.0.0.1:{port}\" }}");
+    ready_with_go(&project, &body);
+}
+
+/// W6: by an answer; a server that is sick is not ready.
+#[test]
+fn an_answer_makes_it_ready() {
+    let (project, port) = (Project::new(), free_port());
+    touch(&project, "sick");
+    let serve = helper!("serve");
+    let body = format!(
+        "command = [\"{serve}\", \"{port}\"]\nready = {{ http = \"http://127.0.0.1:{port}/health\" }}"
+    );
+    project.declare(&[("a", &body)]);
+    let up = project.spawn(&["up"]);
+    let pid = project.until("a", "running", |view| view["pid"].is_i64())["pid"].clone();
+    project.home.until_logged("a", "up");
+    assert_eq!(project.state("a"), "starting");
+    std::fs::remove_file(project.path("sick")).expect("removed");
+    up.finish().ok();
+    assert_eq!(project.view("a")["pid"], pid);
+}
+
+/// W6: by a command in its own folder and environment.
+#[test]
+fn a_command_makes_it_ready() {
+    let project = Project::new();
+    let body = "command = [\"sleep\", \"1000\"]\nenv.WHAT = \"go\"\n\
+                ready = { exec = [\"sh\", \"-c\", 'test \"$E2E_UNIT\" = a && test -e \"$WHAT\"'] }";
+    ready_with_go(&project, body);
+    // Checks leave nothing behind: no record, no folder.
+    let records = project.home.records();
+    assert_eq!(records.len(), 1, "{records:#?}");
+    let folders: Vec<_> = std::fs::read_dir(project.home.file("runs"))
+        .map(|entries| entries.flatten().map(|entry| entry.path()).collect())
+        .unwrap_or_default();
+    assert!(folders.len() <= 1, "{folders:?}");
+}
+
+/// W6: by its own word, and no other.
+#[test]
+fn its_own_word_makes_it_ready() {
+    let serve = helper!("serve");
+    let body = format!(
+        "command = [\"{serve}\", \"say\", \"STATUS=soon\\\\nREADY=1\"]\nready = {{ notify = true }}"
+    );
+    ready_with_go(&Project::new(), &body);
+}
+
+/// W6: another word does not.
+#[test]
+fn another_word_does_not() {
+    let serve = helper!("serve");
+    let body = format!(
+        "command = [\"{serve}\", \"say\", \"STATUS=READY=1\"]\nready = {{ notify = true, timeout = \"300ms\" }}\n{}",
+        crate::units::SOON
+    );
+    let project = Project::of(&[("a", &body)]);
+    touch(&project, "go");
+    not_in_time(&project, "READY=1");
+}
+
+/// W6: a delay passes first.
+#[test]
+fn a_delay_passes_first() {
+    let body = "command = [\"sleep\", \"1000\"]\nready = { delay = \"700ms\" }";
+    let project = Project::of(&[("a", body)]);
+    project.up();
+    let view = project.view("a");
+    let (since, started) = (view["sinceMs"].as_u64(), view["startedAtMs"].as_u64());
+    assert!(since.expect("a time") >= started.expect("a time") + 690, "{view:#}");
+}
+
+/// Every start was ended, and counted, and told.
+#[track_caller]
+fn not_in_time(project: &Project, told: &str) {
+    let output = project.call(&["up"]);
+    assert_eq!(output.code, 1, "{output:?}");
+    let view = project.until_state("a", "error");
+    assert_eq!(view["ends"].as_array().map(Vec::len), Some(3), "{view:#}");
+    assert_eq!(project.copies_of("a"), 0);
+    let why = project.call(&["why", "a"]).ok().text();
+    assert!(why.contains("not within 300 ms") && why.contains(told), "{why}");
+}
+
+/// W2, W6: not ready in time is an error: it is ended, counted and told, and never called ready.
+#[test]
+fn not_ready_in_time_is_an_error() {
+    let port = free_port();
+    for (check, told) in [
+        ("line = \"^never$\"".to_owned(), "no such line"),
+        (format!("tcp = \"127.0.0.1:{port}\""), "refused"),
+        (format!("http = \"http://127.0.0.1:{port}/\""), "refused"),
+        ("exec = [\"false\"]".to_owned(), "exit 1"),
+        ("notify = true".to_owned(), "READY=1"),
+    ] {
+        let body = format!(
+            "command = [\"sleep\", \"1000\"]\nready = {{ {check}, timeout = \"300ms\" }}\n{}",
+            crate::units::SOON
+        );
+        let project = Project::of(&[("a", &body)]);
+        not_in_time(&project, told);
+    }
+}
+
+/// W6: a check that hangs is ended at the time that there is, with all it started.
+#[test]
+fn a_check_that_hangs_is_ended() {
+    let body = format!(
+        "command = [\"sleep\", \"1000\"]\nready = {{ exec = [\"sh\", \"-c\", \"sleep 999; true\"], timeout = \"300ms\" }}\n{}",
+        crate::units::SOON
+    );
+    let project = Project::of(&[("a", &body)]);
+    let output = project.call(&["up"]);
+    assert_eq!(output.code, 1, "{output:?}");
+    project.until_state("a", "error");
+    ostler_e2e::eventually("nothing of the checks is left", || {
+        project.home.processes_of_runs().is_empty().then_some(())
+    });
+    ostler_e2e::eventually("only its own three runs are on record", || {
+        (project.home.records().len() == 3).then_some(())
+    });
+}
+
+/// W6: one that ends before it is ready is judged by its own end.
+#[test]
+fn an_end_before_it_is_ready_is_its_own() {
+    let body = "command = [\"sh\", \"-c\", \"exit 78\"]\nready = { delay = \"1h\" }";
+    let project = Project::of(&[("a", body)]);
+    let output = project.call(&["up"]);
+    assert_eq!(output.code, 1, "{output:?}");
+    assert_eq!(project.view("a")["why"], "exit 78");
+}
+
+/// W6: a supervisor that takes it up asks again; the one that runs is the one that becomes ready.
+#[test]
+fn readiness_survives_a_crash_of_the_supervisor() {
+    let body = "command = [\"sleep\", \"1000\"]\nready = { exec = [\"test\", \"-e\", \"go\"] }";
+    let project = Project::of(&[("a", body)]);
+    project.call(&["up", "--no-wait"]).ok();
+    let view = project.until("a", "running", |view| view["pid"].is_i64());
+    let process = Process::find(view["pid"].as_i64().expect("a pid") as i32).expect("it lives");
+    crate::daemon::replace_supervisor(&project.home);
+    project.until_state("a", "starting");
+    touch(&project, "go");
+    project.until_state("a", "ready");
+    assert_eq!(project.process("a"), process);
+}
