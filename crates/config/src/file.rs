@@ -3,8 +3,8 @@
 use crate::at::At;
 use crate::either::{HookTarget, ScheduleWord};
 use crate::words::{
-    Address, AdoptWord, BackendWord, Command, Cron, Duration, Factor, Grace, HttpUrl, MissedWord,
-    OverlapWord, Pattern, PresetWord, SignalName, Text, TimeZone, VariableName, WhenWord,
+    Address, BackendWord, Command, Cron, Duration, Factor, Grace, HttpUrl, MissedWord, OverlapWord,
+    Pattern, PresetWord, SignalName, Text, TimeZone, VariableName, WhenWord,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -28,12 +28,7 @@ pub struct ConfigFile {
 
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct SupervisorTable {
-    /// How long a silent supervisor keeps its runs from others.
-    pub lease: Option<Duration>,
-    /// What to do with a live run taken over from another: adopt or terminate.
-    pub adopt: Option<AdoptWord>,
-}
+pub struct SupervisorTable {}
 
 /// Commands, told once a condition begins, and again when it ends.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -205,18 +200,18 @@ pub(crate) trait Piecewise: Default + serde::de::DeserializeOwned {
 }
 
 macro_rules! piecewise {
-    ($table:ident { $($key:ident),+ $(,)? }) => {
+    ($table:ident { $($key:ident),* $(,)? }) => {
         impl Piecewise for $table {
-            const KEYS: &[&str] = &[$(stringify!($key)),+];
+            const KEYS: &[&str] = &[$(stringify!($key)),*];
 
-            fn over(self, other: &Self) -> Self {
-                Self { $($key: self.$key.or_else(|| other.$key.clone())),+ }
+            fn over(self, _other: &Self) -> Self {
+                Self { $($key: self.$key.or_else(|| _other.$key.clone())),* }
             }
         }
     };
 }
 
-piecewise!(SupervisorTable { lease, adopt });
+piecewise!(SupervisorTable {});
 piecewise!(HookTable { on_crash, on_breaker, on_recovery, deadman });
 piecewise!(UnitTable {
     command,

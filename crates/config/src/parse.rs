@@ -14,7 +14,7 @@ use toml::de::{DeTable, DeValue, Error, ValueDeserializer};
 
 /// What a later version will read.
 const LATER_TABLES: &[&str] = &["patrol"];
-const LATER_SUPERVISOR_KEYS: &[&str] = &["http"];
+const LATER_SUPERVISOR_KEYS: &[&str] = &["http", "lease", "adopt"];
 const LATER_UNIT_KEYS: &[&str] =
     &["limits", "manifest", "heartbeat", "image", "network", "volumes", "ports"];
 

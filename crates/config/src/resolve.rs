@@ -1,5 +1,6 @@
 //! From the file's words to units.
 
+use crate::either;
 use crate::environment::{INHERITED, variables};
 use crate::file::{ConfigFile, HealthTable, HookTable, ReadyTable, UnitTable};
 use crate::findings::Findings;
@@ -7,10 +8,10 @@ use crate::order::waves;
 use crate::parse::parse;
 use crate::policy::{backoff, restart, schedule};
 use crate::problem::{Problem, named, nearest};
-use crate::words::{AdoptWord, BackendWord};
+use crate::words::BackendWord;
 use ostler_model::{
-    AdoptPolicy, Backend, Check, HealthSpec, Limits, OsText, Preset, ReadySpec, RestartPolicy,
-    StopSpec, UnitSpec,
+    Backend, Check, DeadmanSpec, HealthSpec, HookSpec, HookTarget, Limits, OsText, Preset,
+    ReadySpec, RestartPolicy, StopSpec, UnitSpec,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -28,9 +29,6 @@ pub struct Circumstances {
 #[derive(Clone, Debug)]
 pub struct Config {
     pub units: Vec<UnitSpec>,
-    pub hooks: HookTable,
-    pub lease_ms: Option<u64>,
-    pub adopt: Option<AdoptPolicy>,
 }
 
 const NAME_MOST: usize = 64;
@@ -59,15 +57,29 @@ pub fn load(file: &Path, text: &str, around: &Circumstances) -> Result<Config, V
     if !reader.findings.is_empty() {
         return Err(reader.findings.problems());
     }
-    Ok(Config {
-        units,
-        hooks: parsed.hooks,
-        lease_ms: parsed.supervisor.lease.map(|lease| lease.0),
-        adopt: parsed.supervisor.adopt.map(|word| match word {
-            AdoptWord::Adopt => AdoptPolicy::Adopt,
-            AdoptWord::Terminate => AdoptPolicy::Terminate,
-        }),
-    })
+    let hooks = hooks(parsed.hooks);
+    for unit in &mut units {
+        unit.hooks = hooks.clone();
+    }
+    Ok(Config { units })
+}
+
+/// Every unit of the file has the same: it is kept with each.
+fn hooks(table: HookTable) -> HookSpec {
+    let target = |target: Option<either::HookTarget>| {
+        target.map(|target| match target {
+            either::HookTarget::Command(command) => HookTarget::Command(command.argv()),
+            either::HookTarget::Url(table) => HookTarget::Url(table.url.0),
+        })
+    };
+    HookSpec {
+        on_crash: target(table.on_crash),
+        on_breaker: target(table.on_breaker),
+        on_recovery: target(table.on_recovery),
+        deadman: table
+            .deadman
+            .map(|table| DeadmanSpec { url: table.url.0, every_ms: table.every.0 }),
+    }
 }
 
 /// Whether units may be called so.
@@ -142,7 +154,9 @@ impl Reader<'_> {
                 timeout_ms: table.timeout.and_then(|limit| off(limit.0)),
                 no_output_timeout_ms: table.no_output_timeout.and_then(|limit| off(limit.0)),
                 grace_ms,
+                stop_signal: stop.signal.map(|signal| signal.0),
             },
+            hooks: HookSpec::default(),
             file: Some(self.findings.file.display().to_string()),
         })
     }

@@ -183,7 +183,7 @@ fn extremes_are_told() {
     check(&[b'a', 0xc3], 0);
 }
 
-/// A second each is far more than a release build needs, and far less than anything quadratic takes.
+/// Far more than it needs on a busy machine, and far less than anything quadratic takes.
 #[test]
 #[expect(clippy::disallowed_methods, reason = "a test of how long it takes")]
 fn ten_thousand_units_are_quick() {
@@ -219,7 +219,7 @@ fn ten_thousand_units_are_quick() {
         let took = begin.elapsed();
         assert_eq!(is_right, name == "wide" || name == "chain", "{name}");
         assert!(told < 200_000, "{name} says {told} bytes");
-        let most = if cfg!(debug_assertions) { 10.0 } else { 1.0 };
+        let most = if cfg!(debug_assertions) { 60.0 } else { 5.0 };
         assert!(took.as_secs_f64() < most, "{name} took {took:?}");
     }
 }

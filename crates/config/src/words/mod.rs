@@ -6,9 +6,7 @@ mod command;
 mod duration;
 mod text;
 
-pub use choice::{
-    AdoptWord, BackendWord, MissedWord, OverlapWord, PresetWord, SignalName, WhenWord,
-};
+pub use choice::{BackendWord, MissedWord, OverlapWord, PresetWord, SignalName, WhenWord};
 pub use command::Command;
 pub use duration::{Duration, Grace, parse_duration};
 pub use text::{Address, Cron, Factor, HttpUrl, Pattern, Text, TimeZone, VariableName};
