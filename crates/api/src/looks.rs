@@ -6,8 +6,8 @@ use ostler_model::{Depth, ProcessUsage, RunId, RunSpec, UnitLook, UnitView, Usag
 use ostler_os::{Detail, TreeSubject, TreeUsage, look_at_trees};
 use std::collections::HashMap;
 
-/// What a quick look may take.
-const QUICK_MS: u64 = 2;
+/// How many are looked at quickly. One takes some 50 µs, because the kernel adds up a group when it is asked.
+const QUICK_MOST: usize = 64;
 /// Nearer to the last look than this, that one is still true.
 const FRESH_MS: u64 = 200;
 /// Farther than this from the last look, the time since its start says more.
@@ -21,11 +21,23 @@ pub(crate) async fn look(call: LookCall, shared: &Shared) -> Vec<UnitLook> {
     if !call.names.is_empty() {
         views.retain(|view| call.names.contains(&view.name));
     }
-    if call.depth != Depth::None && views.iter().any(|view| view.pid.is_some()) {
+    let live = views.iter().filter(|view| view.pid.is_some()).count();
+    let is_looked_at = match call.depth {
+        Depth::None => false,
+        Depth::Quick => (1..=QUICK_MOST).contains(&live),
+        Depth::Whole | Depth::Tree => live > 0,
+    };
+    if is_looked_at {
         look_at(&views, call.depth, shared).await;
     }
     let looked = shared.looked.borrow();
-    let with_usage = |view: UnitView| {
+    let with_usage = |mut view: UnitView| {
+        if call.brief {
+            view.command.clear();
+            view.depends_on.clear();
+            view.ends.clear();
+            view.file = None;
+        }
         let usage = view.run_id.and_then(|run| looked.get(&run)).cloned();
         let mut usage = usage.filter(|_| call.depth != Depth::None && view.pid.is_some());
         if let Some(usage) = usage.as_mut().filter(|_| call.depth != Depth::Tree) {
@@ -39,7 +51,7 @@ pub(crate) async fn look(call: LookCall, shared: &Shared) -> Vec<UnitLook> {
 async fn look_at(views: &[UnitView], depth: Depth, shared: &Shared) {
     let boundaries = shared.engine.boundaries().await;
     let now_ms = ostler_os::wall_ms();
-    let mut subjects: Vec<(u64, RunId, u64, TreeSubject)> = {
+    let subjects: Vec<(RunId, u64, TreeSubject)> = {
         let mut looked = shared.looked.borrow_mut();
         if looked.len() > 2 * views.len() + 16 {
             // Of runs that are over.
@@ -54,28 +66,21 @@ async fn look_at(views: &[UnitView], depth: Depth, shared: &Shared) {
             .map(|(view, run, root)| {
                 let tag = format!("{}={run}", RunSpec::RUN_ID_VARIABLE);
                 let boundary = boundaries.get(&run).cloned().flatten();
-                let seen_ms = looked.get(&run).map_or(0, |seen| seen.at_ms);
                 let started_ms = view.started_at_ms.unwrap_or(now_ms);
-                (seen_ms, run, started_ms, TreeSubject { tag, root, boundary })
+                (run, started_ms, TreeSubject { tag, root, boundary })
             })
             .collect()
     };
-    // Whoever was not looked at for the longest time comes first.
-    subjects.sort_by_key(|(seen_ms, ..)| *seen_ms);
     let detail = if depth == Depth::Tree { Detail::Processes } else { Detail::Sums };
-    let until_mono_ms = match depth {
-        Depth::Quick => ostler_os::mono_ms() + QUICK_MS,
-        Depth::None | Depth::Whole | Depth::Tree => u64::MAX,
-    };
     let beside = tokio::task::spawn_blocking(move || {
         let trees: Vec<TreeSubject> =
-            subjects.iter().map(|(_, _, _, subject)| subject.clone()).collect();
-        (look_at_trees(&trees, detail, until_mono_ms), subjects)
+            subjects.iter().map(|(_, _, subject)| subject.clone()).collect();
+        (look_at_trees(&trees, detail), subjects)
     });
     let Ok((seen, subjects)) = beside.await else { return };
     let now_ms = ostler_os::wall_ms();
     let mut looked = shared.looked.borrow_mut();
-    for (seen, (_, run, started_ms, _)) in seen.into_iter().zip(subjects) {
+    for (seen, (run, started_ms, _)) in seen.into_iter().zip(subjects) {
         if let Some(seen) = seen {
             let usage = usage(seen, looked.get(&run), started_ms, now_ms);
             looked.insert(run, usage);

@@ -45,7 +45,7 @@ pub struct UnitLook {
 #[serde(rename_all = "kebab-case")]
 pub enum Depth {
     None,
-    /// What can be had in a moment; of the others, what was seen last.
+    /// What can be had in a moment: of many, only what was seen last.
     #[default]
     Quick,
     Whole,

@@ -79,6 +79,9 @@ pub struct LookCall {
     /// All, if none is named. Names that are no unit's are left out.
     pub names: Vec<String>,
     pub depth: Depth,
+    /// Without what a table does not show.
+    #[serde(default)]
+    pub brief: bool,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

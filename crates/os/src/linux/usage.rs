@@ -43,19 +43,11 @@ pub enum Detail {
     Processes,
 }
 
-/// Looks at one after the other until `until_mono_ms`; at the first in any case. `None` for those there was no time for,
-/// and for those that are gone.
-pub fn look_at_trees(
-    subjects: &[TreeSubject],
-    detail: Detail,
-    until_mono_ms: u64,
-) -> Vec<Option<TreeUsage>> {
+/// `None` for those that are gone.
+pub fn look_at_trees(subjects: &[TreeSubject], detail: Detail) -> Vec<Option<TreeUsage>> {
     let mut orphans = None;
     let mut seen = Vec::with_capacity(subjects.len());
-    for (index, subject) in subjects.iter().enumerate() {
-        if index > 0 && super::clock::mono_ms() >= until_mono_ms {
-            break;
-        }
+    for subject in subjects {
         let leaf = subject.boundary.as_ref().map(|path| Leaf::at(path.into()));
         seen.push(match leaf.filter(|leaf| leaf.path().exists()) {
             Some(leaf) => look(&leaf.members(), Some(&leaf), detail),
@@ -65,7 +57,6 @@ pub fn look_at_trees(
             }
         });
     }
-    seen.resize(subjects.len(), None);
     seen
 }
 
@@ -214,7 +205,7 @@ mod tests {
         let pid = rustix::process::getpid().as_raw_pid();
         let subject =
             TreeSubject { tag: "OSTLER_RUN_ID=none".to_owned(), root: pid, boundary: None };
-        let seen = look_at_trees(&[subject], Detail::Processes, 0);
+        let seen = look_at_trees(&[subject], Detail::Processes);
         let usage = seen[0].as_ref().expect("we are there");
         assert!(usage.members >= 1 && usage.memory_bytes > 0, "{usage:?}");
         assert!(usage.processes.iter().any(|process| process.pid == pid));

@@ -151,11 +151,10 @@ fn follow_one(
     Ok(())
 }
 
-/// The newest lines of a unit or run.
-pub fn last_lines(context: &Context, name: &str, most: u64) -> Result<Vec<Line>, Failure> {
+/// The newest lines of a unit.
+pub fn last_lines(context: &Context, unit: &str, most: u64) -> Result<Vec<Line>, Failure> {
     let mut client = context.connect_running()?;
-    let units = unit::names(&mut client)?;
-    let target = resolve(&mut client, name, &units)?;
+    let target = Target::Unit(unit.to_owned());
     let from = ViewFrom::Lines(most);
     let runs = source::runs(&mut client, &target, from, false)?;
     let mut liner = Liner::new(Source::new(context, target, runs, from));

@@ -1,20 +1,22 @@
-use super::look::{document, look};
+use super::look::{document, look, table};
 use crate::args::ListArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::render::{self, Colours};
-use crate::say::say;
+use crate::say::{say, tell};
 use ostler_model::Depth;
 
 /// Every unit: what it does, and why.
 pub fn list(context: &Context, arguments: &ListArguments) -> Result<Exit, Failure> {
     let depth = if arguments.usage { Depth::Whole } else { Depth::Quick };
-    let looks = look(&mut context.connect()?, Vec::new(), depth)?;
+    let mut client = context.connect()?;
     if arguments.json {
+        let looks = look(&mut client, Vec::new(), depth)?;
         let views = looks.iter().map(document).collect::<Result<Vec<_>, _>>()?;
         say!("{}", serde_json::Value::Array(views));
         return Ok(Exit::DONE);
     }
+    let looks = table(&mut client, depth)?;
     if looks.is_empty() {
         say!(
             "no units yet; `ostler up` reads ostler.toml, `ostler start --name N -- CMD` makes one"
@@ -25,5 +27,9 @@ pub fn list(context: &Context, arguments: &ListArguments) -> Result<Exit, Failur
     let rows: Vec<_> = looks.iter().map(|look| render::unit_row(look, now_ms)).collect();
     let lines = render::lines(&render::UNIT_COLUMNS, &rows, render::width(), Colours::of_output());
     say!("{}", lines.join("\n"));
+    let is_left_out = looks.iter().any(|look| look.view.pid.is_some() && look.usage.is_none());
+    if is_left_out && ostler_os::is_terminal(std::io::stdout()) {
+        tell!("ostler: so many units are not looked at unasked; --usage shows what they use");
+    }
     Ok(Exit::DONE)
 }

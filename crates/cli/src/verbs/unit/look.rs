@@ -12,7 +12,16 @@ pub fn look(
     names: Vec<String>,
     depth: Depth,
 ) -> Result<Vec<UnitLook>, Failure> {
-    match client.call(Call::Look(LookCall { names, depth }))? {
+    call(client, LookCall { names, depth, brief: false })
+}
+
+/// All of them, without what a table does not show.
+pub fn table(client: &mut Client, depth: Depth) -> Result<Vec<UnitLook>, Failure> {
+    call(client, LookCall { names: Vec::new(), depth, brief: true })
+}
+
+fn call(client: &mut Client, call: LookCall) -> Result<Vec<UnitLook>, Failure> {
+    match client.call(Call::Look(call))? {
         Answer::Looks(looks) => Ok(looks),
         _ => Err(ClientError::Unexpected.into()),
     }
@@ -26,7 +35,7 @@ pub fn document(look: &UnitLook) -> Result<Value, serde_json::Error> {
 }
 
 pub fn names(client: &mut Client) -> Result<Vec<String>, Failure> {
-    let looks = look(client, Vec::new(), Depth::None)?;
+    let looks = table(client, Depth::None)?;
     Ok(looks.into_iter().map(|look| look.view.name).collect())
 }
 
