@@ -161,8 +161,9 @@ async fn carry_out(call: Call, by: Actor, shared: &Shared) -> Result<Answer, Wir
             }))
         }
         Call::Declare(call) => {
-            let DeclareCall { units, file, start, dry_run } = call;
-            let declaration = Declaration { units, file, start, dry_run };
+            let DeclareCall { units, file, gone, start, dry_run } = call;
+            known(&gone, shared).await?;
+            let declaration = Declaration { units, file, gone, start, dry_run };
             Ok(Answer::Plan(shared.engine.declare(declaration, by).await))
         }
         Call::Wake => {
@@ -425,14 +426,7 @@ fn hand_over(outcome: HandOver) -> Result<Answer, WireError> {
 
 /// Every name must be one: nothing is done by halves.
 async fn ask_units(call: UnitsCall, by: Actor, shared: &Shared) -> Result<Answer, WireError> {
-    let known = shared.engine.unit_views().await;
-    for name in &call.names {
-        if !known.iter().any(|view| view.name == *name) {
-            let names: Vec<&str> = known.iter().map(|view| view.name.as_str()).collect();
-            let told = format!("there is no unit {name:?}; there is: {}", names.join(", "));
-            return Err(error(ErrorCode::NoSuchRun, told));
-        }
-    }
+    known(&call.names, shared).await?;
     let ask = match call.ask {
         wire::UnitAsk::Start => UnitAsk::Start,
         wire::UnitAsk::Stop => UnitAsk::Stop,
@@ -440,4 +434,19 @@ async fn ask_units(call: UnitsCall, by: Actor, shared: &Shared) -> Result<Answer
     };
     shared.engine.ask_units(call.names, ask, by);
     Ok(Answer::Asked)
+}
+
+async fn known(names: &[String], shared: &Shared) -> Result<(), WireError> {
+    if names.is_empty() {
+        return Ok(());
+    }
+    let known = shared.engine.unit_views().await;
+    for name in names {
+        if !known.iter().any(|view| view.name == *name) {
+            let names: Vec<&str> = known.iter().map(|view| view.name.as_str()).collect();
+            let told = format!("there is no unit {name:?}; there is: {}", names.join(", "));
+            return Err(error(ErrorCode::NoSuchRun, told));
+        }
+    }
+    Ok(())
 }

@@ -60,10 +60,13 @@ pub enum Verb {
     Doctor(JsonArguments),
     /// Make the daemon match ostler.toml, and start what it declares
     Up(UpArguments),
-    /// End every unit of ostler.toml, and forget them
+    /// End every unit of ostler.toml, or those named, and forget them
     Down(DownArguments),
     /// List units: what they do, and why
     Ls(ListArguments),
+    /// Watch units live, and start, stop, restart them and look into them by single keys
+    #[cfg(feature = "top")]
+    Top,
     /// Check ostler.toml: with the line, and what would be right
     Check(CheckArguments),
     /// Print an ostler.toml made of a Procfile, pm2's ecosystem JSON or a supervisord.conf
@@ -170,6 +173,9 @@ pub struct UpArguments {
 
 #[derive(Debug, Args)]
 pub struct DownArguments {
+    /// Only these units, whatever declared them
+    #[arg(conflicts_with = "file")]
+    pub names: Vec<String>,
     /// The file; by default the nearest ostler.toml upward from here
     #[arg(short, long, value_name = "FILE")]
     pub file: Option<PathBuf>,

@@ -204,11 +204,17 @@ async fn until_ready(subject: Subject, ready: ReadySpec, engine: &Handle) -> Uni
 async fn until_unhealthy(subject: &Subject, health: &HealthSpec, engine: &Handle) -> String {
     sleep(Duration::from_millis(health.start_after_ms)).await;
     let most = Duration::from_millis(health.timeout_ms);
-    let mut failures = 0;
+    let (mut failures, mut successes) = (0, 0);
     loop {
         match ask(&health.check, subject, most, engine).await {
-            Ok(()) => failures = 0,
+            Ok(()) => {
+                successes += 1;
+                if successes >= health.successes {
+                    failures = 0;
+                }
+            }
             Err(why) => {
+                successes = 0;
                 failures += 1;
                 if failures >= health.failures {
                     return format!("{failures} checks in a row failed, the last: {why}");

@@ -35,18 +35,20 @@ pub struct Declaration {
     pub units: Vec<UnitSpec>,
     /// Units of this file that are not among them are withdrawn.
     pub file: Option<String>,
+    /// Withdrawn, whatever declared them.
+    pub gone: Vec<String>,
     pub start: bool,
     pub dry_run: bool,
 }
 
 impl Supervisor {
     pub(crate) fn declare(&mut self, declaration: Declaration, by: Actor) -> Vec<Change> {
-        let Declaration { units, file, start, dry_run } = declaration;
+        let Declaration { units, file, gone, start, dry_run } = declaration;
         let gone: Vec<String> = self
             .world
             .unit_views(now())
             .into_iter()
-            .filter(|view| file.is_some() && view.file == file)
+            .filter(|view| gone.contains(&view.name) || (file.is_some() && view.file == file))
             .map(|view| view.name)
             .filter(|name| !units.iter().any(|unit| unit.name == *name))
             .collect();

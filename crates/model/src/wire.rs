@@ -317,6 +317,9 @@ pub struct DeclareCall {
     pub units: Vec<UnitSpec>,
     /// Units of this file that are not among them are withdrawn.
     pub file: Option<String>,
+    /// These are withdrawn, whatever declared them.
+    #[serde(default)]
+    pub gone: Vec<String>,
     /// Start also those that were stopped.
     pub start: bool,
     pub dry_run: bool,

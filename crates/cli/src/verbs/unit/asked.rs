@@ -5,8 +5,8 @@ use crate::exit::{Exit, Failure};
 use crate::render::unit_line;
 use crate::say::say;
 use ostler_client::ClientError;
-use ostler_model::wire::{Answer, AwaitUntil, Call, DeclareCall, UnitAsk, UnitsCall};
 use ostler_model::UnitView;
+use ostler_model::wire::{Answer, AwaitUntil, Call, DeclareCall, UnitAsk, UnitsCall};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -57,7 +57,13 @@ pub fn declare_one(
         unit.file = None;
     }
     let mut client = context.connect()?;
-    let call = DeclareCall { units: config.units, file: None, start: true, dry_run: false };
+    let call = DeclareCall {
+        units: config.units,
+        file: None,
+        gone: Vec::new(),
+        start: true,
+        dry_run: false,
+    };
     declare(&mut client, call)?;
     if no_wait {
         return Ok(Exit::DONE);

@@ -36,6 +36,7 @@ pub fn changes<'a>(
         let call = DeclareCall {
             units: config.units,
             file: Some(file.clone()),
+            gone: Vec::new(),
             start: false,
             dry_run: true,
         };

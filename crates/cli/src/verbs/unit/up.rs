@@ -5,8 +5,8 @@ use crate::exit::{Exit, Failure};
 use crate::render::unit_line;
 use crate::say::say;
 use ostler_client::{Client, ClientError};
-use ostler_model::wire::{Answer, AwaitCall, AwaitUntil, Call, Change, ChangeKind, DeclareCall};
 use ostler_model::UnitView;
+use ostler_model::wire::{Answer, AwaitCall, AwaitUntil, Call, Change, ChangeKind, DeclareCall};
 
 /// Makes the daemon match the file: what is new or was stopped is started, what changed is restarted, what is
 /// gone is ended.
@@ -20,6 +20,7 @@ pub fn up(context: &Context, arguments: &UpArguments) -> Result<Exit, Failure> {
         DeclareCall {
             units: config.units,
             file: Some(path.display().to_string()),
+            gone: Vec::new(),
             start: true,
             dry_run: false,
         },
@@ -37,6 +38,7 @@ pub fn reload(context: &Context, arguments: &ReloadUnitsArguments) -> Result<Exi
         DeclareCall {
             units: config.units,
             file: Some(path.display().to_string()),
+            gone: Vec::new(),
             start: false,
             dry_run: arguments.dry_run,
         },
@@ -52,15 +54,20 @@ pub fn reload(context: &Context, arguments: &ReloadUnitsArguments) -> Result<Exi
     finish(&mut client, &plan, touched, arguments.no_wait, arguments.json)
 }
 
-/// Ends every unit of the file, those that depend on others first, and forgets them.
+/// Ends every unit of the file, or these, those that depend on others first, and forgets them.
 pub fn down(context: &Context, arguments: &DownArguments) -> Result<Exit, Failure> {
-    let path = file::find(arguments.file.as_deref())?;
     let mut client = context.connect_running()?;
+    let file = if arguments.names.is_empty() {
+        Some(file::find(arguments.file.as_deref())?.display().to_string())
+    } else {
+        None
+    };
     let plan = declare(
         &mut client,
         DeclareCall {
             units: Vec::new(),
-            file: Some(path.display().to_string()),
+            file,
+            gone: arguments.names.clone(),
             start: false,
             dry_run: false,
         },
