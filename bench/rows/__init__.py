@@ -1,6 +1,6 @@
 """The rows of the table, in its order."""
 
-from rows import adopt, cancel, guardian, list_runs, logs, reconcile, rest, spawnrate, start, stop
+from rows import adopt, cancel, guardian, list_runs, logs, reconcile, respawn, rest, spawnrate, start, stop, units
 
 ALL = {
     "spawnrate": spawnrate.measure,
@@ -13,4 +13,6 @@ ALL = {
     "guardian": guardian.measure,
     "adopt": adopt.measure,
     "stop": stop.measure,
+    "respawn": respawn.measure,
+    "units": units.measure,
 }
