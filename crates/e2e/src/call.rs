@@ -176,6 +176,11 @@ impl Stream {
         written
     }
 
+    /// What there is so far.
+    pub(crate) fn so_far(&self) -> Vec<u8> {
+        self.shared.read.lock().expect("no panic inside").bytes.clone()
+    }
+
     /// All of it, once its end has come. If somebody else still holds the other side, that is a failure.
     pub(crate) fn whole(&self, told: &str) -> Vec<u8> {
         let read = self.shared.read.lock().expect("no panic inside");

@@ -2,11 +2,13 @@
 
 use crate::call::Stream;
 use crate::process::Process;
-use crate::waiting::eventually;
+use crate::waiting::{PATIENCE, eventually};
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
+use std::cell::Cell;
 use std::fs::File;
 use std::io::Write;
+use std::num::NonZeroU16;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
@@ -15,6 +17,7 @@ pub struct Terminal {
     master: File,
     child: Child,
     seen: Stream,
+    size: Cell<(u16, u16)>,
 }
 
 impl Terminal {
@@ -45,7 +48,7 @@ impl Terminal {
         drop(command);
         let master = File::from(master);
         let seen = Stream::collect(master.try_clone().expect("dup"));
-        Self { master, child, seen }
+        Self { master, child, seen, size: Cell::new((columns, rows)) }
     }
 
     pub fn keys(&mut self, keys: &[u8]) {
@@ -54,11 +57,34 @@ impl Terminal {
 
     pub fn resize(&self, columns: u16, rows: u16) {
         tcsetwinsize(&self.master, size(columns, rows)).expect("a size");
+        self.size.set((columns, rows));
     }
 
     /// Waits until this was shown, and returns everything that was.
     pub fn until_shown(&self, text: &str) -> String {
         self.seen.until(text, "the terminal")
+    }
+
+    /// The picture on it now.
+    pub fn screen(&self) -> String {
+        let (columns, rows) = self.size.get();
+        let cells = |count: u16| NonZeroU16::new(count).expect("a terminal has cells");
+        let mut screen = vt100::Parser::new(cells(rows), cells(columns), 0);
+        screen.process(&self.seen.so_far());
+        screen.screen().contents()
+    }
+
+    /// Waits until this is on its screen, and returns the picture.
+    pub fn until_on_screen(&self, text: &str) -> String {
+        let began = std::time::Instant::now();
+        loop {
+            let screen = self.screen();
+            if screen.contains(text) {
+                return screen;
+            }
+            assert!(began.elapsed() < PATIENCE, "never on the screen: {text:?}\n{screen}");
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
     }
 
     pub fn process(&self) -> Option<Process> {

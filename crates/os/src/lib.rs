@@ -40,5 +40,5 @@ pub use platform::sweep::{Swept, sweep};
 pub use platform::terminal::{
     Foreground, ForegroundEvents, RawMode, close_report, is_terminal, own_terminal_size,
 };
-pub use platform::tool::{Told, find_tool, init_system, run_tool};
+pub use platform::tool::{Told, find_tool, init_system, run_here, run_tool};
 pub use platform::usage::{Detail, MemberUsage, TreeSubject, TreeUsage, look_at_trees};

@@ -11,6 +11,8 @@ pub use paint::{Colours, Paint};
 pub use run::{result_line, runs_table, state_line};
 pub use story::{entry_line, story_line};
 pub use table::{Align, Cell, Column, Room, cut, lines};
+#[cfg(feature = "top")]
+pub use table::{parts, widths};
 pub use unit::{UNIT_COLUMNS, share, size, unit_line, unit_row};
 pub use units::{ago, count, duration, plain_duration, plain_time, signal, time};
 

@@ -108,25 +108,38 @@ fn line(
     most: Option<usize>,
     colours: Colours,
 ) -> String {
-    let mut line = String::new();
+    let parts = parts(columns, row, widths, most);
+    parts.into_iter().map(|(text, paint)| colours.paint(paint, &text)).collect()
+}
+
+/// The pieces of one row, with the room between them; none at its end.
+pub fn parts(
+    columns: &[Column],
+    row: &[Cell],
+    widths: &[Option<usize>],
+    most: Option<usize>,
+) -> Vec<(String, Paint)> {
+    let mut parts = Vec::new();
     let mut used = 0;
     let mut owed = 0;
     for ((column, cell), width) in columns.iter().zip(row).zip(widths) {
         let Some(width) = *width else { continue };
         let left = most.map_or(width, |most| width.min(most.saturating_sub(used + owed)));
         let text = cut(&cell.text, left);
+        if text.is_empty() {
+            owed += width + BETWEEN;
+            continue;
+        }
         let gap = width.saturating_sub(text.width());
         let before = if column.align == Align::Right { gap } else { 0 };
-        if !text.is_empty() {
-            line.extend(std::iter::repeat_n(' ', owed + before));
-            line.push_str(&colours.paint(cell.paint, &text));
-            used += owed + before + text.width();
-            owed = gap - before + BETWEEN;
-        } else {
-            owed += width + BETWEEN;
+        if owed + before > 0 {
+            parts.push((" ".repeat(owed + before), Paint::Plain));
         }
+        used += owed + before + text.width();
+        owed = gap - before + BETWEEN;
+        parts.push((text, cell.paint));
     }
-    line
+    parts
 }
 
 /// So much of it as fits, in one line, without anything that would move the cursor.

@@ -13,6 +13,8 @@ mod runs;
 mod start;
 mod status;
 mod stop;
+#[cfg(feature = "top")]
+mod top;
 mod unit;
 mod upgrade;
 mod wait;
@@ -66,6 +68,8 @@ pub fn carry_out(arguments: Arguments) -> Result<Exit, Failure> {
         Verb::Doctor(doctor) => doctor::doctor(&context, &doctor),
         Verb::Up(arguments) => unit::up(&context, &arguments),
         Verb::Down(arguments) => unit::down(&context, &arguments),
+        #[cfg(feature = "top")]
+        Verb::Top => top::top(&context),
         Verb::Ls(arguments) => unit::list(&context, &arguments),
         Verb::Start(StartArguments { name: Some(name), no_wait, json, command, .. }) => {
             unit::declare_one(&context, &name, &command, no_wait, json)

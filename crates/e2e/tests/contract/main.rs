@@ -58,3 +58,4 @@ mod units_up;
 
 // Units, seen.
 mod unit_seeing;
+mod unit_top;

@@ -41,6 +41,15 @@ pub fn run_tool<A: AsRef<OsStr>>(program: &str, arguments: &[A], input: &[u8]) -
     })
 }
 
+/// Runs a program to its end on our own terminal: its exit code, if no signal ended it.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "it has our terminal, and we wait: it ends before the caller goes on"
+)]
+pub fn run_here(program: &Path, arguments: &[&str]) -> io::Result<Option<i32>> {
+    Ok(Command::new(program).args(arguments).status()?.code())
+}
+
 /// Where `PATH` has a program of this name.
 pub fn find_tool(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;

@@ -151,6 +151,41 @@ fn follow_one(
     Ok(())
 }
 
+/// The newest lines of a unit, and what comes, until nobody listens any more.
+#[cfg(feature = "top")]
+pub fn follow_unit(context: &Context, unit: &str, most: u64) -> mpsc::Receiver<Line> {
+    let (sender, lines) = mpsc::sync_channel(1_024);
+    let (context, target) = (context.clone(), Target::Unit(unit.to_owned()));
+    let now = |text: String| Line { at_ms: ostler_os::wall_ms(), stream: Stream::Stderr, text };
+    std::thread::spawn(move || {
+        let follow = || -> Result<(), Failure> {
+            let from = ViewFrom::Lines(most);
+            let runs = source::runs(&mut context.connect_running()?, &target, from, false)?;
+            let mut liner = Liner::new(Source::new(&context, target, runs, from));
+            liner.follow()?;
+            while let Some(line) = liner.next_line()? {
+                if sender.send(show(&line)).is_err() {
+                    return Ok(());
+                }
+            }
+            let _ = sender.send(now("(it is stopped)".to_owned()));
+            Ok(())
+        };
+        if let Err(failure) = follow() {
+            let _ = sender.send(now(failure.told()));
+        }
+    });
+    lines
+}
+
+fn show(line: &RawLine) -> Line {
+    Line {
+        at_ms: line.at_ms,
+        stream: line.stream,
+        text: String::from_utf8_lossy(&line.text).into_owned(),
+    }
+}
+
 /// The newest lines of a unit.
 pub fn last_lines(context: &Context, unit: &str, most: u64) -> Result<Vec<Line>, Failure> {
     let mut client = context.connect_running()?;
@@ -163,11 +198,6 @@ pub fn last_lines(context: &Context, unit: &str, most: u64) -> Result<Vec<Line>,
         lines.push(line);
     }
     lines.extend(liner.rest());
-    let show = |line: &RawLine| Line {
-        at_ms: line.at_ms,
-        stream: line.stream,
-        text: String::from_utf8_lossy(&line.text).into_owned(),
-    };
     let skipped = lines.len().saturating_sub(most as usize);
     Ok(lines.iter().skip(skipped).map(show).collect())
 }

@@ -17,6 +17,10 @@ pub use check::check;
 pub use crashes::crashes;
 pub use import::import;
 pub use list::list;
+#[cfg(feature = "top")]
+pub use look::table;
 pub use look::{look, names, no_such};
 pub use show::show;
+#[cfg(feature = "top")]
+pub use show::told;
 pub use up::{down, reload, up};

@@ -5,7 +5,7 @@ use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::render::{self, Colours, Paint};
 use crate::say::{say, tell};
-use crate::verbs::logs::last_lines;
+use crate::verbs::logs::{Line, last_lines};
 use ostler_model::wire::ChangeKind;
 use ostler_model::{Depth, UnitLook, UnitState};
 use serde_json::json;
@@ -41,12 +41,7 @@ pub fn show(context: &Context, names: &[String], json: bool) -> Result<Exit, Fai
     let mut documents = Vec::new();
     for (index, look) in found.into_iter().enumerate() {
         let change = changes.get(&look.view.name);
-        let log = match last_lines(context, &look.view.name, LOG_LINES) {
-            Ok(log) => log,
-            // It never ran.
-            Err(failure) if failure.exit == Exit::NO_SUCH => Vec::new(),
-            Err(failure) => return Err(failure),
-        };
+        let log = log_of(context, look)?;
         if json {
             let mut document = document(look)?;
             document["log"] = json!(log);
@@ -56,7 +51,7 @@ pub fn show(context: &Context, names: &[String], json: bool) -> Result<Exit, Fai
             if index > 0 {
                 say!("");
             }
-            for line in told(look, change, &log, Colours::of_output()) {
+            for line in sheet(look, change, &log, Colours::of_output()) {
                 say!("{line}");
             }
         }
@@ -67,11 +62,32 @@ pub fn show(context: &Context, names: &[String], json: bool) -> Result<Exit, Fai
     Ok(exit)
 }
 
-/// Everything that is known of one, for people.
+/// The same of one, as lines.
+#[cfg(feature = "top")]
 pub fn told(
+    context: &Context,
+    client: &mut ostler_client::Client,
+    look: &UnitLook,
+    colours: Colours,
+) -> Result<Vec<String>, Failure> {
+    let changes = declared::changes(client, std::iter::once(&look.view));
+    let log = log_of(context, look)?;
+    Ok(sheet(look, changes.get(&look.view.name), &log, colours))
+}
+
+fn log_of(context: &Context, look: &UnitLook) -> Result<Vec<Line>, Failure> {
+    match last_lines(context, &look.view.name, LOG_LINES) {
+        // It never ran.
+        Err(failure) if failure.exit == Exit::NO_SUCH => Ok(Vec::new()),
+        log => log,
+    }
+}
+
+/// Everything that is known of one, for people.
+fn sheet(
     look: &UnitLook,
     change: Option<&declared::Difference>,
-    log: &[crate::verbs::logs::Line],
+    log: &[Line],
     colours: Colours,
 ) -> Vec<String> {
     let UnitLook { view, usage } = look;

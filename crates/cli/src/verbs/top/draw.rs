@@ -1,0 +1,140 @@
+//! The picture, in whatever room there is.
+
+use super::state::{Mode, State};
+use crate::render::{self, Colours, Paint};
+use ostler_model::UnitState;
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Paragraph;
+
+pub fn draw(frame: &mut Frame<'_>, state: &mut State) {
+    let area = frame.area();
+    let (width, height) = (usize::from(area.width), usize::from(area.height));
+    let mut lines = match state.mode {
+        Mode::Table | Mode::Filter => table(state, width, height),
+        Mode::Logs | Mode::Status => page(state, width, height),
+    };
+    // What is said, and what can be done, at the foot; on a very small screen only rows.
+    if height >= 4 {
+        lines.resize(height - 2, Line::default());
+        lines.push(Line::styled(
+            render::cut(&foot(state), width),
+            style(Paint::Yellow, state.colours),
+        ));
+        lines.push(keys(state.mode, width));
+    }
+    frame.render_widget(Paragraph::new(lines), Rect::new(0, 0, area.width, area.height));
+}
+
+fn foot(state: &State) -> String {
+    match state.mode {
+        Mode::Filter => format!("/{}_", state.filter),
+        Mode::Table | Mode::Logs | Mode::Status => state.message.clone(),
+    }
+}
+
+fn keys(mode: Mode, width: usize) -> Line<'static> {
+    let text = match mode {
+        Mode::Table => {
+            "s start  x stop  r restart  l logs  a attach  enter status  / filter  q quit"
+        }
+        Mode::Filter => "enter done  esc clear",
+        Mode::Logs | Mode::Status => "up down pgup pgdn home end  q back",
+    };
+    Line::styled(render::cut(text, width), Style::new().add_modifier(Modifier::DIM))
+}
+
+fn table(state: &mut State, width: usize, height: usize) -> Vec<Line<'static>> {
+    let spared = if height >= 4 { 4 } else { 1 };
+    let room = height.saturating_sub(spared).max(1);
+    let cursor = state.cursor();
+    state.room = room;
+    if cursor < state.first {
+        state.first = cursor;
+    } else if cursor >= state.first + room {
+        state.first = cursor + 1 - room;
+    }
+    let now_ms = ostler_os::wall_ms();
+    let shown = state.shown();
+    let rows: Vec<Vec<render::Cell>> =
+        shown.iter().map(|look| render::unit_row(look, now_ms)).collect();
+    let widths = render::widths(&render::UNIT_COLUMNS, &rows, Some(width));
+    let head: Vec<render::Cell> =
+        render::UNIT_COLUMNS.iter().map(|column| column.head.to_owned().into()).collect();
+    let line = |row: &[render::Cell]| {
+        let parts = render::parts(&render::UNIT_COLUMNS, row, &widths, Some(width));
+        let spans =
+            parts.into_iter().map(|(text, paint)| Span::styled(text, style(paint, state.colours)));
+        Line::from(spans.collect::<Vec<_>>())
+    };
+    let mut lines = Vec::new();
+    if height >= 4 {
+        lines.push(title(state, width, now_ms));
+    }
+    if height >= 2 {
+        lines.push(line(&head).style(Style::new().add_modifier(Modifier::BOLD)));
+    }
+    for (index, row) in rows.iter().enumerate().skip(state.first).take(room) {
+        let mut shown = line(row);
+        if index == cursor {
+            let gap = width.saturating_sub(shown.width());
+            shown.push_span(" ".repeat(gap));
+            shown = shown.style(Style::new().add_modifier(Modifier::REVERSED));
+        }
+        lines.push(shown);
+    }
+    if rows.is_empty() {
+        let told = if state.units.is_empty() { "no units yet" } else { "no unit has such a name" };
+        lines.push(Line::raw(told));
+    }
+    lines
+}
+
+fn title(state: &State, width: usize, now_ms: u64) -> Line<'static> {
+    let count = |wanted: &[UnitState]| {
+        state.units.iter().filter(|look| wanted.contains(&look.view.state)).count()
+    };
+    let ready = count(&[UnitState::Ready]);
+    let bad = count(&[UnitState::Error, UnitState::Backoff]);
+    let mut told = format!("ostler  {}: {ready} ready", render::count(state.units.len(), "unit"));
+    if bad > 0 {
+        told += &format!(", {bad} in trouble");
+    }
+    if !state.filter.is_empty() {
+        told += &format!("  /{}", state.filter);
+    }
+    told += &format!("  {}", render::plain_time(now_ms));
+    Line::styled(render::cut(&told, width), Style::new().add_modifier(Modifier::BOLD))
+}
+
+fn page(state: &mut State, width: usize, height: usize) -> Vec<Line<'static>> {
+    let spared = if height >= 4 { 3 } else { 0 };
+    let room = height.saturating_sub(spared).max(1);
+    state.room = room;
+    let most = state.page.len().saturating_sub(room);
+    state.scrolled = state.scrolled.min(most);
+    let first = if state.mode == Mode::Logs { most - state.scrolled } else { state.scrolled };
+    let mut lines = Vec::new();
+    if height >= 4 {
+        let bold = Style::new().add_modifier(Modifier::BOLD);
+        lines.push(Line::styled(render::cut(&state.title, width), bold));
+    }
+    let shown = state.page.iter().skip(first).take(room);
+    lines.extend(shown.map(|line| Line::raw(render::cut(line, width))));
+    lines
+}
+
+fn style(paint: Paint, colours: Colours) -> Style {
+    match paint {
+        _ if colours == Colours::Off => Style::new(),
+        Paint::Plain | Paint::Nth(_) => Style::new(),
+        Paint::Bold => Style::new().add_modifier(Modifier::BOLD),
+        Paint::Dim => Style::new().add_modifier(Modifier::DIM),
+        Paint::Green => Style::new().fg(Color::Green),
+        Paint::Yellow => Style::new().fg(Color::Yellow),
+        Paint::Red => Style::new().fg(Color::Red),
+        Paint::Cyan => Style::new().fg(Color::Cyan),
+    }
+}

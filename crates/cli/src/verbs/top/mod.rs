@@ -1,0 +1,166 @@
+//! The live view: the table of units, and keys to do something about them.
+//!
+//! ```text
+//!                l             enter
+//!   Logs ◄──────────── Table ────────────► Status          /  Filter (typed into the table)
+//!        ────────────►       ◄────────────                 a  attach: the terminal is lent to `ostler attach`
+//!             q, esc              q, esc
+//! ```
+
+mod actions;
+mod draw;
+mod feed;
+mod state;
+
+use crate::context::Context;
+use crate::exit::{Exit, Failure};
+use actions::Told;
+use feed::Feed;
+use ratatui::DefaultTerminal;
+use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use state::{Mode, State};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
+
+/// How often what is shown is asked for again.
+const REFRESH_MS: u64 = 1_000;
+/// A new size, or a word from another thread, is shown within this.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Puts the terminal back, whatever happens. A panic is handled where it is told.
+struct Screen {
+    terminal: DefaultTerminal,
+}
+
+impl Screen {
+    fn open() -> std::io::Result<Self> {
+        Ok(Self { terminal: ratatui::try_init()? })
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        ratatui::restore();
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Next {
+    GoOn,
+    Attach,
+    Quit,
+}
+
+pub fn top(context: &Context) -> Result<Exit, Failure> {
+    if !ostler_os::is_terminal(std::io::stdin()) || !ostler_os::is_terminal(std::io::stdout()) {
+        return Err(Failure::usage("top needs a terminal; `ostler ls` prints the same once"));
+    }
+    // If there is nothing to look at, that is said before the screen is taken.
+    context.connect()?;
+    let asked_to_end = hear_the_end()?;
+    let (sender, told) = mpsc::channel();
+    let mut state = State::new(Feed::new(context));
+    loop {
+        let mut screen = Screen::open()?;
+        let next = show(context, &mut screen, &mut state, &sender, &told, &asked_to_end)?;
+        drop(screen);
+        match next {
+            Next::Attach => {
+                let told = actions::attach(&state)?;
+                state.tell(told);
+            }
+            Next::GoOn | Next::Quit => return Ok(Exit::DONE),
+        }
+    }
+}
+
+/// TERM and a terminal that goes away end us too, and the terminal is put back.
+fn hear_the_end() -> Result<Arc<AtomicBool>, Failure> {
+    let events = ostler_os::ForegroundEvents::listen()?;
+    let asked = Arc::new(AtomicBool::new(false));
+    let asked_there = Arc::clone(&asked);
+    std::thread::spawn(move || {
+        while let Ok(event) = events.wait() {
+            if event == ostler_os::Foreground::Interrupted {
+                asked_there.store(true, Ordering::Release);
+            }
+        }
+    });
+    Ok(asked)
+}
+
+fn show(
+    context: &Context,
+    screen: &mut Screen,
+    state: &mut State,
+    sender: &mpsc::Sender<Told>,
+    told: &mpsc::Receiver<Told>,
+    asked_to_end: &AtomicBool,
+) -> Result<Next, Failure> {
+    let mut due_ms = 0;
+    let mut size = None;
+    loop {
+        let now_ms = ostler_os::mono_ms();
+        let new_size = screen.terminal.size()?;
+        let mut is_new = size != Some(new_size);
+        size = Some(new_size);
+        if now_ms >= due_ms {
+            state.refresh(context, usize::from(new_size.height));
+            due_ms = ostler_os::mono_ms() + REFRESH_MS;
+            is_new = true;
+        }
+        while let Ok(result) = told.try_recv() {
+            state.tell(result.message);
+            due_ms = 0;
+            is_new = true;
+        }
+        is_new |= state.hear_log();
+        if is_new {
+            screen.terminal.draw(|frame| draw::draw(frame, state))?;
+        }
+        if asked_to_end.load(Ordering::Acquire) {
+            return Ok(Next::Quit);
+        }
+        if !event::poll(LOOK)? {
+            continue;
+        }
+        if let Event::Key(key) = event::read()?
+            && key.kind != KeyEventKind::Release
+        {
+            match react(context, state, sender, key) {
+                Next::GoOn => {}
+                next => return Ok(next),
+            }
+        }
+        screen.terminal.draw(|frame| draw::draw(frame, state))?;
+    }
+}
+
+fn react(context: &Context, state: &mut State, sender: &mpsc::Sender<Told>, key: KeyEvent) -> Next {
+    let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
+    if is_control && matches!(key.code, KeyCode::Char('c' | 'd')) {
+        return Next::Quit;
+    }
+    match (state.mode, key.code) {
+        (Mode::Filter, code) => state.type_filter(code),
+        (Mode::Table, KeyCode::Char('q')) => return Next::Quit,
+        (Mode::Table, KeyCode::Esc) => state.clear_filter(),
+        (Mode::Logs | Mode::Status, KeyCode::Char('q') | KeyCode::Esc) => state.leave_page(),
+        (Mode::Logs | Mode::Status, code) => state.scroll(code),
+        (Mode::Table, KeyCode::Char('a')) => match actions::may_attach(context, state) {
+            Ok(()) => return Next::Attach,
+            Err(why) => state.tell(why),
+        },
+        (Mode::Table, KeyCode::Char('/')) => state.begin_filter(),
+        (Mode::Table, KeyCode::Char('l')) => state.open_logs(context),
+        (Mode::Table, KeyCode::Enter) => state.open_status(context),
+        (Mode::Table, KeyCode::Char(key @ ('s' | 'x' | 'r'))) => {
+            if let Some(name) = state.selected() {
+                state.tell(actions::ask(context, &name, key, sender.clone()));
+            }
+        }
+        (Mode::Table, code) => state.walk(code),
+    }
+    Next::GoOn
+}
