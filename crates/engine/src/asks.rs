@@ -1,6 +1,6 @@
 //! What faces ask, turned into events or answered from what is known.
 
-use crate::dispatcher::Supervisor;
+use crate::dispatcher::{Business, Supervisor};
 use crate::handle::{Ask, Attached, Cancelled, Keeping, SpawnRefused};
 use crate::input::Input;
 use crate::live::LiveRun;
@@ -13,6 +13,7 @@ use tokio::sync::oneshot;
 
 impl Supervisor {
     pub(crate) fn take_ask(&mut self, ask: Ask) {
+        self.business = Business::Busy;
         match ask {
             Ask::Spawn { spec, by, reply } => self.take_spawn(spec, by, reply),
             Ask::Cancel { run, by, reply } => {

@@ -47,6 +47,15 @@ pub enum Outcome {
     HandedOver,
 }
 
+/// Whether anything has been done since the lease was renewed last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Business {
+    Busy,
+    Quiet,
+    /// What work needed has been given back.
+    Resting,
+}
+
 /// Who is to take our place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Successor {
@@ -73,6 +82,7 @@ pub struct Supervisor {
     pub(crate) timetable: Timetable,
     pub(crate) is_timetable_old: bool,
     pub(crate) deadmen: BTreeSet<DeadmanSpec>,
+    pub(crate) business: Business,
     /// Where units that are being launched will say that they are ready.
     pub(crate) words: HashMap<String, UnixDatagram>,
     probed: mpsc::Receiver<Probed>,
@@ -219,6 +229,7 @@ impl Supervisor {
             timetable: Timetable::default(),
             is_timetable_old: true,
             deadmen: BTreeSet::new(),
+            business: Business::Busy,
             words: HashMap::new(),
             probed,
             reaper,

@@ -1,6 +1,6 @@
 //! At start, and whenever another's lease has run out: what the records say against what the kernel says.
 
-use crate::dispatcher::{Supervisor, now};
+use crate::dispatcher::{Business, Supervisor, now};
 use crate::error::EngineError;
 use crate::guarding::status_of;
 use ostler_core::{Claim, Event, ExitStatus, Hearing, Identity, Observation, Ownership, may_steal};
@@ -115,6 +115,15 @@ impl Supervisor {
 
     /// Renews, learns what is still ours, and looks for what others have let run out.
     pub(crate) fn renew_lease(&mut self) {
+        self.business = match self.business {
+            Business::Busy => Business::Quiet,
+            Business::Quiet => {
+                ostler_os::trim();
+                ostler_os::forget_text();
+                Business::Resting
+            }
+            Business::Resting => Business::Resting,
+        };
         if !self.stopping && !self.lock.is_in_place(&self.home.lock()) {
             // Whoever comes next could not know of our runs, and would start them a second time.
             self.begin_stop(Actor::Supervisor);

@@ -7,6 +7,7 @@ pub mod files;
 pub mod identity;
 pub mod inherited;
 pub mod init;
+pub mod memory;
 pub mod notify;
 pub mod pipe;
 pub mod poll;
