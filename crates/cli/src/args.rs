@@ -94,6 +94,19 @@ pub enum Verb {
         /// bash, zsh, fish, elvish or powershell
         shell: clap_complete::Shell,
     },
+    /// Print the names that can be completed now, one a line
+    #[command(hide = true)]
+    Complete {
+        /// Of what
+        #[arg(required = true)]
+        kinds: Vec<Live>,
+    },
+    /// Write the pages of the manual into a folder
+    #[command(hide = true)]
+    Man {
+        /// The folder; it is made if it is not there
+        folder: PathBuf,
+    },
     /// The supervisor itself, in the foreground (other verbs start it by themselves)
     #[command(hide = true)]
     Supervisor {
@@ -309,6 +322,15 @@ pub struct BootArguments {
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
+}
+
+/// What a shell completes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Live {
+    Units,
+    /// Those that are not over, and the newest that are.
+    Runs,
+    LiveRuns,
 }
 
 /// Who starts things at boot.

@@ -10,6 +10,7 @@ mod logs;
 mod metrics;
 mod run;
 mod runs;
+mod shell;
 mod start;
 mod status;
 mod stop;
@@ -27,18 +28,12 @@ use crate::args::{Arguments, RestartArguments, StartArguments, Verb};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::supervisor::Purpose;
-use clap::CommandFactory;
 use ostler_model::wire::UnitAsk;
 
 pub fn carry_out(arguments: Arguments) -> Result<Exit, Failure> {
     match arguments.verb {
         Verb::Completions { shell } => {
-            clap_complete::generate(
-                shell,
-                &mut Arguments::command(),
-                "ostler",
-                &mut std::io::stdout(),
-            );
+            shell::completions(shell);
             return Ok(Exit::DONE);
         }
         Verb::Supervisor { then_stop } => {
@@ -48,11 +43,15 @@ pub fn carry_out(arguments: Arguments) -> Result<Exit, Failure> {
         Verb::Guardian { home } => return Ok(Exit(ostler_guardian::guard(&home))),
         Verb::Init(arguments) => return Ok(init(&arguments.command)),
         Verb::Sweep => return Ok(init::sweep()),
+        Verb::Man { folder } => return shell::man(&folder),
         Verb::Check(arguments) => return unit::check(&arguments),
         Verb::Import(arguments) => return unit::import(&arguments),
         _ => {}
     }
-    let context = Context::new(arguments.no_start)?;
+    let context = match Context::new(arguments.no_start) {
+        Err(_) if matches!(arguments.verb, Verb::Complete { .. }) => return Ok(Exit::DONE),
+        context => context?,
+    };
     match arguments.verb {
         Verb::Run(run) => run::run(&context, *run).map_err(Failure::while_running),
         Verb::Runs(runs) => runs::runs(&context, &runs),
@@ -93,7 +92,9 @@ pub fn carry_out(arguments: Arguments) -> Result<Exit, Failure> {
         Verb::Disable(disable) => boot::disable(&disable),
         Verb::Reload(reload) if reload.own => upgrade::upgrade(&context, None, reload.units.json),
         Verb::Reload(reload) => unit::reload(&context, &reload.units),
+        Verb::Complete { kinds } => Ok(shell::complete(&context, &kinds)),
         Verb::Completions { .. }
+        | Verb::Man { .. }
         | Verb::Supervisor { .. }
         | Verb::Guardian { .. }
         | Verb::Init(_)

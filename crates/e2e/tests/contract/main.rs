@@ -58,4 +58,5 @@ mod units_up;
 
 // Units, seen.
 mod unit_seeing;
+mod unit_shell;
 mod unit_top;

@@ -1,0 +1,169 @@
+//! What shells need of us: completions with the names that are there now, and pages of the manual.
+
+use crate::args::{Arguments, Live};
+use crate::context::Context;
+use crate::exit::{Exit, Failure};
+use crate::say::{say, tell};
+use clap::CommandFactory;
+use clap_complete::Shell;
+use ostler_client::greet;
+use ostler_model::wire::{Answer, Call, LookCall, RunFilter};
+use ostler_model::{Depth, RunState};
+use std::path::Path;
+use std::time::Duration;
+
+/// Somebody has pressed a key and waits.
+const PATIENCE: Duration = Duration::from_millis(300);
+/// How many ended runs are worth naming.
+const ENDED_NAMED: u64 = 20;
+
+/// One name a line. Whatever goes wrong, nothing is said and nobody is started: it is only a hint.
+pub fn complete(context: &Context, kinds: &[Live]) -> Exit {
+    let Some((mut client, _)) = greet(context.home.socket(), PATIENCE) else { return Exit::DONE };
+    let _ = client.be_patient(Some(PATIENCE));
+    for kind in kinds {
+        let (live_only, newest_ended) = match kind {
+            Live::Units => {
+                let call = LookCall { names: Vec::new(), depth: Depth::None, brief: true };
+                if let Ok(Answer::Looks(looks)) = client.call(Call::Look(call)) {
+                    looks.iter().for_each(|look| say!("{}", look.view.name));
+                }
+                continue;
+            }
+            Live::Runs => (false, Some(ENDED_NAMED)),
+            Live::LiveRuns => (true, None),
+        };
+        let filter = RunFilter { live_only, newest_ended, unit: None };
+        if let Ok(Answer::Runs(runs)) = client.call(Call::Runs(filter)) {
+            let is_meant = |state: RunState| !live_only || state != RunState::Exited;
+            let runs = runs.iter().rev().filter(|run| is_meant(run.state));
+            runs.for_each(|run| say!("{}", run.run_id));
+        }
+    }
+    Exit::DONE
+}
+
+/// Verbs that take names, and of what.
+const UNITS: &str = "start stop restart status crashes";
+const LIVE_RUNS: &str = "wait cancel write";
+const BOTH: &str = "logs why attach";
+
+pub fn completions(shell: Shell) {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Arguments::command(), "ostler", &mut script);
+    let script = String::from_utf8_lossy(&script);
+    say!(
+        "{}",
+        match shell {
+            Shell::Bash => bash(&script),
+            Shell::Zsh => zsh(&script),
+            Shell::Fish => fish(&script),
+            _ => script.into_owned(),
+        }
+        .trim_end()
+    );
+}
+
+fn bash(script: &str) -> String {
+    let case = |verbs: &str| verbs.replace(' ', "|");
+    let live = format!(
+        r#"
+# Names of units and ids of runs, as they are at this moment.
+_ostler_live() {{
+    _ostler "$@"
+    local cur=$2 prev=$3 verb= word kinds= reply=()
+    for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
+        case $word in
+            --) return ;;
+            -*) ;;
+            *) [ -n "$verb" ] || verb=$word ;;
+        esac
+    done
+    case $prev in
+        -n|--lines|--since|--grep|--timeout|--detach-key|--text|--name) return ;;
+    esac
+    case $verb in
+        {}) kinds="units" ;;
+        {}) kinds="live-runs" ;;
+        {}) kinds="units runs" ;;
+        *) return ;;
+    esac
+    case $cur in -*) return ;; esac
+    for word in "${{COMPREPLY[@]}}"; do
+        case $word in
+            \[*|\<*|-*) ;;
+            *) reply+=("$word") ;;
+        esac
+    done
+    COMPREPLY=("${{reply[@]}}" $(compgen -W "$(ostler complete $kinds 2>/dev/null)" -- "$cur"))
+}}
+complete -F _ostler_live -o nosort -o bashdefault ostler 2>/dev/null || complete -F _ostler_live -o bashdefault ostler
+"#,
+        case(UNITS),
+        case(LIVE_RUNS),
+        case(BOTH)
+    );
+    format!("{script}{live}")
+}
+
+/// Where the generated script knows no more than that something stands there, it asks us.
+fn zsh(script: &str) -> String {
+    let live = "
+# Names of units and ids of runs, as they are at this moment.
+_ostler_live() {
+    local -a names
+    names=(${(f)\"$(ostler complete $@ 2>/dev/null)\"})
+    compadd -a names
+}
+_ostler_live_units() { _ostler_live units }
+_ostler_live_runs() { _ostler_live live-runs }
+_ostler_live_both() { _ostler_live units runs }
+";
+    let mut verb = String::new();
+    let mut lines = Vec::new();
+    for line in script.lines() {
+        // The arguments of a verb follow its name: `(stop)`.
+        if let Some(name) = line.strip_prefix('(').and_then(|line| line.strip_suffix(')')) {
+            verb = name.to_owned();
+        }
+        let is_one_of = |verbs: &str| verbs.split(' ').any(|known| known == verb);
+        let asked = match () {
+            () if is_one_of(UNITS) => "_ostler_live_units",
+            () if is_one_of(LIVE_RUNS) => "_ostler_live_runs",
+            () if is_one_of(BOTH) => "_ostler_live_both",
+            () => "_default",
+        };
+        // Options that take a value have its name in brackets; positions do not.
+        let is_position =
+            (line.starts_with("'*::") || line.starts_with("'::") || line.starts_with("':"))
+                && !line.contains(" -- The command");
+        lines.push(if is_position {
+            line.replace(":_default'", &format!(":{asked}'"))
+        } else {
+            line.to_owned()
+        });
+        if line == "autoload -U is-at-least" {
+            lines.push(live.to_owned());
+        }
+    }
+    lines.join("\n")
+}
+
+fn fish(script: &str) -> String {
+    let mut script = script.to_owned();
+    script.push_str("\n# Names of units and ids of runs, as they are at this moment.\n");
+    for (verbs, kinds) in [(UNITS, "units"), (LIVE_RUNS, "live-runs"), (BOTH, "units runs")] {
+        script.push_str(&format!(
+            "complete -c ostler -n \"__fish_seen_subcommand_from {verbs}\" -f -a \"(ostler complete {kinds} 2>/dev/null)\"\n"
+        ));
+    }
+    script
+}
+
+/// One page a verb.
+pub fn man(folder: &Path) -> Result<Exit, Failure> {
+    std::fs::create_dir_all(folder)?;
+    clap_mangen::generate_to(Arguments::command(), folder)?;
+    tell!("ostler: the pages are in {}; `man -l {0}/ostler.1` shows the first", folder.display());
+    Ok(Exit::DONE)
+}
