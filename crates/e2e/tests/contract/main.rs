@@ -54,6 +54,7 @@ mod units_model;
 mod units_order;
 mod units_ready;
 mod units_restart;
+mod units_struck;
 mod units_up;
 
 // Units, seen.
