@@ -16,7 +16,7 @@ use std::path::PathBuf;
 exactly which processes are its own, cleans up after them completely, and can say why.\n\n\
 A supervisor starts by itself in the background when a command needs one; it lives in a home \
 ($OSTLER_HOME, else $XDG_STATE_HOME/ostler, else ~/.local/state/ostler).",
-    after_help = "Exit codes: 0 done, 1 failed, 2 usage, 3 not running, 4 no such run. `ostler run`: the program's \
+    after_help = "Exit codes: 0 done, 1 failed, 2 usage, 3 not running, 4 no such unit or run. `ostler run`: the program's \
 own code, 124 timeout, 125 Ostler's own failure, 126 cannot execute, 127 not found, 128+n signal n.\n\n\
 Examples:\n  ostler run -- npm test                     run it here, end its whole tree when it ends\n  \
 ostler run -d --pty -- claude              run it in the background on a terminal, print its id\n  \
