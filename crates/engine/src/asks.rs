@@ -92,7 +92,8 @@ impl Supervisor {
 
     /// False, and answered, if the run is not live here.
     fn add_waiter(&mut self, run: RunId, reply: oneshot::Sender<Cancelled>) -> bool {
-        if self.world.record(run).is_none() {
+        // One that was asked for in the same turn is known by its live end only.
+        if self.world.record(run).is_none() && !self.live.contains_key(&run) {
             let _ = reply.send(match self.owed_end(run) {
                 Some(record) => Cancelled::Ended(record.result()),
                 None => Cancelled::NotLive,

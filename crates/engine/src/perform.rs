@@ -63,6 +63,7 @@ impl Supervisor {
             }
             Action::Refuse { run, refusal: Refusal::ShuttingDown } => {
                 self.drop_live(run);
+                self.answer_in_vain(run);
                 if let Some(reply) = self.spawn_replies.remove(&run) {
                     let _ = reply.send(Err(SpawnRefused::ShuttingDown));
                 }
@@ -81,7 +82,15 @@ impl Supervisor {
         if let Some(reply) = self.spawn_replies.remove(&run) {
             let _ = reply.send(Err(SpawnRefused::Registry { message }));
         }
+        self.answer_in_vain(run);
         self.events.push_back(Event::IntentLost { run });
+    }
+
+    /// Whoever waits for a run that will never be.
+    fn answer_in_vain(&mut self, run: RunId) {
+        for waiter in self.waiters.remove(&run).unwrap_or_default() {
+            let _ = waiter.send(Cancelled::NotLive);
+        }
     }
 
     /// We may have been stopped for longer than our lease between the commit and now.

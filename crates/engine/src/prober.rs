@@ -5,7 +5,7 @@ use crate::handle::{Cancelled, Handle};
 use crate::output::{LogReader, OutputState, Piece};
 use ostler_core::unit::UnitEvent;
 use ostler_model::{
-    Actor, Check, DeadmanSpec, HealthSpec, OsText, ReadySpec, RunId, RunSpec, UnitState,
+    Actor, Check, DeadmanSpec, HealthSpec, OsText, ReadySpec, RunId, RunRecord, RunSpec, UnitState,
 };
 use std::io;
 use std::sync::Arc;
@@ -18,7 +18,10 @@ use tokio::time::{sleep, timeout};
 
 /// Between two questions whether it is ready.
 const READY_EVERY: Duration = Duration::from_millis(100);
-const ANSWER_MOST: usize = 64 << 10;
+/// One question; an answer that got lost is asked for again.
+const QUESTION_MOST: Duration = Duration::from_secs(5);
+/// `HTTP/1.1 200`.
+const STATUS_LINE: usize = 12;
 
 /// What a check needs to know of its unit.
 pub(crate) struct Subject {
@@ -176,7 +179,7 @@ async fn until_ready(subject: Subject, ready: ReadySpec, engine: &Handle) -> Uni
             Check::Line(pattern) => until_line(pattern, subject.output.clone()).await,
             Check::Notify => until_said(subject.word.as_ref()).await,
             check => {
-                while ask(check, &subject, most, engine).await.is_err() {
+                while ask(check, &subject, most.min(QUESTION_MOST), engine).await.is_err() {
                     sleep(READY_EVERY).await;
                 }
             }
@@ -262,24 +265,24 @@ async fn execute(
     spec.argv = argv.iter().map(|word| OsText(word.clone().into_bytes())).collect();
     spec.limits.timeout_ms = Some(most.as_millis() as u64);
     let name = argv.first().cloned().unwrap_or_default();
-    let record = engine.spawn(spec, Actor::Supervisor).await.map_err(|_| "refused".to_owned())?;
-    if let Some(error) = record.error {
-        return Err(error);
-    }
-    match engine.wait(record.run_id).await {
-        Cancelled::Ended(result) if result.timed_out => Err(format!("{name}: not in time")),
-        Cancelled::Ended(result) => match (result.exit_code, result.exit_signal) {
+    let random = ostler_os::random().map_err(|error| error.to_string())?;
+    let run = RunId::new(ostler_os::wall_ms(), random);
+    spec.run_id = Some(run);
+    // Asked for together: it may be over before the first answer is here.
+    let (spawned, ended) = tokio::join!(engine.spawn(spec, Actor::Supervisor), engine.wait(run));
+    match (spawned, ended) {
+        (Err(_), _) => Err(format!("{name}: refused")),
+        (Ok(RunRecord { error: Some(error), .. }), _) => Err(error),
+        (Ok(_), Cancelled::Ended(result)) if result.timed_out => {
+            Err(format!("{name}: not in time"))
+        }
+        (Ok(_), Cancelled::Ended(result)) => match (result.exit_code, result.exit_signal) {
             (Some(0), _) => Ok(()),
             (Some(code), _) => Err(format!("{name}: exit {code}")),
             (None, Some(signal)) => Err(format!("{name}: signal {signal}")),
             (None, None) => Err(format!("{name}: how it ended is not known")),
         },
-        // It was over before we could wait for it.
-        Cancelled::NotLive => match record.exit_code {
-            Some(0) => Ok(()),
-            Some(code) => Err(format!("{name}: exit {code}")),
-            None => Err(format!("{name}: how it ended is not known")),
-        },
+        (Ok(_), Cancelled::NotLive) => Err(format!("{name}: how it ended is not known")),
     }
 }
 
@@ -346,8 +349,9 @@ async fn request(method: &str, url: &str, body: Option<&str>) -> Result<(), Stri
         "{method} /{path} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: ostler\r\nConnection: close\r\n{content}"
     );
     stream.write_all(request.as_bytes()).await.map_err(failed)?;
-    let mut answer = Vec::new();
-    stream.take(ANSWER_MOST as u64).read_to_end(&mut answer).await.map_err(failed)?;
+    // The server may keep the connection open: its first words are enough.
+    let mut answer = [0; STATUS_LINE];
+    stream.read_exact(&mut answer).await.map_err(failed)?;
     let status = answer.get(9..12).and_then(|code| std::str::from_utf8(code).ok());
     match status.and_then(|code| code.parse::<u16>().ok()) {
         Some(200..300) => Ok(()),

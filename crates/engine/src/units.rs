@@ -169,7 +169,10 @@ impl Supervisor {
         like.scope_key = None;
         like.backend = Backend::Pipe;
         let output = self.live.get(&run).map(|live| std::sync::Arc::clone(&live.output));
-        let word = self.words.remove(&unit);
+        let says = matches!(&spec.ready, Some(ready) if ready.check == Check::Notify);
+        let place = says.then(|| self.home.word_of(&unit));
+        // After a supervisor before us, the place is the same and nobody listens there yet.
+        let word = self.words.remove(&unit).or_else(|| place.as_deref().and_then(listen));
         Some(Subject { unit, run, output, word, like })
     }
 

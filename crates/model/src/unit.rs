@@ -128,6 +128,12 @@ pub struct UnitRecord {
     /// What began to go wrong, until it is well again: told once.
     #[serde(default)]
     pub trouble: Option<Condition>,
+    /// The run that was ready: one we take up need not say so again.
+    #[serde(default)]
+    pub ready_run: Option<RunId>,
+    /// It waits until then, on the wall clock.
+    #[serde(default)]
+    pub again_at_ms: Option<u64>,
     /// When its schedule began it last.
     #[serde(default)]
     pub fired_at_ms: Option<u64>,

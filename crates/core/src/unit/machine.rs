@@ -383,6 +383,19 @@ impl Unit {
         }
     }
 
+    /// A wait that our predecessor began goes on; whoever has none begins.
+    pub(crate) fn resume_wait(&mut self, now: Now) {
+        let left = self.record.again_at_ms.and_then(|at| at.checked_sub(now.wall_ms));
+        let most = self.record.spec.restart.backoff.max_ms;
+        match left.filter(|left| (1..=most).contains(left)) {
+            Some(left) => {
+                let until_mono_ms = now.mono_ms.saturating_add(left);
+                self.enter(Phase::Backoff { until_mono_ms, wait_ms: left }, now);
+            }
+            None => self.begin(now),
+        }
+    }
+
     /// Taken up from a supervisor before us. What can be asked again is asked again.
     pub(crate) fn adopted(&mut self, run: RunId, now: Now, out: &mut Vec<Action>) {
         self.launched(run, now, out);
@@ -393,7 +406,8 @@ impl Unit {
             Check::Http(_) | Check::Tcp(_) | Check::Exec(_) => true,
             Check::Line(_) | Check::Notify | Check::Delay(_) => false,
         });
-        if is_asked {
+        let was_ready = self.record.ready_run == Some(run) || self.record.spec.ready.is_none();
+        if is_asked || !was_ready {
             out.push(Action::CheckReady { unit: self.name().to_owned(), run });
         } else {
             self.ready(run, now, out);
@@ -405,6 +419,8 @@ impl Unit {
             return;
         }
         self.enter(Phase::Ready { run }, now);
+        self.record.ready_run = Some(run);
+        out.push(self.save(now));
         out.push(self.note(
             Actor::Supervisor,
             What::UnitReady,
@@ -467,8 +483,9 @@ impl Unit {
                 Cause::TimedOut
             }
             (_, Some(Termination::SpawnError)) => Cause::NotSpawned,
-            // Nobody saw its end, which is no fault of its own.
-            (_, Some(Termination::ReconciledStale | Termination::LeaseLost)) => {
+            // Nobody saw its end, or it was being ended for us, which is no fault of its own.
+            (_, Some(Termination::ReconciledStale | Termination::LeaseLost))
+            | (Phase::Reconciling, Some(Termination::ManualCancel)) => {
                 self.again_or_rest(now);
                 return false;
             }
@@ -563,6 +580,7 @@ impl Unit {
             }
             Verdict::Restart { wait_ms } => {
                 let until_mono_ms = now.mono_ms.saturating_add(wait_ms);
+                self.record.again_at_ms = Some(now.wall_ms.saturating_add(wait_ms));
                 self.enter(Phase::Backoff { until_mono_ms, wait_ms }, now);
                 let evidence = json!({ "waitMs": wait_ms, "inARow": self.record.tally.steps });
                 out.push(self.note(Actor::Supervisor, What::UnitAgain, &told, evidence, now));

@@ -4,7 +4,7 @@ use super::machine::{Ask, Declared, Phase, Then, Unit, UnitEvent};
 use crate::Action;
 use crate::restart::clear;
 use crate::time::Now;
-use ostler_model::{Actor, Desired, RunId, RunRecord, Tally, UnitRecord, What};
+use ostler_model::{Actor, Desired, RunId, RunRecord, Tally, Termination, UnitRecord, What};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -51,7 +51,7 @@ impl Units {
                     unit.enter(Phase::Broken, now);
                 }
                 Desired::Running if unit.record.over.is_some() => unit.enter(Phase::Over, now),
-                Desired::Running if begin && !unit.record.rests => unit.begin(now),
+                Desired::Running if begin && !unit.record.rests => unit.resume_wait(now),
                 Desired::Running => {
                     unit.record.rests = true;
                     out.push(unit.save(now));
@@ -98,6 +98,8 @@ impl Units {
                         rests: false,
                         fired_at_ms: None,
                         trouble: None,
+                        ready_run: None,
+                        again_at_ms: None,
                         over: None,
                         ends: Vec::new(),
                         created_at_ms: now.wall_ms,
@@ -320,7 +322,17 @@ impl Units {
         let Some(unit) = record.unit.as_deref().and_then(|name| self.units.get_mut(name)) else {
             return;
         };
-        if unit.phase == Phase::Reconciling {
+        if unit.phase != Phase::Reconciling {
+            return;
+        }
+        if record.termination == Some(Termination::ManualCancel) {
+            // Our predecessor was ending it, for a reason that what is wanted still tells.
+            let then = match unit.record.desired {
+                Desired::Running => Then::Again,
+                Desired::Stopped => Then::Stay,
+            };
+            unit.enter(Phase::Stopping { run: record.run_id, then }, now);
+        } else {
             unit.adopted(record.run_id, now, out);
         }
     }
@@ -404,21 +416,39 @@ fn redeclare(
         out.push(unit.note(by.clone(), What::UnitDeclared, "it changed", json!({}), now));
     }
     out.push(unit.save(now));
+    let vanishes = matches!(
+        unit.phase,
+        Phase::Leaving { then: Then::Vanish, .. } | Phase::Stopping { then: Then::Vanish, .. }
+    );
+    let is_woken = vanishes || (start && unit.record.desired == Desired::Stopped);
+    if is_woken || (start && unit.record.rests) {
+        unit.record.desired = Desired::Running;
+        unit.record.rests = false;
+        clear(&mut unit.record.tally);
+        unit.record.over = None;
+        out.push(unit.save(now));
+    }
     match unit.phase.clone() {
         Phase::Unready { run } | Phase::Ready { run } if must_restart => {
             unit.end(run, Then::Again, by, "its declaration changed", now, out);
+        }
+        Phase::Leaving { run, .. } if is_woken && must_restart => {
+            unit.end(run, Then::Again, by, "its declaration changed", now, out);
+        }
+        // It was to be ended and is not yet: nothing has happened to it.
+        Phase::Leaving { run, .. } if is_woken => {
+            unit.enter(Phase::Waiting, now);
+            unit.adopted(run, now, out);
+        }
+        Phase::Stopping { run, .. } if is_woken => {
+            unit.enter(Phase::Stopping { run, then: Then::Again }, now);
         }
         Phase::Broken | Phase::Over | Phase::Backoff { .. }
             if is_changed && unit.record.desired == Desired::Running =>
         {
             unit.begin(now);
         }
-        Phase::Stopped if start => {
-            unit.record.desired = Desired::Running;
-            unit.record.rests = false;
-            out.push(unit.save(now));
-            unit.begin(now);
-        }
+        Phase::Stopped if start => unit.begin(now),
         Phase::Stopped
         | Phase::Reconciling
         | Phase::Waiting

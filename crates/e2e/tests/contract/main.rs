@@ -53,6 +53,7 @@ mod units_kills;
 mod units_model;
 mod units_order;
 mod units_ready;
+mod units_again;
 mod units_restart;
 mod units_struck;
 mod units_up;

@@ -86,3 +86,66 @@ fn health_is_asked_after_a_crash_of_the_supervisor() {
     std::fs::remove_file(project.path("sick")).expect("removed");
     project.next_process("a", &old);
 }
+/// W6: a check that hangs delays no other.
+#[test]
+fn a_check_that_hangs_delays_no_other() {
+    let project = Project::new();
+    let checked = format!(
+        "command = [\"sleep\", \"1000\"]\nhealth = {{ exec = [\"sh\", \"-c\", \"echo x >> checked\"], {OFTEN}, timeout = \"5s\" }}"
+    );
+    let hangs = "command = [\"sleep\", \"1000\"]\nhealth = { exec = [\"sleep\", \"999\"], interval = \"50ms\", start_after = \"0\", timeout = \"1h\" }";
+    let http = server(free_port(), &format!("{OFTEN}, timeout = \"1h\""));
+    touch(&project, "hang");
+    project.declare(&[("checked", &checked), ("hangs", hangs), ("http", &http)]);
+    project.up();
+    let before: Vec<_> = ["checked", "hangs", "http"].map(|unit| project.process(unit)).into();
+    project.until_lines("checked", 20);
+    // And commands are answered meanwhile.
+    for (unit, process) in ["checked", "hangs", "http"].into_iter().zip(before) {
+        let why = project.call(&["why", unit]).ok().text();
+        assert_eq!(project.process(unit), process, "{why}");
+    }
+    let hanging = project.process("hangs");
+    project.call(&["stop", "hangs"]).ok();
+    assert!(!hanging.is_alive());
+}
+
+/// W6: a command that fails; and thousands of checks leave no record and no folder.
+#[test]
+fn a_command_that_fails_is_seen() {
+    let body = format!(
+        "command = [\"sleep\", \"1000\"]\n{POLICY}\n\
+         health = {{ exec = [\"sh\", \"-c\", \"echo x >> checked; ! test -e sick\"], interval = \"10ms\", failures = 3, start_after = \"0\" }}"
+    );
+    let project = Project::of(&[("a", &body)]);
+    project.up();
+    let old = project.process("a");
+    project.until_lines("checked", 30);
+    assert_eq!(project.process("a"), old);
+    touch(&project, "sick");
+    old.wait_gone();
+    std::fs::remove_file(project.path("sick")).expect("removed");
+    project.next_process("a", &old);
+    project.call(&["stop", "a"]).ok();
+    ostler_e2e::eventually("only its own two runs are on record", || {
+        (project.home.records().len() == 2).then_some(())
+    });
+    let folders = std::fs::read_dir(project.home.file("runs")).map_or(0, |entries| entries.count());
+    assert!(folders <= 2, "{folders} folders");
+    assert_eq!(project.home.processes_of_runs(), []);
+}
+
+/// W6: fewer failures in a row than the limit are forgiven.
+#[test]
+fn failures_must_be_in_a_row() {
+    // Two fail, one succeeds, again and again.
+    let check = "echo x >> checked; test $(( $(wc -l < checked) % 3 )) -eq 0";
+    let body = format!(
+        "command = [\"sleep\", \"1000\"]\n{POLICY}\nhealth = {{ exec = [\"sh\", \"-c\", \"{check}\"], interval = \"10ms\", failures = 3, start_after = \"0\" }}"
+    );
+    let project = Project::of(&[("a", &body)]);
+    project.up();
+    let old = project.process("a");
+    project.until_lines("checked", 24);
+    assert_eq!(project.process("a"), old);
+}

@@ -1,0 +1,140 @@
+//! What was begun is not lost: by a crash of the supervisor, or by somebody who changes their mind.
+
+use crate::units::{Project, SOON};
+use ostler_e2e::eventually;
+const READY: &str = "ready = { line = \"^up$\" }";
+fn open(policy: &str) -> Project {
+    let body = format!("command = [\"sh\", \"-c\", \"echo x >> ran; exit 1\"]\n{policy}\n{READY}");
+    let project = Project::of(&[("a", &body)]);
+    project.call(&["up"]);
+    project.until_state("a", "error");
+    project
+}
+/// W2: one that was stopped while open is as new when it is started by `up`.
+#[test]
+fn a_stop_and_an_up_close_the_breaker() {
+    let project = open(SOON);
+    project.call(&["stop", "a"]).ok();
+    std::fs::write(project.path("ran"), "").expect("written");
+    assert_eq!(project.call(&["up"]).code, 1);
+    project.until_state("a", "error");
+    assert_eq!(project.lines("ran"), 3, "all of the limit again");
+}
+
+/// X4: `up` while `down` still ends them: what was asked last is what holds.
+#[test]
+fn up_during_down_wins() {
+    // It takes its time to end.
+    let slow = "command = [\"sh\", \"-c\", \"trap 'while ! test -e go; do sleep 0.02; done; exit 0' TERM; echo up; while :; do sleep 0.02; done\"]\n\
+                ready = { line = \"^up$\" }\nstop = { grace = \"20s\" }";
+    let project = Project::of(&[("slow", slow)]);
+    project.up();
+    let old = project.process("slow");
+    let down = project.spawn(&["down"]);
+    project.until_state("slow", "stopping");
+    let up = project.spawn(&["up"]);
+    eventually("it is wanted again", || {
+        (project.view("slow")["desired"] == "running").then_some(())
+    });
+    std::fs::write(project.path("go"), "").expect("written");
+    up.finish().ok();
+    drop(down);
+    let new = project.next_process("slow", &old);
+    assert_eq!(project.copies_of("slow"), 1);
+    std::fs::remove_file(project.path("go")).expect("removed");
+    assert!(new.is_alive());
+    std::fs::write(project.path("go"), "").expect("written");
+}
+
+/// X4: `up` while it is still ending starts it again too.
+#[test]
+fn up_during_the_stop_takes_effect_when_it_is_gone() {
+    let body = "command = [\"sh\", \"-c\", \"trap 'while ! test -e go; do sleep 0.02; done; exit 0' TERM; echo up; while :; do sleep 0.02; done\"]\n\
+                ready = { line = \"^up$\" }\nstop = { grace = \"20s\" }";
+    let project = Project::of(&[("a", body)]);
+    project.up();
+    let old = project.process("a");
+    project.call(&["stop", "--no-wait", "a"]).ok();
+    project.until_state("a", "stopping");
+    let up = project.spawn(&["up"]);
+    eventually("it is heard", || (project.view("a")["desired"] == "running").then_some(()));
+    std::fs::write(project.path("go"), "").expect("written");
+    up.finish().ok();
+    project.next_process("a", &old);
+}
+
+/// W6: nor is it called ready by a supervisor that takes it up before its line has come.
+#[test]
+fn a_line_that_has_not_come_is_waited_for_after_a_crash_of_the_supervisor() {
+    let script = "while ! test -e go; do sleep 0.02; done; echo up; exec sleep 1000";
+    let body = format!("command = [\"sh\", \"-c\", \"{script}\"]\nready = {{ line = \"^up$\" }}");
+    let project = Project::of(&[("a", &body)]);
+    project.call(&["up", "--no-wait"]).ok();
+    project.until("a", "running", |view| view["pid"].is_i64());
+    crate::daemon::replace_supervisor(&project.home);
+    let view = project.until("a", "running", |view| view["pid"].is_i64());
+    assert_eq!(view["state"], "starting", "{view:#}");
+    std::fs::write(project.path("go"), "").expect("written");
+    project.until_state("a", "ready");
+}
+const SLOW: &str = "command = [\"sh\", \"-c\", \"trap 'while ! test -e go; do sleep 0.02; done; exit 0' TERM; echo up; while :; do sleep 0.02; done\"]\nready = { line = \"^up$\" }\nstop = { grace = \"20s\" }";
+
+/// The supervisor dies while the unit is being ended: it ends in the meantime, or under the next one.
+fn struck(arguments: &[&str], in_between: bool) -> Project {
+    let project = Project::of(&[("a", SLOW)]);
+    project.up();
+    let old = project.process("a");
+    if arguments[0] == "reload" {
+        project.declare(&[("a", &format!("{SLOW}\nenv.MORE = \"1\""))]);
+    }
+    let call = project.spawn(arguments);
+    project.until_state("a", "stopping");
+    if arguments.contains(&"--no-wait") {
+        call.finish().ok();
+    }
+    let supervisor = project.home.supervisor().expect("a supervisor");
+    supervisor.signal(ostler_e2e::Signal::STOP);
+    if in_between {
+        std::fs::write(project.path("go"), "").expect("written");
+        old.wait_gone();
+    }
+    supervisor.signal(ostler_e2e::Signal::KILL);
+    supervisor.wait_gone();
+    crate::daemon::answering(&project.home, &supervisor);
+    std::fs::write(project.path("go"), "").expect("written");
+    old.wait_gone();
+    project
+}
+
+/// X2: a restart that was asked for is one, though the supervisor dies on the way.
+#[test]
+fn a_restart_survives_a_crash_of_the_supervisor() {
+    for in_between in [true, false] {
+        let project = struck(&["restart", "--no-wait", "a"], in_between);
+        project.until_state("a", "ready");
+        assert_eq!(project.copies_of("a"), 1);
+    }
+}
+
+/// X2: so is one for a changed file.
+#[test]
+fn a_reload_survives_a_crash_of_the_supervisor() {
+    for in_between in [true, false] {
+        let project = struck(&["reload", "--no-wait"], in_between);
+        project.until_state("a", "ready");
+        assert_eq!(project.copies_of("a"), 1);
+    }
+}
+
+/// W2: the wait before the next start is kept though the supervisor dies meanwhile.
+#[test]
+fn a_wait_survives_a_crash_of_the_supervisor() {
+    let body = "command = [\"sh\", \"-c\", \"echo x >> ran; exit 1\"]\nrestart = { initial = \"1h\", max = \"1h\" }";
+    let project = Project::of(&[("a", body)]);
+    project.call(&["up", "--no-wait"]).ok();
+    project.until_state("a", "backoff");
+    crate::daemon::replace_supervisor(&project.home);
+    project.until("a", "looked at", |view| view["why"] != "is looked for");
+    assert_eq!(project.lines("ran"), 1);
+    assert_eq!(project.state("a"), "backoff");
+}
