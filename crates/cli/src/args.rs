@@ -99,7 +99,7 @@ pub enum Verb {
     Complete {
         /// Of what
         #[arg(required = true)]
-        kinds: Vec<Live>,
+        kinds: Vec<Names>,
     },
     /// Write the pages of the manual into a folder
     #[command(hide = true)]
@@ -326,7 +326,7 @@ pub struct BootArguments {
 
 /// What a shell completes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Live {
+pub enum Names {
     Units,
     /// Those that are not over, and the newest that are.
     Runs,

@@ -21,7 +21,7 @@ fn text(bytes: &[u8]) -> String {
 fn every_verb_explains_itself() {
     let verbs = [
         "run", "runs", "wait", "cancel", "write", "attach", "logs", "events", "why", "metrics",
-        "doctor", "stop",
+        "doctor", "stop", "ls", "status", "crashes",
     ];
     let overview = text(&ostler(&["--help"]).stdout);
     for verb in verbs {

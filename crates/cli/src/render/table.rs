@@ -192,7 +192,7 @@ mod tests {
         );
         assert_eq!(
             fit(Some(30)),
-            ["UNIT  WHY          PID  UPTIME", "bot   waits fo…  4711    3.2s"]
+            ["UNIT  WHY          PID  UPTIME", "bot   waits for…  4711    3.2s"]
         );
         assert_eq!(fit(Some(20)), ["UNIT  WHY        PID", "bot   waits f…  4711"]);
         assert_eq!(fit(Some(12)), ["UNIT  WHY", "bot   waits…"]);

@@ -1,6 +1,6 @@
 //! What shells need of us: completions with the names that are there now, and pages of the manual.
 
-use crate::args::{Arguments, Live};
+use crate::args::{Arguments, Names};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::say::{say, tell};
@@ -18,20 +18,20 @@ const PATIENCE: Duration = Duration::from_millis(300);
 const ENDED_NAMED: u64 = 20;
 
 /// One name a line. Whatever goes wrong, nothing is said and nobody is started: it is only a hint.
-pub fn complete(context: &Context, kinds: &[Live]) -> Exit {
+pub fn complete(context: &Context, kinds: &[Names]) -> Exit {
     let Some((mut client, _)) = greet(context.home.socket(), PATIENCE) else { return Exit::DONE };
     let _ = client.be_patient(Some(PATIENCE));
     for kind in kinds {
         let (live_only, newest_ended) = match kind {
-            Live::Units => {
+            Names::Units => {
                 let call = LookCall { names: Vec::new(), depth: Depth::None, brief: true };
                 if let Ok(Answer::Looks(looks)) = client.call(Call::Look(call)) {
                     looks.iter().for_each(|look| say!("{}", look.view.name));
                 }
                 continue;
             }
-            Live::Runs => (false, Some(ENDED_NAMED)),
-            Live::LiveRuns => (true, None),
+            Names::Runs => (false, Some(ENDED_NAMED)),
+            Names::LiveRuns => (true, None),
         };
         let filter = RunFilter { live_only, newest_ended, unit: None };
         if let Ok(Answer::Runs(runs)) = client.call(Call::Runs(filter)) {

@@ -1,11 +1,12 @@
+use super::unit;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::render::{ago, plain_duration, plain_time};
 use crate::say::say;
 use ostler_client::greet;
 use ostler_engine::Home;
+use ostler_model::{Depth, UnitState, UnitView};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use std::path::Path;
 use std::time::Duration;
 
@@ -27,7 +28,7 @@ pub struct Status {
     pub home: String,
     pub version: Option<String>,
     pub runs: Option<u64>,
-    pub units: Vec<Value>,
+    pub units: Vec<UnitView>,
 }
 
 /// `supervisor.json`.
@@ -74,11 +75,14 @@ impl Status {
             return status;
         }
         match greet(home.socket(), PATIENCE) {
-            Some((_, pong)) => {
+            Some((mut client, pong)) => {
                 status.pid = pong.guardian;
                 status.gateway_pid = Some(pong.pid as i32);
                 status.version = Some(pong.version);
                 status.runs = Some(pong.live);
+                let _ = client.be_patient(Some(PATIENCE));
+                let looks = unit::look(&mut client, Vec::new(), Depth::None).unwrap_or_default();
+                status.units = looks.into_iter().map(|look| look.view).collect();
             }
             None => (status.pid, status.gateway_pid) = holders(home, file.pid, file.gateway_pid),
         }
@@ -127,6 +131,11 @@ impl Status {
         say("Crashes:", format!("{} this session{}", self.crash_count, last.unwrap_or_default()));
         if let Some(runs) = self.runs {
             say("Runs:", format!("{runs} live"));
+        }
+        if !self.units.is_empty() {
+            let is_ready = |view: &&UnitView| view.state == UnitState::Ready;
+            let ready = self.units.iter().filter(is_ready).count();
+            say("Units:", format!("{}, {ready} ready", self.units.len()));
         }
         say("Home:", self.home.clone());
         lines

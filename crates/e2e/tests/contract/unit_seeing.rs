@@ -304,3 +304,44 @@ fn nothing_is_sampled_unasked() {
     assert!(later["atMs"].as_u64() > usage["atMs"].as_u64(), "{usage} {later}");
     assert!(later["overMs"].as_u64() >= Some(300), "not looked at meanwhile: {usage} {later}");
 }
+
+/// X2: without a kernel boundary, a tree is what descends from its root and what carries its id.
+#[test]
+fn usage_is_of_the_whole_tree_without_a_cgroup_too() {
+    let mut seen = Seen::of(&[(
+        "bot",
+        "sleep 1000 & (setsid sh -c 'sleep 1000 & exec sleep 1000' &); exec sleep 1000",
+        "",
+    )]);
+    seen.home.set("OSTLER_NO_CGROUP", "1");
+    let seen = seen.up();
+    eventually("root, child, orphan and its child", || {
+        (seen.view("bot")["usage"]["processes"] == 4).then_some(())
+    });
+    seen.home.kill_supervisor();
+    eventually("the root and its child are still seen", || {
+        let output = seen.call(&["ls", "--json"]);
+        let views = (output.code == 0).then(|| output.json())?;
+        (views[0]["usage"]["processes"].as_u64()? >= 2).then_some(())
+    });
+}
+
+/// X2: who follows units goes on when the supervisor dies under them, and misses and doubles nothing.
+#[test]
+fn following_units_outlasts_a_supervisor() {
+    let tick = "i=0; while :; do i=$((i+1)); echo line $i.; sleep 0.05; done";
+    let seen = Seen::of(&[("a", tick, ""), ("b", tick, "")]).up();
+    let following = seen.spawn(&["logs", "-f", "a", "b"]);
+    following.until_written("a | line 5.");
+    seen.home.kill_supervisor();
+    let so_far = following.until_written("b | line 3.").matches("a | line").count();
+    following.until_written(&format!("a | line {}.", so_far + 40));
+    seen.call(&["stop", "a", "b"]).ok();
+    let log = following.finish().ok().text();
+    for name in ["a", "b"] {
+        let lines: Vec<&str> = log.lines().filter(|line| line.starts_with(name)).collect();
+        for (index, line) in lines.iter().enumerate() {
+            assert_eq!(*line, format!("{name} | line {}.", index + 1));
+        }
+    }
+}

@@ -105,3 +105,29 @@ fn top_ends_on_term_and_needs_a_terminal() {
     assert_eq!(without.code, 2, "{without:?}");
     assert!(without.stderr.contains("`ostler ls`"), "{without:?}");
 }
+
+/// X2: a panic puts the terminal back before it is told; a daemon that goes away is told, and no end.
+#[test]
+fn top_survives_the_daemon_and_puts_the_terminal_back_after_a_panic() {
+    let seen = Seen::of(&[("bot", SLEEP, "")]).up();
+    let mut command = seen.home.command(&["top"]);
+    command.env("OSTLER_FAILPOINT", "top");
+    let mut terminal = Terminal::start(command, 80, 24);
+    terminal.until_on_screen("1 unit: 1 ready");
+    terminal.keys(b"!");
+    let (code, shown) = terminal.finish();
+    assert_eq!(code, Some(101), "{shown:?}");
+    let (back, told) = (shown.rfind(GIVEN_BACK), shown.find("as a test has asked"));
+    assert!(back.is_some() && back < told, "{shown:?}");
+
+    let mut terminal = top(&seen, 80, 24);
+    terminal.until_on_screen("1 unit: 1 ready");
+    seen.home.kill_supervisor();
+    eventually("the next supervisor is there", || seen.home.supervisor());
+    terminal.keys(b"r");
+    terminal.until_on_screen("bot: ready, pid ");
+    seen.call(&["stop"]).ok();
+    terminal.until_on_screen("no supervisor is running");
+    terminal.keys(b"q");
+    ends_well(terminal);
+}

@@ -41,7 +41,10 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        ratatui::restore();
+        // Then it is done already, and twice would put the cursor where the panic was told.
+        if !std::thread::panicking() {
+            ratatui::restore();
+        }
     }
 }
 
@@ -141,6 +144,10 @@ fn react(context: &Context, state: &mut State, sender: &mpsc::Sender<Told>, key:
     let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
     if is_control && matches!(key.code, KeyCode::Char('c' | 'd')) {
         return Next::Quit;
+    }
+    #[cfg(debug_assertions)]
+    if key.code == KeyCode::Char('!') && std::env::var_os("OSTLER_FAILPOINT").is_some() {
+        panic!("as a test has asked");
     }
     match (state.mode, key.code) {
         (Mode::Filter, code) => state.type_filter(code),
