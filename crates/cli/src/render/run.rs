@@ -1,23 +1,27 @@
+use super::table::{Align, Cell, Column, Room};
 use super::units::{duration, signal};
-use comfy_table::{ContentArrangement, Table, presets};
 use ostler_model::{Extinct, RunRecord, RunResult, RunState, Termination};
 
-/// The table fits the terminal; the command is what gives way.
-pub fn runs_table(runs: &[RunRecord], now_ms: u64) -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
-    table.set_header(["RUN", "STATE", "WHY", "PID", "AGE", "COMMAND"]);
-    for run in runs {
-        table.add_row([
-            short(run),
-            run.state.to_string(),
-            why(run, now_ms),
-            run.pid.map_or("-".to_owned(), |pid| pid.to_string()),
-            duration(now_ms.saturating_sub(run.started_at_ms.unwrap_or(run.created_at_ms))),
-            run.command.clone(),
-        ]);
-    }
-    table
+/// The command is what gives way first.
+pub const RUN_COLUMNS: [Column; 6] = [
+    Column { head: "RUN", align: Align::Left, room: Room::Keeps },
+    Column { head: "STATE", align: Align::Left, room: Room::Keeps },
+    Column { head: "WHY", align: Align::Left, room: Room::GivesWay(16) },
+    Column { head: "PID", align: Align::Right, room: Room::IsLeftOut(0) },
+    Column { head: "AGE", align: Align::Right, room: Room::IsLeftOut(1) },
+    Column { head: "COMMAND", align: Align::Left, room: Room::GivesWay(10) },
+];
+
+pub fn run_row(run: &RunRecord, now_ms: u64) -> Vec<Cell> {
+    let cells = [
+        short(run),
+        run.state.to_string(),
+        why(run, now_ms),
+        run.pid.map_or("-".to_owned(), |pid| pid.to_string()),
+        duration(now_ms.saturating_sub(run.started_at_ms.unwrap_or(run.created_at_ms))),
+        run.command.clone(),
+    ];
+    cells.map(Cell::from).to_vec()
 }
 
 /// The last part of the id is random: the shortest that tells runs apart.

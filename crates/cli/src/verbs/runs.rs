@@ -1,7 +1,7 @@
 use crate::args::RunsArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::render;
+use crate::render::{self, Colours};
 use crate::say::say;
 use ostler_client::ClientError;
 use ostler_model::RunState;
@@ -41,7 +41,10 @@ pub fn runs(context: &Context, arguments: &RunsArguments) -> Result<Exit, Failur
         }
         return Ok(Exit::DONE);
     }
-    say!("{}", render::runs_table(&runs, ostler_os::wall_ms()));
+    let now_ms = ostler_os::wall_ms();
+    let rows: Vec<_> = runs.iter().map(|run| render::run_row(run, now_ms)).collect();
+    let lines = render::lines(&render::RUN_COLUMNS, &rows, render::width(), Colours::of_output());
+    say!("{}", lines.join("\n"));
     if cut {
         say!("older ended runs are not shown; `ostler runs --all` shows them");
     }
