@@ -79,6 +79,21 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_sample_that_is_not_from_now_shows_its_age() {
+        let usage = Usage {
+            at_ms: 10_000,
+            cpu_percent: 0.0,
+            over_ms: 1,
+            cpu_ms: 0,
+            memory_bytes: 2_048,
+            processes: 1,
+            tree: Vec::new(),
+        };
+        assert_eq!(memory(&usage, 10_900), "2.0K");
+        assert_eq!(memory(&usage, 15_000), "2.0K (5.0s ago)");
+    }
+
+    #[test]
     fn sizes_are_short() {
         let shown = [0, 1_023, 4_096, 12_900_000, 1_610_612_736, 1_048_575].map(size);
         assert_eq!(shown, ["0B", "1023B", "4.0K", "12.3M", "1.5G", "1.0M"]);

@@ -345,3 +345,23 @@ fn following_units_outlasts_a_supervisor() {
         }
     }
 }
+
+/// X2: while what runs is not what is declared, `ls` and `status` say so.
+#[test]
+fn a_copy_that_is_not_as_declared_is_told() {
+    let deaf = "trap '' TERM; echo up; while :; do sleep 0.05; done";
+    let seen = Seen::of(&[("bot", deaf, "stop = { grace = \"2s\" }")]).up();
+    seen.home.until_logged("bot", "up");
+    assert_eq!(seen.view("bot")["changed"], false);
+    seen.declare(&[("bot", SLEEP, "")]);
+    seen.call(&["reload", "--no-wait"]).ok();
+    let table = eventually("the old copy is seen", || {
+        let view = seen.view("bot");
+        (view["changed"] == true).then(|| seen.call(&["ls"]).ok().text())
+    });
+    assert!(table.contains("changed since its start"), "{table}");
+    eventually("the new copy runs", || {
+        let view = seen.view("bot");
+        (view["state"] == "ready" && view["changed"] == false).then_some(())
+    });
+}
