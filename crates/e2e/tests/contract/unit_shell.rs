@@ -69,7 +69,7 @@ fn fish_and_zsh_complete_live_names() {
         assert!(words.starts_with("crashes"), "{words}");
     }
     if let Some(zsh) = shell("zsh") {
-        let script = "autoload -U compinit; compinit -u -d /dev/null; source <(ostler completions zsh); \
+        let script = "autoload -U compinit; compinit -u -D; source <(ostler completions zsh); \
              compadd() { shift; print -l ${(P)1} }; _ostler_live_units";
         let words = ask(&seen, &zsh, script);
         assert_eq!(words, "bot\nweb\n");
