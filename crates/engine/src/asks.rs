@@ -62,7 +62,10 @@ impl Supervisor {
             }
             Ask::InputClosed { run } => self.input_closed(run),
             Ask::Declare { declaration, by, reply } => {
-                let _ = reply.send(self.declare(declaration, by));
+                let plan = self.declare(declaration, by);
+                // Whoever is answered finds it so, and on disk.
+                self.turn();
+                let _ = reply.send(plan);
             }
             Ask::Wake => self.events.push_back(Event::UnitsWoken),
             Ask::Units { names, ask, by } => self.ask_units(names, ask, by),
