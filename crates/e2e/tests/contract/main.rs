@@ -46,6 +46,7 @@ mod upgrade;
 
 // Units: declared once, kept as declared.
 mod units;
+mod units_again;
 mod units_env;
 mod units_final;
 mod units_health;
@@ -53,7 +54,6 @@ mod units_kills;
 mod units_model;
 mod units_order;
 mod units_ready;
-mod units_again;
 mod units_restart;
 mod units_struck;
 mod units_up;
