@@ -32,7 +32,7 @@ impl Context {
     /// To the successor of one that went away. Nobody is started for it: it may have been stopped.
     pub fn connect_again(&self) -> Result<Client, Failure> {
         let home = self.home.path().to_owned();
-        Ok(self.connect_successor()?.ok_or(ClientError::NotRunning { home })?)
+        Ok(self.connect_successor()?.ok_or(ClientError::Stopped { home })?)
     }
 
     /// The same; `None` if the home has no owner any more.

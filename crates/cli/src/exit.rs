@@ -97,7 +97,8 @@ impl From<ClientError> for Failure {
                 | ErrorCode::RegistryFailed
                 | ErrorCode::Internal => Exit::FAILED,
             },
-            ClientError::StartFailed { .. }
+            ClientError::Stopped { .. }
+            | ClientError::StartFailed { .. }
             | ClientError::NoAnswer { .. }
             | ClientError::Lost(_)
             | ClientError::Unexpected => Exit::FAILED,

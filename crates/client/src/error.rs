@@ -7,6 +7,8 @@ use thiserror::Error;
 pub enum ClientError {
     #[error("no supervisor is running for {home}")]
     NotRunning { home: PathBuf },
+    #[error("the daemon of {home} was stopped meanwhile, and what it looked after was ended")]
+    Stopped { home: PathBuf },
     #[error("the supervisor could not be started: {report}")]
     StartFailed { report: String },
     #[error(
