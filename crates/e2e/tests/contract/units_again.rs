@@ -77,54 +77,6 @@ fn a_line_that_has_not_come_is_waited_for_after_a_crash_of_the_supervisor() {
     std::fs::write(project.path("go"), "").expect("written");
     project.until_state("a", "ready");
 }
-const SLOW: &str = "command = [\"sh\", \"-c\", \"trap 'while ! test -e go; do sleep 0.02; done; exit 0' TERM; echo up; while :; do sleep 0.02; done\"]\nready = { line = \"^up$\" }\nstop = { grace = \"20s\" }";
-
-/// The supervisor dies while the unit is being ended: it ends in the meantime, or under the next one.
-fn struck(arguments: &[&str], in_between: bool) -> Project {
-    let project = Project::of(&[("a", SLOW)]);
-    project.up();
-    let old = project.process("a");
-    if arguments[0] == "reload" {
-        project.declare(&[("a", &format!("{SLOW}\nenv.MORE = \"1\""))]);
-    }
-    let call = project.spawn(arguments);
-    project.until_state("a", "stopping");
-    if arguments.contains(&"--no-wait") {
-        call.finish().ok();
-    }
-    let supervisor = project.home.supervisor().expect("a supervisor");
-    supervisor.signal(ostler_e2e::Signal::STOP);
-    if in_between {
-        std::fs::write(project.path("go"), "").expect("written");
-        old.wait_gone();
-    }
-    supervisor.signal(ostler_e2e::Signal::KILL);
-    supervisor.wait_gone();
-    crate::daemon::answering(&project.home, &supervisor);
-    std::fs::write(project.path("go"), "").expect("written");
-    old.wait_gone();
-    project
-}
-
-/// X2: a restart that was asked for is one, though the supervisor dies on the way.
-#[test]
-fn a_restart_survives_a_crash_of_the_supervisor() {
-    for in_between in [true, false] {
-        let project = struck(&["restart", "--no-wait", "a"], in_between);
-        project.until_state("a", "ready");
-        assert_eq!(project.copies_of("a"), 1);
-    }
-}
-
-/// X2: so is one for a changed file.
-#[test]
-fn a_reload_survives_a_crash_of_the_supervisor() {
-    for in_between in [true, false] {
-        let project = struck(&["reload", "--no-wait"], in_between);
-        project.until_state("a", "ready");
-        assert_eq!(project.copies_of("a"), 1);
-    }
-}
 
 /// W2: the wait before the next start is kept though the supervisor dies meanwhile.
 #[test]

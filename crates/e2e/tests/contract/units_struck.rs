@@ -11,6 +11,9 @@ fn struck(arguments: &[&str], in_between: bool) -> Project {
     let project = Project::of(&[("a", SLOW)]);
     project.up();
     let old = project.process("a");
+    if arguments[0] == "reload" {
+        project.declare(&[("a", &format!("{SLOW}\nenv.MORE = \"1\""))]);
+    }
     let call = project.spawn(arguments);
     project.until_state("a", "stopping");
     if arguments.contains(&"--no-wait") {
@@ -47,5 +50,25 @@ fn a_down_survives_a_crash_of_the_supervisor() {
         let project = struck(&["down"], in_between);
         eventually("nobody is left", || (project.copies_of("a") == 0).then_some(()));
         assert_eq!(project.views().len(), 0);
+    }
+}
+
+/// X2: a restart that was asked for is one, though the supervisor dies on the way.
+#[test]
+fn a_restart_survives_a_crash_of_the_supervisor() {
+    for in_between in [true, false] {
+        let project = struck(&["restart", "--no-wait", "a"], in_between);
+        project.until_state("a", "ready");
+        assert_eq!(project.copies_of("a"), 1);
+    }
+}
+
+/// X2: so is one for a changed file.
+#[test]
+fn a_reload_survives_a_crash_of_the_supervisor() {
+    for in_between in [true, false] {
+        let project = struck(&["reload", "--no-wait"], in_between);
+        project.until_state("a", "ready");
+        assert_eq!(project.copies_of("a"), 1);
     }
 }
