@@ -8,7 +8,7 @@ mod unit;
 mod units;
 
 pub use paint::{Colours, Paint};
-pub use run::{RUN_COLUMNS, result_line, run_row, state_line};
+pub use run::{RUN_COLUMNS, result_line, run_row, state_line, unit_result_line};
 pub use story::{entry_line, story_line};
 pub use table::{Align, Cell, Column, Room, cut, lines};
 #[cfg(feature = "top")]

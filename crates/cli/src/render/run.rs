@@ -76,13 +76,24 @@ fn ended(
 
 /// One line on how a run ended.
 pub fn result_line(result: &RunResult) -> String {
-    let ran = result.duration_ms.map(|ms| format!(" after {}", duration(ms))).unwrap_or_default();
-    format!(
-        "{} {}: {}{ran}",
-        result.run_id,
-        result.state,
-        ended(result.termination, result.exit_code, result.exit_signal, result.extinct)
-    )
+    let told = ended(result.termination, result.exit_code, result.exit_signal, result.extinct);
+    format!("{} {}: {told}{}", result.run_id, result.state, ran(result))
+}
+
+/// The same of a unit's run, by the name that people know it by.
+pub fn unit_result_line(unit: &str, result: &RunResult) -> String {
+    let reason = result.termination.filter(|reason| *reason != Termination::ManualCancel);
+    let told = ended(reason, result.exit_code, result.exit_signal, result.extinct);
+    let told = match (result.termination, told.is_empty()) {
+        (Some(Termination::ManualCancel), true) => "stopped".to_owned(),
+        (Some(Termination::ManualCancel), false) => format!("stopped, {told}"),
+        _ => told,
+    };
+    format!("{unit}: {told}{}", ran(result))
+}
+
+fn ran(result: &RunResult) -> String {
+    result.duration_ms.map(|ms| format!(" after {}", duration(ms))).unwrap_or_default()
 }
 
 /// One line on how a run is now.

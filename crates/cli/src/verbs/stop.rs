@@ -7,6 +7,7 @@ use ostler_client::{Client, ClientError, greet};
 use ostler_model::RunResult;
 use ostler_model::wire::{Answer, Call, ShutdownAnswer};
 use ostler_os::{Process, Signal};
+use std::path::Path;
 use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -51,7 +52,7 @@ pub fn stop(context: &Context, json: bool) -> Result<Exit, Failure> {
             .collect(),
         unsaved: 0,
     });
-    tell_outcome(&answer, json)
+    tell_outcome(registry, &answer, json)
 }
 
 fn ask(mut client: Client) -> Result<Client, ClientError> {
@@ -67,12 +68,16 @@ fn answer(mut client: Client) -> Option<ShutdownAnswer> {
     }
 }
 
-fn tell_outcome(answer: &ShutdownAnswer, json: bool) -> Result<Exit, Failure> {
+fn tell_outcome(registry: &Path, answer: &ShutdownAnswer, json: bool) -> Result<Exit, Failure> {
     if json {
         say!("{}", serde_json::to_string(answer)?);
     } else {
         for result in &answer.ended {
-            say!("{}", render::result_line(result));
+            let record = ostler_engine::recorded(registry, result.run_id);
+            match record.and_then(|record| record.unit) {
+                Some(unit) => say!("{}", render::unit_result_line(&unit, result)),
+                None => say!("{}", render::result_line(result)),
+            }
         }
         let runs = render::count(answer.ended.len(), "run");
         let killed = answer.ended.iter().filter(|result| was_killed(result)).count();

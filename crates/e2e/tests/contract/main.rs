@@ -47,6 +47,7 @@ mod upgrade;
 // Units: declared once, kept as declared.
 mod units;
 mod units_again;
+mod units_daemon;
 mod units_env;
 mod units_final;
 mod units_health;
