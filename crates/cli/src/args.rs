@@ -75,8 +75,12 @@ pub enum Verb {
     Start(StartArguments),
     /// Stop units for good; without a name end every run, then the daemon
     Stop(UnitsArguments),
-    /// Restart units
-    Restart(RestartArguments),
+    /// Restart units; without a name the daemon: end every run, then start what was not stopped by name
+    #[command(
+        after_help = "Examples:\n  ostler restart bot                 a unit\n  ostler restart                     the daemon, with all that it \
+looks after\n\nTo start the supervisor anew while everything goes on: `ostler reload --self`."
+    )]
+    Restart(UnitsArguments),
     /// Say how units are; without a name whether the daemon runs, and how often it crashed
     Status(StatusArguments),
     /// Replace the running supervisor's program; every run goes on
@@ -259,19 +263,6 @@ pub struct UnitsArguments {
     pub names: Vec<String>,
     /// Return at once
     #[arg(long, requires = "names")]
-    pub no_wait: bool,
-    /// Print one JSON document
-    #[arg(long)]
-    pub json: bool,
-}
-
-#[derive(Debug, Args)]
-pub struct RestartArguments {
-    /// Units
-    #[arg(required = true)]
-    pub names: Vec<String>,
-    /// Return at once
-    #[arg(long)]
     pub no_wait: bool,
     /// Print one JSON document
     #[arg(long)]

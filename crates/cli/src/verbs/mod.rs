@@ -8,6 +8,7 @@ mod init;
 mod lasting;
 mod logs;
 mod metrics;
+mod restart;
 mod run;
 mod runs;
 mod shell;
@@ -24,7 +25,7 @@ mod write;
 
 pub use init::init;
 
-use crate::args::{Arguments, RestartArguments, StartArguments, Verb};
+use crate::args::{Arguments, StartArguments, Verb};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::supervisor::Purpose;
@@ -81,9 +82,11 @@ pub fn carry_out(arguments: Arguments) -> Result<Exit, Failure> {
         Verb::Stop(stop) => {
             unit::asked(&context, stop.names, UnitAsk::Stop, stop.no_wait, stop.json)
         }
+        Verb::Restart(restart) if restart.names.is_empty() => {
+            restart::restart(&context, restart.json)
+        }
         Verb::Restart(restart) => {
-            let RestartArguments { names, no_wait, json } = restart;
-            unit::asked(&context, names, UnitAsk::Restart, no_wait, json)
+            unit::asked(&context, restart.names, UnitAsk::Restart, restart.no_wait, restart.json)
         }
         Verb::Status(status) if status.names.is_empty() => status::status(&context, status.json),
         Verb::Status(status) => unit::show(&context, &status.names, status.json),

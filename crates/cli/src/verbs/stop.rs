@@ -7,7 +7,6 @@ use ostler_client::{Client, ClientError, greet};
 use ostler_model::RunResult;
 use ostler_model::wire::{Answer, Call, ShutdownAnswer};
 use ostler_os::{Process, Signal};
-use std::path::Path;
 use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -17,6 +16,15 @@ const MOST_MS: u64 = 240_000;
 
 /// Returns when every run, the supervisor and its guardian are gone.
 pub fn stop(context: &Context, json: bool) -> Result<Exit, Failure> {
+    let answer = end(context)?;
+    if json {
+        say!("{}", serde_json::to_string(&answer)?);
+    }
+    Ok(tell_outcome(context, &answer, json))
+}
+
+/// The same, without a word.
+pub fn end(context: &Context) -> Result<ShutdownAnswer, Failure> {
     let status = Status::look(context);
     if !status.running {
         return Err(ClientError::NotRunning { home: context.home.path().to_owned() }.into());
@@ -43,7 +51,7 @@ pub fn stop(context: &Context, json: bool) -> Result<Exit, Failure> {
             return Err(Failure::failed(anyhow::anyhow!("process {pid} does not end")));
         }
     }
-    let answer = answer.unwrap_or_else(|| ShutdownAnswer {
+    Ok(answer.unwrap_or_else(|| ShutdownAnswer {
         pid: status.gateway_pid.or(status.pid).unwrap_or(0) as u32,
         ended: live_before
             .into_iter()
@@ -51,8 +59,7 @@ pub fn stop(context: &Context, json: bool) -> Result<Exit, Failure> {
             .map(|record| record.result())
             .collect(),
         unsaved: 0,
-    });
-    tell_outcome(registry, &answer, json)
+    }))
 }
 
 fn ask(mut client: Client) -> Result<Client, ClientError> {
@@ -68,12 +75,11 @@ fn answer(mut client: Client) -> Option<ShutdownAnswer> {
     }
 }
 
-fn tell_outcome(registry: &Path, answer: &ShutdownAnswer, json: bool) -> Result<Exit, Failure> {
-    if json {
-        say!("{}", serde_json::to_string(answer)?);
-    } else {
+/// What was ended, unless only what went wrong is to be told.
+pub fn tell_outcome(context: &Context, answer: &ShutdownAnswer, only_wrong: bool) -> Exit {
+    if !only_wrong {
         for result in &answer.ended {
-            let record = ostler_engine::recorded(registry, result.run_id);
+            let record = ostler_engine::recorded(context.home.registry(), result.run_id);
             match record.and_then(|record| record.unit) {
                 Some(unit) => say!("{}", render::unit_result_line(&unit, result)),
                 None => say!("{}", render::result_line(result)),
@@ -92,9 +98,9 @@ fn tell_outcome(registry: &Path, answer: &ShutdownAnswer, json: bool) -> Result<
             "ostler: {} could not be written to the registry and will be found stale",
             render::count(answer.unsaved as usize, "result")
         );
-        return Ok(Exit::FAILED);
+        return Exit::FAILED;
     }
-    Ok(Exit::DONE)
+    Exit::DONE
 }
 
 fn was_killed(result: &RunResult) -> bool {

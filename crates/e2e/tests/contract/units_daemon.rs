@@ -1,5 +1,6 @@
-//! Units when the daemon itself is stopped.
+//! Units when the daemon itself is stopped or restarted.
 
+use crate::daemon::Daemon;
 use crate::units::Project;
 
 const SLEEP: &str = "command = [\"sleep\", \"1000\"]";
@@ -19,4 +20,37 @@ fn stop_calls_units_by_their_names() {
     assert!(begins(&format!("{run} exited: manual-cancel, SIGTERM after ")), "{told}");
     assert!(told.contains("3 runs ended, 1 of them by KILL"), "{told}");
     assert_eq!(told.lines().count(), 4, "a line each, and a last one: {told}");
+}
+
+/// D4, X4: `restart` without a name is `stop` and `start` of the daemon: what was wanted runs anew, what was
+/// stopped by name stays so, and no run of before is left.
+#[test]
+fn restart_without_a_name_is_the_daemon() {
+    let project = Project::of(&[("web", SLEEP), ("idle", SLEEP)]);
+    project.up();
+    project.call(&["stop", "idle"]).ok();
+    let run = project.home.start(&[], &["sleep", "1000"]);
+    let (web, other) = (project.process("web"), project.home.root(&run));
+    let before = Daemon::of(&project.home);
+    let told = project.call(&["restart"]).ok().text();
+    assert!(told.contains("web: stopped, SIGTERM after "), "{told}");
+    assert!(told.contains("\nstarted\nGateway: running\n"), "{told}");
+    let old = [&before.guardian, &before.supervisor, &web, &other];
+    assert!(old.iter().all(|process| !process.is_alive()), "{old:?}");
+    assert_ne!(project.until_state("web", "ready")["pid"], web.pid);
+    assert_eq!(project.state("idle"), "stopped");
+    let document = project.call(&["restart", "--json"]).ok();
+    assert_eq!(document.text().lines().count(), 1, "{document:?}");
+    assert_eq!(document.json()["running"], true);
+}
+
+/// D4, X1: where no daemon runs, `restart` starts one; not to wait makes sense for units only.
+#[test]
+fn restart_starts_a_daemon_where_none_runs() {
+    let project = Project::new();
+    let told = project.call(&["restart"]).ok().text();
+    assert!(told.starts_with("started\n"), "{told}");
+    let wrong = project.call(&["restart", "--no-wait"]);
+    assert_eq!(wrong.code, 2, "{wrong:?}");
+    assert!(wrong.stderr.contains("<NAMES>"), "{wrong:?}");
 }
