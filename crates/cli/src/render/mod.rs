@@ -1,6 +1,7 @@
 //! How things are shown to people.
 
 mod paint;
+mod progress;
 mod run;
 mod story;
 mod table;
@@ -8,6 +9,7 @@ mod unit;
 mod units;
 
 pub use paint::{Colours, Paint};
+pub use progress::{Progress, Shown};
 pub use run::{RUN_COLUMNS, result_line, run_row, state_line, unit_result_line};
 pub use story::{entry_line, story_line};
 pub use table::{Align, Cell, Column, Room, cut, lines};

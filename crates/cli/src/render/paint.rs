@@ -1,6 +1,7 @@
 //! Colours, where somebody sees them.
 
 use ostler_model::UnitState;
+use std::os::fd::AsFd;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Paint {
@@ -44,7 +45,7 @@ impl Paint {
     }
 }
 
-/// Whether what goes to standard output is painted.
+/// Whether what is written is painted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Colours {
     On,
@@ -52,11 +53,20 @@ pub enum Colours {
 }
 
 impl Colours {
-    /// Only on a terminal that has them, and not against the user's word (no-color.org).
     pub fn of_output() -> Self {
+        Self::of(std::io::stdout())
+    }
+
+    /// Of what goes to standard error.
+    pub fn of_diagnostics() -> Self {
+        Self::of(std::io::stderr())
+    }
+
+    /// Only on a terminal that has them, and not against the user's word (no-color.org).
+    fn of(stream: impl AsFd) -> Self {
         let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-        if ostler_os::is_terminal(std::io::stdout()) && !is_set("NO_COLOR") && !is_dumb {
+        if ostler_os::is_terminal(stream) && !is_set("NO_COLOR") && !is_dumb {
             Colours::On
         } else {
             Colours::Off

@@ -60,6 +60,7 @@ mod units_struck;
 mod units_up;
 
 // Units, seen.
+mod unit_progress;
 mod unit_seeing;
 mod unit_shell;
 mod unit_top;

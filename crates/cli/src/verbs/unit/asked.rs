@@ -1,5 +1,6 @@
+use super::awaiting::await_units;
 use super::file::circumstances;
-use super::up::{await_units, declare};
+use super::up::declare;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::render::unit_line;
@@ -30,7 +31,7 @@ pub fn asked(
         UnitAsk::Start | UnitAsk::Restart => AwaitUntil::Settled,
         UnitAsk::Stop => AwaitUntil::Stopped,
     };
-    tell(&await_units(&mut client, names, until)?, json)
+    tell(&await_units(context, &mut client, names, until)?, json)
 }
 
 /// A unit that is in no file.
@@ -68,7 +69,7 @@ pub fn declare_one(
     if no_wait {
         return Ok(Exit::DONE);
     }
-    tell(&await_units(&mut client, vec![name.to_owned()], AwaitUntil::Settled)?, json)
+    tell(&await_units(context, &mut client, vec![name.to_owned()], AwaitUntil::Settled)?, json)
 }
 
 fn toml_string(text: &str) -> String {

@@ -1,6 +1,7 @@
 //! Units: what is declared to run.
 
 mod asked;
+mod awaiting;
 mod check;
 mod crashes;
 mod declared;

@@ -1,3 +1,4 @@
+use super::awaiting::await_units;
 use super::file;
 use crate::args::{DownArguments, ReloadUnitsArguments, UpArguments};
 use crate::context::Context;
@@ -5,8 +6,7 @@ use crate::exit::{Exit, Failure};
 use crate::render::unit_line;
 use crate::say::say;
 use ostler_client::{Client, ClientError};
-use ostler_model::UnitView;
-use ostler_model::wire::{Answer, AwaitCall, AwaitUntil, Call, Change, ChangeKind, DeclareCall};
+use ostler_model::wire::{Answer, AwaitUntil, Call, Change, ChangeKind, DeclareCall};
 
 /// Makes the daemon match the file: what is new or was stopped is started, what changed is restarted, what is
 /// gone is ended.
@@ -25,7 +25,7 @@ pub fn up(context: &Context, arguments: &UpArguments) -> Result<Exit, Failure> {
             dry_run: false,
         },
     )?;
-    finish(&mut client, &plan, names, arguments.no_wait, arguments.json)
+    finish(context, &mut client, &plan, names, arguments.no_wait, arguments.json)
 }
 
 /// Applies what changed, and nothing else: what was stopped stays so.
@@ -51,7 +51,7 @@ pub fn reload(context: &Context, arguments: &ReloadUnitsArguments) -> Result<Exi
         .filter(|change| !matches!(change.kind, ChangeKind::Keep | ChangeKind::Remove))
         .map(|change| change.unit.clone())
         .collect();
-    finish(&mut client, &plan, touched, arguments.no_wait, arguments.json)
+    finish(context, &mut client, &plan, touched, arguments.no_wait, arguments.json)
 }
 
 /// Ends every unit of the file, or these, those that depend on others first, and forgets them.
@@ -73,24 +73,13 @@ pub fn down(context: &Context, arguments: &DownArguments) -> Result<Exit, Failur
         },
     )?;
     let names = plan.iter().map(|change| change.unit.clone()).collect();
-    await_units(&mut client, names, AwaitUntil::Stopped)?;
+    await_units(context, &mut client, names, AwaitUntil::Stopped)?;
     tell_plan(&plan, arguments.json)
 }
 
 pub fn declare(client: &mut Client, call: DeclareCall) -> Result<Vec<Change>, Failure> {
     match client.call(Call::Declare(call))? {
         Answer::Plan(plan) => Ok(plan),
-        _ => Err(ClientError::Unexpected.into()),
-    }
-}
-
-pub fn await_units(
-    client: &mut Client,
-    names: Vec<String>,
-    until: AwaitUntil,
-) -> Result<Vec<UnitView>, Failure> {
-    match client.call(Call::AwaitUnits(AwaitCall { names, until }))? {
-        Answer::Units(views) => Ok(views),
         _ => Err(ClientError::Unexpected.into()),
     }
 }
@@ -115,7 +104,8 @@ fn tell_plan(plan: &[Change], json: bool) -> Result<Exit, Failure> {
 }
 
 /// Waits until it is so, and says what came of it.
-pub fn finish(
+fn finish(
+    context: &Context,
     client: &mut Client,
     plan: &[Change],
     names: Vec<String>,
@@ -125,7 +115,7 @@ pub fn finish(
     if no_wait {
         return tell_plan(plan, json);
     }
-    let views = await_units(client, names, AwaitUntil::Settled)?;
+    let views = await_units(context, client, names, AwaitUntil::Settled)?;
     if json {
         say!("{}", serde_json::to_string(&views)?);
     } else {

@@ -1,0 +1,146 @@
+//! Waiting until it is true of units; whoever waits at a terminal sees what they do meanwhile.
+
+use super::look::table;
+use crate::context::Context;
+use crate::exit::Failure;
+use crate::render::{Colours, Progress, Shown};
+use ostler_client::{Client, ClientError, greet};
+use ostler_model::wire::{Answer, AwaitCall, AwaitUntil, Call};
+use ostler_model::{Depth, UnitView};
+use std::io::{Write, stderr};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+const STEP: Duration = Duration::from_millis(100);
+/// Looking takes at most this part of the time.
+const SHARE: u32 = 10;
+/// Nobody waits for a picture longer than this.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+pub fn await_units(
+    context: &Context,
+    client: &mut Client,
+    names: Vec<String>,
+    until: AwaitUntil,
+) -> Result<Vec<UnitView>, Failure> {
+    let picture = Picture::begin(context, &names, until);
+    let answer = client.call(Call::AwaitUnits(AwaitCall { names, until }));
+    drop(picture);
+    match answer? {
+        Answer::Units(views) => Ok(views),
+        _ => Err(ClientError::Unexpected.into()),
+    }
+}
+
+/// Drawn beside whoever waits, on standard error; when it is dropped nothing of it is left.
+struct Picture {
+    over: Option<Sender<()>>,
+    drawing: Option<JoinHandle<()>>,
+}
+
+impl Picture {
+    /// None where nobody sees it, or lines cannot be drawn again.
+    fn begin(context: &Context, names: &[String], until: AwaitUntil) -> Option<Self> {
+        let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
+        if names.is_empty() || is_dumb || !ostler_os::is_terminal(stderr()) {
+            return None;
+        }
+        let (over, is_over) = channel();
+        let (context, names) = (context.clone(), names.to_vec());
+        let drawing = std::thread::spawn(move || draw(&context, &names, until, &is_over));
+        Some(Self { over: Some(over), drawing: Some(drawing) })
+    }
+}
+
+impl Drop for Picture {
+    fn drop(&mut self) {
+        self.over = None;
+        if let Some(drawing) = self.drawing.take() {
+            let _ = drawing.join();
+        }
+    }
+}
+
+/// Begins after the first step: what is true by then needs no picture.
+fn draw(context: &Context, names: &[String], until: AwaitUntil, is_over: &Receiver<()>) {
+    let mut block = Block::default();
+    let mut client = None;
+    let mut pause = STEP;
+    while is_over.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
+        let began_ms = ostler_os::mono_ms();
+        client = client.or_else(|| other_connection(context));
+        if let Some(ours) = &mut client {
+            match table(ours, Depth::None) {
+                Ok(looks) => {
+                    let progress = Progress {
+                        names,
+                        until,
+                        views: looks
+                            .iter()
+                            .map(|look| (look.view.name.as_str(), &look.view))
+                            .collect(),
+                        now_ms: ostler_os::wall_ms(),
+                    };
+                    block.show(&progress);
+                }
+                Err(_) => client = None,
+            }
+        }
+        let took = Duration::from_millis(ostler_os::mono_ms().saturating_sub(began_ms));
+        pause = STEP.max(took * SHARE);
+    }
+    block.erase();
+}
+
+/// The first one is busy with waiting.
+fn other_connection(context: &Context) -> Option<Client> {
+    let (client, _) = greet(context.home.socket(), PATIENCE)?;
+    client.be_patient(Some(PATIENCE)).ok()?;
+    Some(client)
+}
+
+/// Lines that take the place of those before them. The cursor stays below, where a prompt would follow.
+#[derive(Default)]
+struct Block {
+    shown: Vec<Shown>,
+}
+
+impl Block {
+    fn show(&mut self, progress: &Progress<'_>) {
+        let Some(room) = ostler_os::terminal_size(stderr()) else { return };
+        let lines = progress.lines(room, Colours::of_diagnostics());
+        if lines == self.shown {
+            return;
+        }
+        let mut out = self.upward(usize::from(room.columns));
+        for line in &lines {
+            out += &line.text;
+            out += "\x1b[K\r\n";
+        }
+        out += "\x1b[J";
+        write(&out);
+        self.shown = lines;
+    }
+
+    fn erase(&mut self) {
+        if self.shown.is_empty() {
+            return;
+        }
+        let columns =
+            ostler_os::terminal_size(stderr()).map_or(usize::MAX, |room| room.columns.into());
+        write(&(self.upward(columns) + "\x1b[J"));
+        self.shown.clear();
+    }
+
+    /// To its first line; each may take several since the terminal became narrower.
+    fn upward(&self, columns: usize) -> String {
+        let rows = self.shown.iter().map(|line| line.width.div_ceil(columns).max(1)).sum::<usize>();
+        if rows == 0 { "\r".to_owned() } else { format!("\r\x1b[{rows}A") }
+    }
+}
+
+fn write(text: &str) {
+    let mut out = stderr().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}

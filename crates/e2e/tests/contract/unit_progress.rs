@@ -1,0 +1,125 @@
+//! X2: what units do while somebody waits for them at a terminal.
+
+use crate::units::Project;
+use ostler_e2e::{Terminal, eventually};
+
+const SLEEP: &str = "command = [\"sleep\", \"1000\"]";
+/// Ready when there is a file `go`.
+const SLOW: &str = "command = \"while ! test -e go; do sleep 0.02; done; echo up; exec sleep 1000\"\n\
+                    ready = { line = \"^up$\" }";
+/// Ends when there is a file `go`, and not before, whoever asks. The next copy needs another.
+const DEAF: &str = "command = \"trap '' TERM; echo up; while ! test -e go; do sleep 0.02; done; rm go\"\n\
+                    ready = { line = \"^up$\" }\nstop = { grace = \"60s\" }";
+
+fn shown(project: &Project, arguments: &[&str], columns: u16, rows: u16) -> Terminal {
+    let mut command = project.home.command(arguments);
+    command.current_dir(project.folder());
+    Terminal::start(command, columns, rows)
+}
+
+fn go(project: &Project) {
+    std::fs::write(project.path("go"), "").expect("written");
+}
+
+/// Its picture once this is there, and nothing of what was shown meanwhile.
+#[track_caller]
+fn ends_as(terminal: Terminal, last: &str, meanwhile: &str) -> String {
+    let picture = terminal.until_on_screen(last);
+    assert!(!picture.contains(meanwhile), "still there: {meanwhile:?}\n{picture}");
+    let (code, shown) = terminal.finish();
+    assert_eq!(code, Some(0), "{shown:?}");
+    picture
+}
+
+/// X2: a line each, drawn again in its place, until the result takes that.
+#[test]
+fn up_shows_what_is_waited_for() {
+    let project = Project::of(&[("db", SLOW), ("web", &format!("{SLEEP}\ndepends_on = [\"db\"]"))]);
+    let terminal = shown(&project, &["up"], 80, 24);
+    let picture = terminal.until_on_screen("web  waits for db");
+    assert!(picture.starts_with("db   starting "), "{picture}");
+    let later = eventually("it is drawn again", || {
+        let later = terminal.screen();
+        (later.contains("waits for db") && later != picture).then_some(later)
+    });
+    assert_eq!(later.lines().count(), 2, "in its place: {later}");
+    assert!(terminal.until_shown("\x1b[33mstarting").contains("\x1b[33mwaits for db\x1b[0m"));
+    go(&project);
+    let picture = ends_as(terminal, "web: ready, pid ", "waits for");
+    assert!(picture.starts_with("+ add      db\n+ add      web\ndb: ready, pid "), "{picture}");
+}
+
+/// X2: the same for each verb that waits; no colours against the user's word.
+#[test]
+fn every_verb_that_waits_shows_it() {
+    let project = Project::of(&[("deaf", DEAF)]);
+    project.up();
+    for (verb, last) in [
+        (&["restart", "deaf"][..], "deaf: ready, pid "),
+        (&["stop", "deaf"], "deaf: stopped"),
+        (&["reload"], "deaf: ready, pid "),
+        (&["down"], "- remove   deaf"),
+    ] {
+        if verb == ["reload"] {
+            project.up();
+            project.declare(&[("deaf", &format!("{DEAF}\nenv.NEW = \"1\""))]);
+        }
+        let mut command = project.home.command(verb);
+        command.current_dir(project.folder()).env("NO_COLOR", "1");
+        let terminal = Terminal::start(command, 80, 24);
+        let shown = terminal.until_shown("deaf  stopping ");
+        assert!(!shown.contains("\x1b[33m"), "{verb:?}: {shown:?}");
+        go(&project);
+        ends_as(terminal, last, "stopping");
+    }
+}
+
+/// X2: a start that takes its time is shown, whoever asked for it first.
+#[test]
+fn start_shows_what_is_waited_for() {
+    let project = Project::of(&[("db", SLOW)]);
+    project.call(&["up", "--no-wait"]).ok();
+    let terminal = shown(&project, &["start", "db"], 80, 24);
+    terminal.until_on_screen("db  starting ");
+    go(&project);
+    ends_as(terminal, "db: ready, pid ", "starting");
+}
+
+/// X2: where they do not fit there is one line for all of them, and the screen does not move.
+#[test]
+fn many_units_are_one_line() {
+    let names: Vec<String> = (10..40).map(|number| format!("unit{number}")).collect();
+    let mut units: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), SLEEP)).collect();
+    units.push(("zeta", SLOW));
+    let project = Project::of(&units);
+    let terminal = shown(&project, &["up"], 60, 31);
+    let picture = terminal.until_on_screen("30 of 31 ready, waiting for: zeta");
+    assert_eq!(picture.trim_end().lines().count(), 1, "{picture}");
+    go(&project);
+    ends_as(terminal, "zeta: ready, pid ", "waiting for");
+}
+
+/// X2: a window that becomes smaller meanwhile is drawn into as it is then.
+#[test]
+fn a_smaller_window_is_no_mess() {
+    let project = Project::of(&[("db", SLOW), ("web", &format!("{SLEEP}\ndepends_on = [\"db\"]"))]);
+    let terminal = shown(&project, &["up"], 80, 24);
+    terminal.until_on_screen("web  waits for db");
+    terminal.resize(12, 2);
+    terminal.until_shown("0 of 2 rea…");
+    go(&project);
+    let (code, shown) = terminal.finish();
+    assert_eq!(code, Some(0), "{shown:?}");
+}
+
+/// X2: nothing of it where there is no terminal to draw on.
+#[test]
+fn without_a_terminal_nothing_is_drawn() {
+    let project = Project::of(&[("db", SLOW)]);
+    let waiting = project.spawn(&["up"]);
+    project.until_state("db", "starting");
+    go(&project);
+    let output = waiting.finish().ok();
+    assert_eq!(output.stderr, "", "{output:?}");
+    assert!(!output.text().contains('\x1b'), "{output:?}");
+}
