@@ -15,6 +15,7 @@ pub enum Purpose {
 
 /// Whoever looks after us is told when we are ready; what goes wrong is on standard error.
 pub fn supervise(purpose: Purpose) -> Result<Exit, Failure> {
+    ostler_os::keep_one_heap();
     ostler_os::beside_first_thread(move || dispatch(purpose))?
 }
 

@@ -23,7 +23,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct World {
     adopt: AdoptPolicy,
     lease: Lease,
-    runs: BTreeMap<RunId, Run>,
+    /// Boxed: a map's node has room for eleven, and is seldom full.
+    runs: BTreeMap<RunId, Box<Run>>,
     due: BTreeSet<(u64, RunId)>,
     serving: Serving,
     units: Units,
@@ -252,7 +253,7 @@ impl World {
         self.runs
             .values()
             .filter(|run| run.record.scope_key.as_deref() == Some(key))
-            .map(Run::id)
+            .map(|run| run.id())
             .collect()
     }
 
@@ -324,7 +325,7 @@ impl World {
             out.push(Action::Spawn(id));
         }
         let unit = run.record.unit.clone();
-        self.runs.insert(id, run);
+        self.runs.insert(id, Box::new(run));
         if let Some(unit) = unit {
             self.units.launched(&unit, id, now, out);
         }
@@ -414,7 +415,7 @@ impl World {
             now,
         ));
         out.push(Action::Count(Counter::Spawn, 1));
-        self.runs.insert(run.id(), run);
+        self.runs.insert(run.id(), Box::new(run));
     }
 
     fn observed(
@@ -473,7 +474,7 @@ impl World {
             return;
         }
         self.units.adopted(&run.record, now, out);
-        self.runs.insert(id, run);
+        self.runs.insert(id, Box::new(run));
         self.settle(id, now, out);
     }
 }

@@ -118,6 +118,7 @@ impl Supervisor {
         self.business = match self.business {
             Business::Busy => Business::Quiet,
             Business::Quiet => {
+                self.registry.rest();
                 ostler_os::trim();
                 ostler_os::forget_text();
                 Business::Resting

@@ -4,6 +4,7 @@ use crate::restart::{Backoff, RestartPolicy};
 use crate::{Backend, Condition, HookSpec, Limits, OsText, RunId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// What is declared of a unit, with every path and default resolved.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -15,7 +16,7 @@ pub struct UnitSpec {
     /// Declared for it.
     pub env: BTreeMap<String, String>,
     /// Taken over from whoever declared it: not part of what is declared, so it is no change if it differs.
-    pub inherited: Vec<OsText>,
+    pub inherited: Arc<[OsText]>,
     pub umask: u32,
     pub backend: Backend,
     pub restart: RestartPolicy,

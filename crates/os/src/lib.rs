@@ -24,7 +24,7 @@ pub use platform::files::{
 pub use platform::identity::{boot_id, fingerprint_of, is_same_process, parent_pid};
 pub use platform::inherited::take_inherited;
 pub use platform::init::{Contained, contain};
-pub use platform::memory::{forget_text, trim};
+pub use platform::memory::{forget_text, keep_one_heap, trim};
 pub use platform::notify::{Notifier, Sent};
 pub use platform::pipe::{
     Pipe, Siphon, nap, read_some, set_capacity, spin_down_timer_slack, write_all,

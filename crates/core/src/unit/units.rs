@@ -4,22 +4,40 @@ use super::machine::{Ask, Declared, Phase, Then, Unit, UnitEvent};
 use crate::Action;
 use crate::restart::clear;
 use crate::time::Now;
-use ostler_model::{Actor, Desired, RunId, RunRecord, Tally, Termination, UnitRecord, What};
+use ostler_model::{
+    Actor, Desired, OsText, RunId, RunRecord, Tally, Termination, UnitRecord, UnitSpec, What,
+};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// What units of one file have in common is there once.
+#[derive(Default)]
+struct Shared {
+    inherited: Option<Arc<[OsText]>>,
+}
+
+impl Shared {
+    fn share(&mut self, spec: &mut UnitSpec) {
+        match &self.inherited {
+            Some(known) if *known == spec.inherited => spec.inherited = Arc::clone(known),
+            _ => self.inherited = Some(Arc::clone(&spec.inherited)),
+        }
+    }
+}
 
 #[derive(Debug, Default)]
 pub(crate) struct Units {
-    units: BTreeMap<String, Unit>,
+    units: BTreeMap<String, Box<Unit>>,
 }
 
 impl Units {
     pub(crate) fn get(&self, name: &str) -> Option<&Unit> {
-        self.units.get(name)
+        self.units.get(name).map(Box::as_ref)
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Unit> {
-        self.units.values()
+        self.units.values().map(Box::as_ref)
     }
 
     pub(crate) fn next_due(&self) -> Option<u64> {
@@ -27,18 +45,20 @@ impl Units {
             Phase::Backoff { until_mono_ms, .. } => Some(until_mono_ms),
             _ => unit.well_at_mono_ms,
         };
-        self.units.values().filter_map(due).min()
+        self.iter().filter_map(due).min()
     }
 
     /// What the registry knows, before the runs are looked at.
     pub(crate) fn known(&mut self, records: Vec<UnitRecord>, boot_id: &str, now: Now) {
+        let mut shared = Shared::default();
         for mut record in records {
+            shared.share(&mut record.spec);
             // A machine that was started anew starts what had come to its end before.
             if record.over.as_ref().is_some_and(|over| over.boot_id != boot_id) {
                 record.over = None;
             }
             let name = record.spec.name.clone();
-            self.units.insert(name, Unit::new(record, Phase::Reconciling, now));
+            self.units.insert(name, Box::new(Unit::new(record, Phase::Reconciling, now)));
         }
     }
 
@@ -84,7 +104,9 @@ impl Units {
         now: Now,
         out: &mut Vec<Action>,
     ) {
-        for new in declared {
+        let mut shared = Shared::default();
+        for mut new in declared {
+            shared.share(&mut new.spec);
             let name = new.spec.name.clone();
             match self.units.get_mut(&name) {
                 None => {
@@ -115,7 +137,7 @@ impl Units {
                         json!({}),
                         now,
                     ));
-                    self.units.insert(name, unit);
+                    self.units.insert(name, Box::new(unit));
                 }
                 Some(unit) => redeclare(unit, new, start, by, now, out),
             }
@@ -228,7 +250,7 @@ impl Units {
 
     /// Whom it still waits for.
     pub(crate) fn missing(&self, unit: &Unit) -> Vec<String> {
-        let is_missing = |name: &&String| !self.units.get(*name).is_some_and(Unit::is_there);
+        let is_missing = |name: &&String| !self.get(name).is_some_and(Unit::is_there);
         unit.record.spec.depends_on.iter().filter(is_missing).cloned().collect()
     }
 
@@ -358,9 +380,9 @@ impl Units {
             Phase::Backoff { until_mono_ms, .. } => Some(until_mono_ms),
             _ => None,
         };
-        let Some(own) = self.units.get(name).and_then(until) else { return };
+        let Some(own) = self.get(name).and_then(until) else { return };
         let near = |other: &Unit| until(other).is_some_and(|at| at.abs_diff(own) < NEAR_MS);
-        let crowd = self.units.values().filter(|other| near(other)).count();
+        let crowd = self.iter().filter(|other| near(other)).count();
         if crowd > CROWD
             && let Some(unit) = self.units.get_mut(name)
             && let Phase::Backoff { until_mono_ms, wait_ms } = &mut unit.phase

@@ -38,7 +38,7 @@ fn declared(name: &str, version: u64) -> Declared {
         argv: vec![format!("v{version}")],
         cwd: "/".to_owned(),
         env: BTreeMap::new(),
-        inherited: Vec::new(),
+        inherited: [].into(),
         umask: 0o22,
         backend: Backend::Pipe,
         restart: RestartPolicy {

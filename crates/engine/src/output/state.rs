@@ -22,7 +22,8 @@ pub struct OutputState {
     last_wall_ms: AtomicU64,
     ended: AtomicBool,
     tail: Mutex<Tail>,
-    screen: Option<Mutex<Screen>>,
+    /// Boxed: few runs have one.
+    screen: Option<Box<Mutex<Screen>>>,
     /// Told after every change, if anyone waits for one.
     changed: Notify,
     waiting: AtomicUsize,
@@ -44,7 +45,7 @@ impl OutputState {
             last_wall_ms: AtomicU64::new(0),
             ended: AtomicBool::new(false),
             tail: Mutex::default(),
-            screen: screen.map(Mutex::new),
+            screen: screen.map(|screen| Box::new(Mutex::new(screen))),
             changed: Notify::new(),
             waiting: AtomicUsize::new(0),
         }

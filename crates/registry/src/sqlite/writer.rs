@@ -77,6 +77,11 @@ impl Registry {
         &self.path
     }
 
+    /// What was read for the work that is over need not stay in memory.
+    pub fn rest(&self) {
+        let _ = self.connection.execute_batch("PRAGMA shrink_memory");
+    }
+
     /// All of it or nothing. The entries get their numbers.
     pub fn commit(&mut self, instance: InstanceId, batch: &mut Batch) -> Result<(), RegistryError> {
         self.at(Moment::BeforeCommit);
