@@ -55,6 +55,7 @@ mod units_kills;
 mod units_model;
 mod units_order;
 mod units_ready;
+mod units_reload;
 mod units_restart;
 mod units_struck;
 mod units_up;

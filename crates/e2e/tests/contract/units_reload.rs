@@ -1,0 +1,98 @@
+//! `ostler reload`: what it would do, and that it does just that.
+
+use crate::units::Project;
+use serde_json::Value;
+
+const SLEEP: &str = "command = [\"sleep\", \"1000\"]";
+const OTHER: &str = "command = [\"sleep\", \"2000\"]";
+const LIMIT: &str = "restart = { limit = { count = 9, window = \"1m\" } }";
+
+/// One of each kind of change, and one that was stopped.
+fn edited() -> Project {
+    let project = Project::of(&[
+        ("gone", SLEEP),
+        ("same", SLEEP),
+        ("other", SLEEP),
+        ("policy", SLEEP),
+        ("idle", SLEEP),
+    ]);
+    project.up();
+    project.call(&["stop", "idle"]).ok();
+    let policy = format!("{SLEEP}\n{LIMIT}");
+    project.declare(&[
+        ("new", SLEEP),
+        ("same", SLEEP),
+        ("other", OTHER),
+        ("policy", &policy),
+        ("idle", SLEEP),
+    ]);
+    project
+}
+
+const PLAN: [(&str, &str); 6] = [
+    ("gone", "remove"),
+    ("idle", "keep"),
+    ("new", "add"),
+    ("other", "restart"),
+    ("policy", "update"),
+    ("same", "keep"),
+];
+
+/// Everything that is said of units, but for what they use at this moment.
+fn all(project: &Project) -> Vec<Value> {
+    let mut views = project.views();
+    for view in &mut views {
+        view.as_object_mut().expect("a view").remove("usage");
+    }
+    views
+}
+
+fn kinds(plan: &Value) -> Vec<(String, String)> {
+    let word = |value: &Value| value.as_str().expect("a word").to_owned();
+    let plan = plan.as_array().expect("a list").iter();
+    let mut plan: Vec<_> = plan.map(|one| (word(&one["unit"]), word(&one["kind"]))).collect();
+    plan.sort();
+    plan
+}
+
+/// X2: `--dry-run` prints what would change, and changes nothing.
+#[test]
+fn a_dry_run_changes_nothing() {
+    let project = edited();
+    let (views, processes) = (all(&project), project.home.processes());
+    let plan = project.call(&["reload", "--dry-run", "--json"]).ok().json();
+    let told: Vec<_> = kinds(&plan);
+    let told: Vec<_> = told.iter().map(|(unit, kind)| (unit.as_str(), kind.as_str())).collect();
+    assert_eq!(told, PLAN);
+    let lines = project.call(&["reload", "--dry-run"]).ok().text();
+    assert_eq!(lines.lines().count(), PLAN.len(), "{lines}");
+    for (unit, kind) in PLAN {
+        let is_told = |line: &str| line.contains(kind) && line.ends_with(&format!(" {unit}"));
+        assert!(lines.lines().any(is_told), "{kind} {unit} is missing:\n{lines}");
+    }
+    assert_eq!(all(&project), views);
+    assert_eq!(project.home.processes(), processes);
+    let again = project.call(&["reload", "--dry-run", "--json"]).ok().json();
+    assert_eq!(again, plan, "what was asked twice is still to be done");
+}
+
+/// X2: `reload` does what `--dry-run` has printed, all of it and nothing else.
+#[test]
+fn reload_does_what_was_printed() {
+    let project = edited();
+    let pid = |unit: &str| project.process(unit).pid;
+    let before = ["same", "policy", "other"].map(pid);
+    let gone = project.process("gone");
+    let planned = project.call(&["reload", "--dry-run"]).ok().text();
+    let told = project.call(&["reload"]).ok().text();
+    assert!(told.starts_with(&planned), "planned:\n{planned}\ntold:\n{told}");
+    let after = ["same", "policy", "other"].map(pid);
+    assert_eq!(after[..2], before[..2], "neither was to be restarted");
+    assert_ne!(after[2], before[2], "this one was");
+    assert!(project.process("other").command().contains("2000"));
+    assert!(!gone.is_alive());
+    assert!(project.find("gone").is_none());
+    assert_eq!((project.state("new"), project.state("idle")), ("ready".into(), "stopped".into()));
+    let left = project.call(&["reload", "--dry-run", "--json"]).ok().json();
+    assert!(kinds(&left).iter().all(|(_, kind)| kind == "keep"), "{left}");
+}
