@@ -297,9 +297,10 @@ fn logs_follow_a_unit_that_never_ran() {
 /// X3: what units use is not looked at while nobody asks.
 #[test]
 fn nothing_is_sampled_unasked() {
-    let seen = Seen::of(&[("bot", SLEEP, "")]).up();
+    let seen =
+        Seen::of(&[("bot", SLEEP, ""), ("later", SLEEP, "ready = { delay = \"300ms\" }")]).up();
     let usage = seen.view("bot")["usage"].clone();
-    std::thread::sleep(std::time::Duration::from_millis(300));
+    seen.call(&["restart", "later"]).ok();
     let later = seen.view("bot")["usage"].clone();
     assert!(later["atMs"].as_u64() > usage["atMs"].as_u64(), "{usage} {later}");
     assert!(later["overMs"].as_u64() >= Some(300), "not looked at meanwhile: {usage} {later}");
