@@ -1,0 +1,178 @@
+import { KernelClient, type Configuration } from "./client.js";
+import { loadManifest, type Manifest } from "./environment.js";
+import { KernelError, messageOf } from "./errors.js";
+import { Heart } from "./heart.js";
+import { outputLog, type Log } from "./log.js";
+import type { StatusReport } from "./pulse.js";
+import { StopRequest, type Stop } from "./stop.js";
+import type { Params } from "./wire.js";
+
+/**
+ * A program that Ostler runs as an app. Subclasses say how to set it up and how to take it down; `run()`
+ * does the rest, from the registration to the exit code.
+ */
+export abstract class OpenClawApp {
+  /** How long `teardown` may take when a signal, and not Ostler, asks for the end. */
+  protected readonly shutdownTimeout: number = 5_000;
+  protected readonly log: Log = outputLog;
+
+  readonly #source: Manifest | string | undefined;
+  readonly #stop = new StopRequest();
+  #client: KernelClient | undefined;
+  #configuration: Configuration = { config: {}, version: undefined };
+  #setup: "not begun" | "begun" | "done" = "not begun";
+
+  /** The manifest or its path; by default `openclawos.manifest.json` in the working directory. */
+  constructor(manifest?: Manifest | string) {
+    this.#source = manifest;
+  }
+
+  /** Gets everything ready. The app counts as ready when it is done. */
+  protected async setup(): Promise<void> {}
+
+  /** Cleans up; the process exits when it is done. */
+  protected async teardown(): Promise<void> {}
+
+  /** The configuration has changed; `config` already is the new one. */
+  protected onConfig(_config: Params, _version: unknown): void | Promise<void> {}
+
+  /** The app's configuration, from before `setup` on. */
+  get config(): Params {
+    return this.#configuration.config;
+  }
+
+  /** The connection to Ostler, from before `setup` on. */
+  protected get kernel(): KernelClient {
+    if (this.#client) return this.#client;
+    throw new KernelError("CLOSED", "the app does not run yet: run() comes first");
+  }
+
+  /** Declares that the app may be silent for that long. Await it before you block; 0 takes it back. */
+  async busyFor(ms: number): Promise<void> {
+    await this.kernel.heartbeat({ busyFor: ms });
+  }
+
+  /** Tells how the app is, now and with each further heartbeat. */
+  async status(report: StatusReport): Promise<void> {
+    await this.kernel.heartbeat({ status: report });
+  }
+
+  /** Ends the app by its own will, in the same way as when it is asked to. */
+  stop(reason: string): void {
+    this.#stop.ask({ reason, timeout: this.shutdownTimeout, ownWill: true });
+  }
+
+  /** Runs the app until it is asked to end, and then exits: with 0, or 1 if anything failed. */
+  async run(): Promise<void> {
+    // Without a connection nothing else may keep the process alive.
+    const alive = setInterval(() => {}, 0x7fffffff);
+    let code = 1;
+    try {
+      await this.#live();
+      code = 0;
+    } catch (error) {
+      const stack = error instanceof Error && !(error instanceof KernelError) && error.stack;
+      this.log.error(stack || messageOf(error));
+    }
+    clearInterval(alive);
+    process.exit(code);
+  }
+
+  async #live(): Promise<void> {
+    const manifest = loadManifest(this.#source);
+    const client = new KernelClient();
+    const heart = new Heart(client, (message) => this.log.warn(message));
+    this.#client = client;
+    this.#listen(client);
+    try {
+      const started = this.#start(client, manifest);
+      const stop = await Promise.race([this.#stop.asked, started.then(() => this.#stop.asked)]);
+      await this.#finish(client, stop, started);
+    } finally {
+      heart.stop();
+      await client.close();
+    }
+  }
+
+  #listen(client: KernelClient): void {
+    client.on("shutdown", ({ timeout = this.shutdownTimeout, reason = "shutdown" }) => {
+      this.#stop.ask({ reason, timeout, ownWill: false });
+    });
+    this.#stop.onSignals(() => this.shutdownTimeout);
+    client.on("config", (configuration) => this.#configure(configuration));
+    client.on("resumed", () => {
+      this.log.warn("connected to Ostler again");
+      void this.#catchUp(client);
+    });
+    client.on("disconnected", () => this.log.warn("the connection to Ostler was lost; reconnecting"));
+    client.on("superseded", () => this.log.warn("another connection of this app has taken over"));
+    client.on("warning", (message) => this.log.warn(message));
+  }
+
+  async #start(client: KernelClient, manifest: Manifest): Promise<void> {
+    await client.connect();
+    await client.register(manifest);
+    this.#configuration = await configurationOf(client);
+    if (this.#stop.isAsked) return;
+    this.#setup = "begun";
+    await this.setup();
+    this.#setup = "done";
+    if (!this.#stop.isAsked) await client.ready();
+  }
+
+  async #finish(client: KernelClient, stop: Stop, started: Promise<void>): Promise<void> {
+    if (this.#setup === "not begun") {
+      // Nothing is there to be cleaned up, and how the start fares matters no more.
+      started.catch(() => {});
+      return;
+    }
+    if (stop.ownWill) {
+      const { reason, timeout } = stop;
+      client.shutdownNotice({ reason, timeout }).catch(() => {});
+    }
+    // When the time is up the process is killed: a little earlier it can still say why.
+    const timeout = stop.timeout * 0.95;
+    await within(timeout, async () => {
+      await started;
+      await this.teardown();
+    });
+  }
+
+  /** A change that happened while the connection was lost was told to nobody. */
+  async #catchUp(client: KernelClient): Promise<void> {
+    try {
+      this.#configure(await configurationOf(client));
+    } catch (error) {
+      this.log.warn(`could not get the configuration: ${messageOf(error)}`);
+    }
+  }
+
+  #configure(configuration: Configuration): void {
+    if (configuration.version === this.#configuration.version) return;
+    this.#configuration = configuration;
+    const { config, version } = configuration;
+    Promise.resolve()
+      .then(() => this.onConfig(config, version))
+      .catch((error: unknown) => this.log.error(`onConfig failed: ${messageOf(error)}`));
+  }
+}
+
+/** An app that has no configuration has an empty one. */
+async function configurationOf(client: KernelClient): Promise<Configuration> {
+  try {
+    return await client.config();
+  } catch (error) {
+    const none = ["NOT_FOUND", "METHOD_NOT_FOUND"];
+    if (!(error instanceof KernelError && none.includes(error.code))) throw error;
+    return { config: {}, version: undefined };
+  }
+}
+
+async function within(ms: number, work: () => Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    const what = `the app was not down within ${Math.round(ms)} ms`;
+    timer = setTimeout(() => reject(new KernelError("TIMEOUT", what)), ms);
+  });
+  await Promise.race([work(), late]).finally(() => clearTimeout(timer));
+}
