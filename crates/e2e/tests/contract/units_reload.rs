@@ -96,3 +96,21 @@ fn reload_does_what_was_printed() {
     let left = project.call(&["reload", "--dry-run", "--json"]).ok().json();
     assert!(kinds(&left).iter().all(|(_, kind)| kind == "keep"), "{left}");
 }
+
+/// X2: what left the file is gone when `reload` or `up` returns, however long that takes, and is told.
+#[test]
+fn what_left_the_file_is_awaited() {
+    let deaf = "command = \"trap '' TERM; echo up; while :; do sleep 0.02; done\"\n\
+                ready = { line = \"^up$\" }\nstop = { grace = \"700ms\" }";
+    let project = Project::of(&[("a", SLEEP), ("deaf", deaf)]);
+    for verb in ["reload", "up"] {
+        project.declare(&[("a", SLEEP), ("deaf", deaf)]);
+        project.up();
+        let gone = project.process("deaf");
+        project.declare(&[("a", SLEEP)]);
+        let told = project.call(&[verb]).ok().text();
+        assert!(!gone.is_alive(), "{verb} has returned");
+        assert!(told.contains("- remove   deaf\n") && told.contains("\ndeaf: gone\n"), "{told}");
+        assert!(project.find("deaf").is_none());
+    }
+}

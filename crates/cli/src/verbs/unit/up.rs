@@ -13,7 +13,6 @@ use ostler_model::wire::{Answer, AwaitUntil, Call, Change, ChangeKind, DeclareCa
 pub fn up(context: &Context, arguments: &UpArguments) -> Result<Exit, Failure> {
     let path = file::find(arguments.file.as_deref())?;
     let config = file::read(&path)?;
-    let names: Vec<String> = config.units.iter().map(|unit| unit.name.clone()).collect();
     let mut client = context.connect()?;
     let plan = declare(
         &mut client,
@@ -25,7 +24,8 @@ pub fn up(context: &Context, arguments: &UpArguments) -> Result<Exit, Failure> {
             dry_run: false,
         },
     )?;
-    finish(context, &mut client, &plan, names, arguments.no_wait, arguments.json)
+    let all = plan.iter().map(|change| change.unit.clone()).collect();
+    finish(context, &mut client, &plan, all, arguments.no_wait, arguments.json)
 }
 
 /// Applies what changed, and nothing else: what was stopped stays so.
@@ -48,7 +48,7 @@ pub fn reload(context: &Context, arguments: &ReloadUnitsArguments) -> Result<Exi
     }
     let touched = plan
         .iter()
-        .filter(|change| !matches!(change.kind, ChangeKind::Keep | ChangeKind::Remove))
+        .filter(|change| change.kind != ChangeKind::Keep)
         .map(|change| change.unit.clone())
         .collect();
     finish(context, &mut client, &plan, touched, arguments.no_wait, arguments.json)
@@ -103,7 +103,7 @@ fn tell_plan(plan: &[Change], json: bool) -> Result<Exit, Failure> {
     Ok(Exit::DONE)
 }
 
-/// Waits until it is so, and says what came of it.
+/// Waits until it is so, and says what came of it. One that left the file is so when nothing of it is left.
 fn finish(
     context: &Context,
     client: &mut Client,
@@ -122,6 +122,10 @@ fn finish(
         tell_plan(plan, false)?;
         for view in &views {
             say!("{}", unit_line(view));
+        }
+        let removed = plan.iter().filter(|change| change.kind == ChangeKind::Remove);
+        for change in removed.filter(|gone| !views.iter().any(|view| view.name == gone.unit)) {
+            say!("{}: gone", change.unit);
         }
     }
     let is_well = views.iter().all(|view| view.state.is_well());
