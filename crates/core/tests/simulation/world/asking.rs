@@ -1,0 +1,71 @@
+//! A run as it is asked for.
+
+use super::{Simulation, instance};
+use crate::kernel::BOOT;
+use crate::random::Random;
+use ostler_core::{Event, NewRun};
+use ostler_model::{Actor, Backend, Detach, Extinct, Limits, RunId, RunRecord, RunState};
+
+impl Simulation {
+    pub(super) fn new_run(
+        &mut self,
+        index: usize,
+        random: &mut Random,
+        unit: Option<&str>,
+    ) -> Event {
+        self.next += 1;
+        let mut bits = [0u8; 10];
+        bits[..8].copy_from_slice(&self.next.to_le_bytes());
+        let limits = Limits {
+            timeout_ms: (!self.is_calm && random.chance(30)).then(|| 100 + random.below(2_000)),
+            no_output_timeout_ms: (!self.is_calm && random.chance(30))
+                .then(|| 100 + random.below(1_000)),
+            grace_ms: random.below(1_000),
+            stop_signal: None,
+        };
+        let record = RunRecord {
+            run_id: RunId::new(self.next, bits),
+            session_id: "s".to_owned(),
+            backend_id: Backend::Pipe,
+            unit: unit.map(str::to_owned),
+            pid: None,
+            start_time: None,
+            boot_id: BOOT.to_owned(),
+            process_unique: None,
+            process_group_id: None,
+            cgroup: None,
+            state: RunState::Starting,
+            created_at_ms: self.now.wall_ms,
+            updated_at_ms: self.now.wall_ms,
+            last_output_at_ms: None,
+            owner_instance_id: instance(index),
+            lease_expires_at_ms: None,
+            termination: None,
+            exit_code: None,
+            exit_signal: None,
+            extinct: Extinct::No,
+            scope_key: match unit {
+                Some(unit) => Some(format!("unit {unit}")),
+                None => random.chance(20).then(|| format!("key{}", random.below(2))),
+            },
+            command: String::new(),
+            error: None,
+            spawn_error_kind: None,
+            started_at_ms: None,
+            ended_at_ms: None,
+            timeout_ms: limits.timeout_ms,
+            no_output_timeout_ms: limits.no_output_timeout_ms,
+            grace_ms: limits.grace_ms,
+            stop_signal: None,
+            detach_allowed: false,
+            started_mono_ms: None,
+            output_bytes: 0,
+        };
+        Event::SpawnAsked(Box::new(NewRun {
+            by: Actor::Supervisor,
+            record,
+            limits,
+            detach: Detach::Forbid,
+        }))
+    }
+}

@@ -1,0 +1,145 @@
+//! What follows from a decision.
+
+use super::{Simulation, Supervisor};
+use crate::kernel::Tree;
+use crate::random::Random;
+use ostler_core::unit::UnitEvent;
+use ostler_core::{Action, Event, Ownership, Survey};
+use ostler_model::RunState;
+
+impl Simulation {
+    pub(super) fn perform(
+        &mut self,
+        index: usize,
+        supervisor: &mut Supervisor,
+        effect: Action,
+        random: &mut Random,
+    ) -> Result<(), String> {
+        match effect {
+            Action::Save(_)
+            | Action::Note(_)
+            | Action::Count(..)
+            | Action::SaveUnit(_)
+            | Action::RemoveUnit(_)
+            | Action::CheckHealth { .. }
+            | Action::Tell { .. }
+            | Action::EndRun { .. } => {}
+            Action::Launch(unit) => {
+                let event = self.new_run(index, random, Some(&unit));
+                supervisor.events.push_back(event);
+            }
+            Action::CheckReady { unit, run } => {
+                let event = if self.is_calm || random.chance(80) {
+                    UnitEvent::Ready { run }
+                } else {
+                    UnitEvent::NotReady { run, why: "sim".to_owned() }
+                };
+                supervisor.events.push_back(Event::Unit { name: unit, event });
+            }
+            Action::Spawn(run) => self.spawn(supervisor, run, random)?,
+            Action::Adopt(record) => {
+                supervisor.held.insert(record.run_id);
+                if self.is_kept(record.run_id, index) {
+                    // Whatever the one before was told, this one is told as well.
+                    if let Some(tree) = self.trees.get_mut(&record.run_id) {
+                        tree.output_told = false;
+                        tree.status_told = false;
+                    }
+                } else {
+                    supervisor.adopted.insert(record.run_id);
+                }
+            }
+            // As the engine does: nobody is signalled who came to his end later in the same turn.
+            Action::Signal { run, signal, reach } => {
+                if supervisor.world.record(run).is_some() {
+                    self.signal(supervisor, run, signal, reach)?;
+                }
+            }
+            Action::Watch(run) => {
+                if self.trees.get(&run).is_none_or(Tree::is_extinct) {
+                    supervisor.events.push_back(Event::Surveyed { run, tree: Survey::default() });
+                } else {
+                    supervisor.watched.insert(run);
+                }
+            }
+            Action::Finish(record) => {
+                supervisor.held.remove(&record.run_id);
+                if self
+                    .records
+                    .get(&record.run_id)
+                    .is_none_or(|known| known.state != RunState::Exited)
+                {
+                    return Err(format!(
+                        "run {} is finished before its record says so",
+                        record.run_id
+                    ));
+                }
+            }
+            Action::Abandon(run) => {
+                supervisor.held.remove(&run);
+                if self.records.get(&run).is_some_and(|known| {
+                    known.owner_instance_id == supervisor.instance
+                        && known.state != RunState::Exited
+                }) {
+                    return Err(format!("run {run} is abandoned by its owner"));
+                }
+                // As the engine does: a process that the new owner does not know of is nobody's but ours.
+                let known_pid = self.records.get(&run).and_then(|known| known.pid);
+                if let Some(tree) =
+                    self.trees.get_mut(&run).filter(|tree| known_pid != Some(tree.pid))
+                {
+                    tree.kill(9);
+                }
+            }
+            Action::Started(run) => {
+                if self.records.get(&run).is_none_or(|known| known.pid.is_none()) {
+                    return Err(format!("the caller is told of run {run} before its record is"));
+                }
+            }
+            Action::Refuse { .. } | Action::LetGo(_) | Action::Stop => {}
+            Action::RenewLease => {
+                self.renew(index);
+                let lost = supervisor
+                    .world
+                    .records()
+                    .map(|record| record.run_id)
+                    .filter(|run| {
+                        self.records.get(run).is_none_or(|known| {
+                            known.owner_instance_id != supervisor.instance
+                                || known.state == RunState::Exited
+                        })
+                    })
+                    .collect();
+                supervisor.events.push_back(Event::LeaseRenewed { lost });
+                for record in
+                    self.records.values().filter(|record| record.state != RunState::Exited)
+                {
+                    let ownership = self.ownership(record, index);
+                    if ownership == Ownership::Expired {
+                        let seen = self.observe(record, ownership, index);
+                        supervisor
+                            .events
+                            .push_back(Event::Observed { record: Box::new(record.clone()), seen });
+                    }
+                }
+            }
+            Action::Steal { record, mut seen } => {
+                let ownership = self.ownership(&record, index);
+                let Some(known) = self.records.get_mut(&record.run_id) else { return Ok(()) };
+                if ownership == Ownership::Expired
+                    && known.owner_instance_id == record.owner_instance_id
+                    && known.state != RunState::Exited
+                {
+                    known.owner_instance_id = supervisor.instance;
+                    known.unit = None;
+                    self.stolen.insert(record.run_id);
+                    seen.ownership = Ownership::Ours;
+                    supervisor
+                        .events
+                        .push_back(Event::StealWon { record: Box::new(known.clone()), seen });
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,106 @@
+//! What must be true in the end.
+
+use super::{Crash, LEASE_MS, Simulation, instance};
+use crate::random::Random;
+use ostler_core::ExitStatus;
+use ostler_model::{Desired, Extinct, RunState};
+
+impl Simulation {
+    /// Never two, never one that is not wanted, and each that is wanted and may run does.
+    fn units_are_as_wanted(&self) -> Result<(), String> {
+        for ((owner, name), unit) in &self.units {
+            if *owner != instance(0) {
+                continue;
+            }
+            let alive = self.records.values().filter(|record| {
+                record.unit.as_ref() == Some(name)
+                    && record.owner_instance_id == instance(0)
+                    && self.born.get(&record.run_id) == Some(&instance(0))
+                    && !self.stolen.contains(&record.run_id)
+                    && self.trees.get(&record.run_id).is_some_and(|tree| tree.status.is_none())
+            });
+            let alive = alive.count();
+            let may_run = unit.tally.opened.is_none() && unit.over.is_none();
+            match (unit.desired, alive) {
+                (Desired::Stopped, 0) => {}
+                (Desired::Running, 1) => {}
+                (Desired::Running, 0) if !may_run || !unit.spec.depends_on.is_empty() => {}
+                (wanted, count) => {
+                    return Err(format!("unit {name} is wanted {wanted}, {count} of it live"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Everyone crashes; one comes back and is given time. What is then on record must be the truth.
+    pub fn comes_to_rest(&mut self, random: &mut Random) -> Result<(), String> {
+        self.supervisors = [None, None];
+        self.is_calm = true;
+        self.pass(LEASE_MS * 2);
+        // The wall clock may have been set back: then the lease is judged by the other clock.
+        self.start(0, &mut Random::new(0))?;
+        if self.supervisors[0].is_none() {
+            self.start(0, &mut Random::new(7))?;
+        }
+        for _ in 0..100 {
+            self.pass(1_000);
+            self.turn(0, None, Crash::Never, random)?;
+        }
+        self.units_are_as_wanted()?;
+        for (run, count) in &self.exits {
+            if *count != 1 {
+                return Err(format!("run {run} exited {count} times"));
+            }
+        }
+        for record in self.records.values() {
+            let tree = self.trees.get(&record.run_id);
+            match record.state {
+                RunState::Exited => {
+                    if tree.is_some_and(|tree| !tree.is_extinct()) && record.extinct == Extinct::Yes
+                    {
+                        return Err(format!("run {} is said to be gone and is not", record.run_id));
+                    }
+                    let is_ours = record.owner_instance_id == instance(0);
+                    if is_ours
+                        && self.is_kept(record.run_id, 0)
+                        && let Some(tree) = tree
+                    {
+                        let known = match (record.exit_code, record.exit_signal) {
+                            (Some(code), _) => ExitStatus::Code(code),
+                            (None, Some(signal)) => ExitStatus::Signal(signal),
+                            (None, None) => ExitStatus::Unknown,
+                        };
+                        if tree.status != Some(known) {
+                            return Err(format!(
+                                "run {} ended with {:?}, its record says {known:?}",
+                                record.run_id, tree.status
+                            ));
+                        }
+                    }
+                }
+                RunState::Running => {
+                    if tree.is_none_or(|tree| tree.status.is_some()) {
+                        return Err(format!("run {} is said to run and does not", record.run_id));
+                    }
+                }
+                RunState::Starting | RunState::Exiting => {
+                    return Err(format!(
+                        "run {} is still {} after reconcile",
+                        record.run_id, record.state
+                    ));
+                }
+            }
+        }
+        for (run, tree) in &self.trees {
+            let owned = self.records.get(run).is_some_and(|record| {
+                record.owner_instance_id == instance(0)
+                    && (record.state != RunState::Exited || record.extinct != Extinct::Yes)
+            });
+            if !tree.is_extinct() && !owned {
+                return Err(format!("processes of {run} are left and nobody owns them"));
+            }
+        }
+        Ok(())
+    }
+}
