@@ -15,6 +15,7 @@ pub mod process;
 pub mod pty;
 pub mod reaper;
 pub mod scope;
+mod seats;
 pub mod spawn;
 pub mod sweep;
 pub mod terminal;

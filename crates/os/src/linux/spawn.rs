@@ -8,6 +8,7 @@ use super::files::Allocated;
 use super::identity::{boot_id, stat};
 use super::process::{Process, open_pid, unique_number};
 use super::scope::Scope;
+use super::seats::{Seats, leave_table};
 use crate::error::{SpawnError, SpawnStage};
 use ostler_model::Fingerprint;
 use std::ffi::{CStr, CString};
@@ -84,6 +85,8 @@ struct Plan {
     environment: Vec<*const libc::c_char>,
     directory: *const libc::c_char,
     stdio: [RawFd; 3],
+    /// It is born on our table of descriptors, and leaves it with what is below this.
+    leaves_with: Option<RawFd>,
     terminal: bool,
     umask: libc::mode_t,
     descriptors: Option<libc::rlimit>,
@@ -107,6 +110,7 @@ enum Birth {
 pub struct Launcher {
     stack: Vec<u128>,
     birth: Birth,
+    seats: Option<Seats>,
     /// The signals we ignore, which would stay ignored in a program we execute.
     ignored: Vec<libc::c_int>,
 }
@@ -125,7 +129,12 @@ impl Default for Launcher {
 
 impl Launcher {
     pub fn new() -> Self {
-        Self { stack: vec![0; STACK_WORDS], birth: Birth::Clone3, ignored: ignored_signals() }
+        Self {
+            stack: vec![0; STACK_WORDS],
+            birth: Birth::Clone3,
+            seats: Seats::take(),
+            ignored: ignored_signals(),
+        }
     }
 
     /// Starts the program inside the scope. On an error nothing is left of it.
@@ -180,6 +189,15 @@ impl Launcher {
         group: Option<&OwnedFd>,
     ) -> Result<Launched, SpawnError> {
         let mut plan = plan_of(launch, &self.ignored);
+        if let Some(seats) = &mut self.seats {
+            if let Err(error) = seats.seat(&launch.stdio) {
+                seats.clear();
+                let errno = error.raw_os_error().unwrap_or(0);
+                return Err(failed(launch, SpawnStage::Prepare, errno));
+            }
+            plan.stdio = seats.numbers();
+            plan.leaves_with = Some(seats.end());
+        }
         let mut pidfd: RawFd = -1;
         // SAFETY: the sets are initialised before they are read.
         let mut before = unsafe { std::mem::zeroed::<libc::sigset_t>() };
@@ -205,6 +223,9 @@ impl Launcher {
             };
             plan.join = members.as_ref().map_or(-1, AsRawFd::as_raw_fd);
             pid = self.clone(&mut plan, &mut pidfd);
+        }
+        if let Some(seats) = &mut self.seats {
+            seats.clear();
         }
         // SAFETY: gives back the mask we found.
         unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, ptr::null_mut()) };
@@ -236,6 +257,9 @@ impl Launcher {
         const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
         let mut flags =
             (libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PIDFD) as u64 | CLONE_CLEAR_SIGHAND;
+        if plan.leaves_with.is_some() {
+            flags |= libc::CLONE_FILES as u64;
+        }
         if group.is_some() {
             flags |= CLONE_INTO_CGROUP;
         }
@@ -260,7 +284,8 @@ impl Launcher {
     }
 
     fn clone(&mut self, plan: &mut Plan, pidfd: &mut RawFd) -> isize {
-        let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PIDFD | libc::SIGCHLD;
+        let shared = if plan.leaves_with.is_some() { libc::CLONE_FILES } else { 0 };
+        let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PIDFD | libc::SIGCHLD | shared;
         let top = self.stack.as_mut_ptr_range().end as usize;
         raw_clone(libc::SYS_clone, [flags as usize, top, ptr::from_mut(pidfd) as usize], plan)
     }
@@ -307,6 +332,7 @@ fn plan_of(launch: &Launch<'_>, ignored: &[libc::c_int]) -> Plan {
         environment: pointers(&launch.environment),
         directory: launch.directory.as_ptr(),
         stdio: launch.stdio.each_ref().map(AsRawFd::as_raw_fd),
+        leaves_with: None,
         terminal: launch.terminal,
         umask: launch.umask as libc::mode_t,
         descriptors: match (launch.descriptors.soft, launch.descriptors.hard) {
@@ -399,6 +425,12 @@ unsafe fn attempt(plan: &mut Plan) -> (SpawnStage, i32) {
         if plan.join >= 0 && libc::write(plan.join, c"0".as_ptr().cast(), 1) != 1 {
             return (SpawnStage::Scope, errno());
         }
+        // Before anything that changes a table.
+        if let Some(end) = plan.leaves_with
+            && !leave_table(end)
+        {
+            return (SpawnStage::Stdio, errno());
+        }
         if libc::setsid() < 0 {
             return (SpawnStage::Session, errno());
         }
@@ -482,7 +514,7 @@ mod tests {
     use ostler_model::SpawnErrorKind;
 
     fn launch_in(
-        birth: Birth,
+        (birth, on_our_table): (Birth, bool),
         room: &ScopeRoom,
         command: &[&str],
         directory: &str,
@@ -492,6 +524,9 @@ mod tests {
         let pipe = Pipe::from_run().expect("a pipe");
         let nothing = std::fs::File::open("/dev/null").expect("/dev/null");
         let mut launcher = Launcher { birth, ..Launcher::new() };
+        if !on_our_table {
+            launcher.seats = None;
+        }
         let name =
             format!("{:?}-{}-{}", birth, rustix::process::getpid().as_raw_pid(), fastest_unique());
         let mut scope = room.make(&name, "OSTLER_RUN_ID=x");
@@ -524,6 +559,13 @@ mod tests {
         (launched.map(|launched| (launched, scope)), String::from_utf8_lossy(&written).into_owned())
     }
 
+    const WAYS: [(Birth, bool); 4] = [
+        (Birth::Clone3, true),
+        (Birth::Clone3, false),
+        (Birth::Clone, true),
+        (Birth::Clone, false),
+    ];
+
     fn fastest_unique() -> u32 {
         static NEXT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
         NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed)
@@ -540,10 +582,10 @@ mod tests {
 
     /// R3: own session and group, whichever way it was born; limits, mask and signals as they should be.
     #[test]
-    fn both_ways_of_birth_give_the_same_child() {
+    fn every_way_of_birth_gives_the_same_child() {
         let probe = "ps -o pid=,pgid=,sid= -p $$ 2>/dev/null || awk '{print $1,$5,$6}' /proc/$$/stat; \
                      umask; ulimit -n; grep -E 'SigIgn|SigBlk' /proc/self/status; pwd; ls /proc/$$/fd | wc -l";
-        for birth in [Birth::Clone3, Birth::Clone] {
+        for birth in WAYS {
             for room in [
                 ScopeRoom::open(&format!("test-{}", rustix::process::getpid().as_raw_pid())),
                 ScopeRoom::without_boundary("test"),
@@ -576,7 +618,7 @@ mod tests {
     #[test]
     fn a_spawn_error_names_the_step_and_leaves_nothing() {
         let room = ScopeRoom::without_boundary("test");
-        for birth in [Birth::Clone3, Birth::Clone] {
+        for birth in WAYS {
             let kind = |command: &[&str], directory: &str| {
                 launch_in(birth, &room, command, directory)
                     .0
@@ -603,7 +645,7 @@ mod tests {
         std::fs::set_permissions(&folder, permissions).expect("set");
         let room = ScopeRoom::without_boundary("test");
         let path = folder.to_string_lossy().into_owned();
-        let (launched, told) = launch_in(Birth::Clone3, &room, &[&path, "one"], "/");
+        let (launched, told) = launch_in(WAYS[0], &room, &[&path, "one"], "/");
         assert_eq!(reap(&launched.expect("launched").0), 0);
         assert_eq!(told, "script one\n");
         std::fs::remove_file(folder).expect("removed");
