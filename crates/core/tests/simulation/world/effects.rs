@@ -24,9 +24,12 @@ impl Simulation {
             | Action::CheckHealth { .. }
             | Action::Tell { .. }
             | Action::EndRun { .. } => {}
+            // As the engine does: one that was withdrawn later in the same turn is not started.
             Action::Launch(unit) => {
-                let event = self.new_run(index, random, Some(&unit));
-                supervisor.events.push_back(event);
+                if supervisor.world.unit(&unit).is_some() {
+                    let event = self.new_run(index, random, Some(&unit));
+                    supervisor.events.push_back(event);
+                }
             }
             Action::CheckReady { unit, run } => {
                 let event = if self.is_calm || random.chance(80) {
