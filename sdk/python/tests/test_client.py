@@ -14,8 +14,11 @@ class Client(unittest.IsolatedAsyncioTestCase):
     async def asyncSetUp(self) -> None:
         self.kernel = FakeKernel()
         await self.kernel.listen()
-        self.client = KernelClient(self.kernel.path, secret="s3cret")
         self.seen: "asyncio.Queue[tuple[str, Any]]" = asyncio.Queue()
+        self.use(KernelClient(self.kernel.path, secret="s3cret"))
+
+    def use(self, client: KernelClient) -> None:
+        self.client = client
         for name in ("warning", "resumed", "disconnected", "superseded", "shutdown", "config"):
             self.client.on(name, lambda *args, name=name: self.seen.put_nowait((name, args)))
 
@@ -203,6 +206,21 @@ class Client(unittest.IsolatedAsyncioTestCase):
             if name == "warning":
                 warnings.append(args[0])
         self.assertEqual(len(warnings), 1, "the same reason is told once")
+
+    async def test_gives_up_a_connection_on_which_resuming_is_not_answered(self) -> None:
+        self.use(KernelClient(self.kernel.path, request_timeout=0.05))
+        await self.registered()
+        answer = self.kernel.methods["app.heartbeat"]
+
+        def silent(*_: Any) -> Any:
+            self.kernel.methods["app.heartbeat"] = answer
+            return SILENT
+
+        self.kernel.methods["app.heartbeat"] = silent
+        await self.kernel.drop()
+        self.assertIn("app.heartbeat was not answered", (await self.saw("warning"))[0])
+        await self.saw("resumed")
+        await self.client.config()
 
     async def test_does_not_reconnect_once_it_is_superseded(self) -> None:
         self.kernel.methods["x.wait"] = lambda *_: SILENT

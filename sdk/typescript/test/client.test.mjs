@@ -217,6 +217,23 @@ describe("the client", { timeout: 20_000 }, () => {
     assert.equal(warnings.length, 1, "the same reason is told once");
   });
 
+  test("gives up a connection on which resuming is not answered", async () => {
+    await client.close();
+    client = new KernelClient({ socket: kernel.path, requestTimeout: 50 });
+    await registered();
+    const beat = kernel.answers["app.heartbeat"];
+    kernel.answers["app.heartbeat"] = () => {
+      kernel.answers["app.heartbeat"] = beat;
+      return SILENT;
+    };
+    const warned = once(client, "warning");
+    const resumed = once(client, "resumed");
+    kernel.drop();
+    assert.match((await warned)[0], /app\.heartbeat was not answered within 50 ms \(TIMEOUT\)/);
+    await resumed;
+    await client.config();
+  });
+
   test("does not reconnect once it is superseded", async () => {
     kernel.answers["x.wait"] = () => SILENT;
     await registered();
