@@ -208,7 +208,7 @@ class Client(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(len(warnings), 1, "the same reason is told once")
 
     async def test_gives_up_a_connection_on_which_resuming_is_not_answered(self) -> None:
-        self.use(KernelClient(self.kernel.path, request_timeout=0.05))
+        self.use(KernelClient(self.kernel.path, request_timeout=0.4))
         await self.registered()
         answer = self.kernel.methods["app.heartbeat"]
 

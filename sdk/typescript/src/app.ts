@@ -1,4 +1,5 @@
-import { KernelClient, type Configuration } from "./client.js";
+import type { Configuration } from "./answers.js";
+import { KernelClient } from "./client.js";
 import { loadManifest, type Manifest } from "./environment.js";
 import { KernelError, messageOf } from "./errors.js";
 import { Heart } from "./heart.js";
@@ -79,8 +80,8 @@ export abstract class OpenClawApp {
   }
 
   async #live(): Promise<void> {
-    const manifest = loadManifest(this.#source);
     const client = new KernelClient();
+    const manifest = loadManifest(this.#source);
     const heart = new Heart(client, (message) => this.log.warn(message));
     this.#client = client;
     this.#listen(client);
@@ -112,7 +113,7 @@ export abstract class OpenClawApp {
   async #start(client: KernelClient, manifest: Manifest): Promise<void> {
     await client.connect();
     await client.register(manifest);
-    this.#configuration = await configurationOf(client);
+    this.#configuration = await configOf(client);
     if (this.#stop.isAsked) return;
     this.#setup = "begun";
     await this.setup();
@@ -141,7 +142,7 @@ export abstract class OpenClawApp {
   /** A change that happened while the connection was lost was told to nobody. */
   async #catchUp(client: KernelClient): Promise<void> {
     try {
-      this.#configure(await configurationOf(client));
+      this.#configure(await configOf(client));
     } catch (error) {
       this.log.warn(`could not get the configuration: ${messageOf(error)}`);
     }
@@ -158,7 +159,7 @@ export abstract class OpenClawApp {
 }
 
 /** An app that has no configuration has an empty one. */
-async function configurationOf(client: KernelClient): Promise<Configuration> {
+async function configOf(client: KernelClient): Promise<Configuration> {
   try {
     return await client.config();
   } catch (error) {

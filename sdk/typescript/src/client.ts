@@ -1,12 +1,13 @@
 import { EventEmitter } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
+import { configurationOf, registrationOf, type Configuration, type Registration } from "./answers.js";
 import { Backoff } from "./backoff.js";
 import { Calls, type Call } from "./calls.js";
 import { Connection } from "./connection.js";
-import { heartbeatFallback, launchSecret, socketPath, type Manifest } from "./environment.js";
+import { launchSecret, socketPath, type Manifest } from "./environment.js";
 import { isForgotten, KernelError, messageOf } from "./errors.js";
 import { Pulse, type HeartbeatReport } from "./pulse.js";
-import { encode, isObject, type Event, type Params, type Response } from "./wire.js";
+import { encode, type Event, type Params, type Response } from "./wire.js";
 
 export interface ClientOptions {
   /** By default what `OPENCLAWOS_SOCKET` says. */
@@ -15,18 +16,6 @@ export interface ClientOptions {
   secret?: string;
   connectTimeout?: number;
   requestTimeout?: number;
-}
-
-export interface Registration {
-  appId: string;
-  token: string;
-  protocolVersion: string;
-  heartbeatInterval: number;
-}
-
-export interface Configuration {
-  config: Params;
-  version: unknown;
 }
 
 export interface Shutdown {
@@ -128,7 +117,7 @@ export class KernelClient extends EventEmitter<ClientEvents> {
   }
 
   async config(): Promise<Configuration> {
-    return configuration(await this.request("config.get"));
+    return configurationOf(await this.request("config.get"));
   }
 
   /** Any method. A call that is `idempotent` is sent again when its connection is lost. */
@@ -273,7 +262,7 @@ export class KernelClient extends EventEmitter<ClientEvents> {
         reason: typeof payload.reason === "string" ? payload.reason : undefined,
       });
     } else if (event === "config") {
-      this.emit("config", configuration(payload));
+      this.emit("config", configurationOf(payload));
     } else if (event === "superseded") {
       void this.#end("SUPERSEDED", "another connection of this app has taken over");
       this.emit("superseded");
@@ -297,24 +286,6 @@ export class KernelClient extends EventEmitter<ClientEvents> {
   async #pause(ms: number): Promise<void> {
     await sleep(ms, undefined, { signal: this.#closing.signal }).catch(() => {});
   }
-}
-
-function registrationOf(result: unknown): Registration {
-  const { appId, token, protocolVersion, heartbeatInterval } = isObject(result) ? result : {};
-  if (typeof token !== "string") {
-    throw new KernelError("BAD_ANSWER", "the answer to app.register has no token", result);
-  }
-  return {
-    appId: String(appId),
-    token,
-    protocolVersion: String(protocolVersion),
-    heartbeatInterval: Number(heartbeatInterval) > 0 ? Number(heartbeatInterval) : heartbeatFallback(),
-  };
-}
-
-function configuration(value: unknown): Configuration {
-  const { config, version } = isObject(value) ? value : {};
-  return { config: isObject(config) ? config : {}, version };
 }
 
 function excerpt(line: Buffer): string {

@@ -1,12 +1,6 @@
+export type { Configuration, Registration } from "./answers.js";
 export { OpenClawApp } from "./app.js";
-export {
-  KernelClient,
-  type ClientEvents,
-  type ClientOptions,
-  type Configuration,
-  type Registration,
-  type Shutdown,
-} from "./client.js";
+export { KernelClient, type ClientEvents, type ClientOptions, type Shutdown } from "./client.js";
 export type { Manifest } from "./environment.js";
 export { KernelError, type ErrorCode, type LocalErrorCode, type WireErrorCode } from "./errors.js";
 export type { Log } from "./log.js";

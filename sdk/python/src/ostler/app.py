@@ -81,8 +81,8 @@ class App:
             raise SystemExit(1) from None
 
     async def _live(self) -> None:
-        manifest = load_manifest(self._source)
         client = KernelClient()
+        manifest = load_manifest(self._source)
         self._client = client
         self._stop = StopRequest()
         self._listen(client, self._stop)
