@@ -341,7 +341,11 @@ impl Units {
     }
 
     pub(crate) fn adopted(&mut self, record: &RunRecord, now: Now, out: &mut Vec<Action>) {
-        let Some(unit) = record.unit.as_deref().and_then(|name| self.units.get_mut(name)) else {
+        let Some(name) = record.unit.as_deref() else { return };
+        let Some(unit) = self.units.get_mut(name) else {
+            // It was withdrawn, and whoever was to end it died before that.
+            let why = "its unit is no longer declared";
+            out.push(Action::EndRun { run: record.run_id, by: Actor::Supervisor, why });
             return;
         };
         if unit.phase != Phase::Reconciling {

@@ -30,6 +30,16 @@ impl Simulation {
                 }
             }
         }
+        for record in self.records.values() {
+            let Some(name) = &record.unit else { continue };
+            let is_declared = self.units.contains_key(&(instance(0), name.clone()));
+            let is_ours = record.owner_instance_id == instance(0)
+                && self.born.get(&record.run_id) == Some(&instance(0));
+            let lives = self.trees.get(&record.run_id).is_some_and(|tree| tree.status.is_none());
+            if is_ours && lives && !is_declared {
+                return Err(format!("{} lives, but its unit {name} is no more", record.run_id));
+            }
+        }
         Ok(())
     }
 
