@@ -11,7 +11,7 @@ use crate::problem::{Problem, named, nearest};
 use crate::words::BackendWord;
 use ostler_model::{
     Backend, Check, DeadmanSpec, HealthSpec, HookSpec, HookTarget, Limits, OsText, Preset,
-    ReadySpec, RestartPolicy, StopSpec, UnitSpec,
+    ReadySpec, Resources, RestartPolicy, StopSpec, UnitSpec,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -150,6 +150,9 @@ impl Reader<'_> {
                 .map(|needed| (**needed).clone())
                 .collect(),
             schedule: table.schedule.as_ref().map(schedule),
+            resources: Resources::default(),
+            app: None,
+            heartbeat: None,
             limits: Limits {
                 timeout_ms: table.timeout.and_then(|limit| off(limit.0)),
                 no_output_timeout_ms: table.no_output_timeout.and_then(|limit| off(limit.0)),

@@ -86,6 +86,11 @@ impl World {
     }
 
     /// Whether nothing is about to change of this unit by itself.
+    /// The run that is the unit's now.
+    pub fn unit_run(&self, name: &str) -> Option<RunId> {
+        self.units.get(name).and_then(|unit| unit.run())
+    }
+
     pub fn is_unit_settled(&self, name: &str) -> bool {
         self.units.is_settled(name)
     }

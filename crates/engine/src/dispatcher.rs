@@ -79,6 +79,8 @@ pub struct Supervisor {
     pub(crate) drain: Drain,
     pub(crate) prober: Prober,
     pub(crate) unit_waiters: Vec<UnitWaiter>,
+    /// When what somebody waits for may be true.
+    pub(crate) proven_at: Option<u64>,
     pub(crate) timetable: Timetable,
     pub(crate) is_timetable_old: bool,
     pub(crate) deadmen: BTreeSet<DeadmanSpec>,
@@ -226,6 +228,7 @@ impl Supervisor {
             drain,
             prober,
             unit_waiters: Vec::new(),
+            proven_at: None,
             timetable: Timetable::default(),
             is_timetable_old: true,
             deadmen: BTreeSet::new(),
@@ -271,6 +274,7 @@ impl Supervisor {
                 .world
                 .next_due()
                 .min(self.retry_at.unwrap_or(u64::MAX))
+                .min(self.proven_at.unwrap_or(u64::MAX))
                 .min(self.guarding.next_due(now_ms))
                 .min(self.schedule_due(now_ms));
             self.poller

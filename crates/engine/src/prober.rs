@@ -244,6 +244,7 @@ async fn ask(
             Check::Exec(argv) => execute(argv, subject, most, engine).await,
             Check::Line(_) => Err("no such line".to_owned()),
             Check::Notify => Err("it did not say READY=1".to_owned()),
+            Check::App => Err("it did not call app.ready".to_owned()),
             Check::Delay(_) => Ok(()),
         }
     };

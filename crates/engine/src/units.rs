@@ -14,6 +14,9 @@ use std::os::unix::net::UnixDatagram;
 use std::path::Path;
 use tokio::sync::oneshot;
 
+/// How long a unit lives before whoever waits for it is told that it runs.
+const PROOF_MS: u64 = 75;
+
 /// What somebody waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
@@ -114,14 +117,16 @@ impl Supervisor {
 
     /// Everyone whose wish has come true is answered.
     pub(crate) fn answer_unit_waiters(&mut self) {
+        self.proven_at = None;
         if self.unit_waiters.is_empty() {
             return;
         }
+        let now_ms = ostler_os::mono_ms();
         for waiter in std::mem::take(&mut self.unit_waiters) {
-            let is_true = waiter.names.iter().all(|name| match waiter.until {
-                Until::Settled => self.world.is_unit_settled(name),
-                Until::Stopped => self.world.is_unit_stopped(name),
-            });
+            let is_true = match waiter.until {
+                Until::Settled => self.is_settled(&waiter.names, now_ms),
+                Until::Stopped => waiter.names.iter().all(|name| self.world.is_unit_stopped(name)),
+            };
             if is_true {
                 let mut views = self.unit_views();
                 views.retain(|view| waiter.names.contains(&view.name));
@@ -129,6 +134,26 @@ impl Supervisor {
             } else if !waiter.reply.is_closed() {
                 self.unit_waiters.push(waiter);
             }
+        }
+    }
+
+    /// One that has nothing to say when it is ready has to live for a moment first: a program that cannot work
+    /// mostly ends at once.
+    fn is_settled(&mut self, names: &[String], now_ms: u64) -> bool {
+        if !names.iter().all(|name| self.world.is_unit_settled(name)) {
+            return false;
+        }
+        let proven_at = |name: &String| {
+            let record = self.world.unit(name).filter(|record| record.spec.ready.is_none())?;
+            let run = self.world.record(self.world.unit_run(&record.spec.name)?)?;
+            Some(run.started_mono_ms? + PROOF_MS)
+        };
+        match names.iter().filter_map(proven_at).max() {
+            Some(at) if now_ms < at => {
+                self.proven_at = Some(self.proven_at.map_or(at, |other| other.min(at)));
+                false
+            }
+            Some(_) | None => true,
         }
     }
 
@@ -223,6 +248,7 @@ pub(crate) fn run_spec(unit: &UnitSpec, word: Option<&Path>) -> RunSpec {
         // Never two copies at once, whatever else happens.
         scope_key: Some(format!("unit {}", unit.name)),
         limits: unit.limits,
+        resources: unit.resources,
         detach: Detach::Forbid,
     }
 }

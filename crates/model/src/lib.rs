@@ -1,6 +1,7 @@
 //! The words of Ostler: ids, specs, records, reasons, journal entries, views and the wire.
 //! Nothing here does I/O or makes a decision.
 
+mod app;
 mod entry;
 mod hooks;
 mod id;
@@ -14,6 +15,7 @@ mod unit;
 mod usage;
 pub mod wire;
 
+pub use app::{AppPhase, AppSpec, AppStatus, AppUsage, HeartbeatSpec};
 pub use entry::{Actor, Entry, What};
 pub use hooks::{Condition, DeadmanSpec, HookSpec, HookTarget};
 pub use id::{BadId, InstanceId, RunId};
@@ -24,7 +26,7 @@ pub use record::{
 };
 pub use restart::{Backoff, Preset, RestartLimit, RestartPolicy, When};
 pub use settings::{AdoptPolicy, Settings};
-pub use spec::{Detach, Limits, RunSpec, TerminalSize};
+pub use spec::{Detach, Limits, Resources, RunSpec, TerminalSize};
 pub use text::OsText;
 pub use unit::{
     Check, Desired, HealthSpec, Missed, Opened, Over, Overlap, ReadySpec, ScheduleSpec, StopSpec,

@@ -21,7 +21,20 @@ pub struct RunSpec {
     pub unit: Option<String>,
     pub scope_key: Option<String>,
     pub limits: Limits,
+    #[serde(default)]
+    pub resources: Resources,
     pub detach: Detach,
+}
+
+/// How much of the machine a run may have; of its whole tree, where the kernel can count that.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Resources {
+    pub memory_bytes: Option<u64>,
+    /// Relative to others, where 1024 is one that has none.
+    pub cpu_shares: Option<u64>,
+    /// Of each of its processes.
+    pub descriptors: Option<u64>,
 }
 
 /// Every limit on how long a run may take.

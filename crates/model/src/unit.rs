@@ -1,7 +1,9 @@
 //! A unit: something that is declared to run, and what has become of it.
 
 use crate::restart::{Backoff, RestartPolicy};
-use crate::{Backend, Condition, HookSpec, Limits, OsText, RunId};
+use crate::{
+    AppSpec, Backend, Condition, HeartbeatSpec, HookSpec, Limits, OsText, Resources, RunId,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -27,6 +29,14 @@ pub struct UnitSpec {
     pub depends_on: Vec<String>,
     pub schedule: Option<ScheduleSpec>,
     pub limits: Limits,
+    #[serde(default)]
+    pub resources: Resources,
+    /// If it is one.
+    #[serde(default)]
+    pub app: Option<Box<AppSpec>>,
+    /// How often it says that it lives, as an app or by `WATCHDOG=1`.
+    #[serde(default)]
+    pub heartbeat: Option<HeartbeatSpec>,
     /// Who is told of it.
     #[serde(default)]
     pub hooks: HookSpec,
@@ -61,6 +71,8 @@ pub enum Check {
     Line(String),
     /// It says `READY=1` itself.
     Notify,
+    /// It registers and calls `app.ready`.
+    App,
     Delay(u64),
 }
 

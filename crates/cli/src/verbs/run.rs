@@ -10,7 +10,8 @@ use crate::say::{say, tell};
 use ostler_client::{Client, ClientError};
 use ostler_model::wire::{Answer, Call, ViewCall, ViewFrom};
 use ostler_model::{
-    Backend, Detach, Limits, OsText, RunId, RunRecord, RunResult, RunSpec, RunState, Termination,
+    Backend, Detach, Limits, OsText, Resources, RunId, RunRecord, RunResult, RunSpec, RunState,
+    Termination,
 };
 use std::borrow::Cow;
 use std::ffi::OsStr;
@@ -121,6 +122,7 @@ fn spec_of(arguments: &RunArguments, on_terminal: bool) -> Result<RunSpec, Failu
             grace_ms: arguments.grace,
             stop_signal: None,
         },
+        resources: Resources::default(),
         detach: if arguments.allow_detach { Detach::Allow } else { Detach::Forbid },
     })
 }

@@ -404,7 +404,7 @@ impl Unit {
         }
         let is_asked = self.record.spec.ready.as_ref().is_some_and(|ready| match ready.check {
             Check::Http(_) | Check::Tcp(_) | Check::Exec(_) => true,
-            Check::Line(_) | Check::Notify | Check::Delay(_) => false,
+            Check::Line(_) | Check::Notify | Check::App | Check::Delay(_) => false,
         });
         let was_ready = self.record.ready_run == Some(run) || self.record.spec.ready.is_none();
         if is_asked || !was_ready {

@@ -4,8 +4,8 @@ use crate::random::Random;
 use ostler_core::Event;
 use ostler_core::unit::{Ask, Declared};
 use ostler_model::{
-    Actor, Backend, Check, HookSpec, Limits, ReadySpec, RestartLimit, RestartPolicy, StopSpec,
-    UnitSpec, When,
+    Actor, Backend, Check, HookSpec, Limits, ReadySpec, Resources, RestartLimit, RestartPolicy,
+    StopSpec, UnitSpec, When,
 };
 use std::collections::BTreeMap;
 
@@ -54,6 +54,9 @@ fn declared(name: &str, version: u64) -> Declared {
         depends_on: if name == "d" { vec!["b".to_owned()] } else { Vec::new() },
         schedule: None,
         limits: Limits { grace_ms: 500, ..Limits::default() },
+        resources: Resources::default(),
+        app: None,
+        heartbeat: None,
         hooks: HookSpec::default(),
         file: None,
     };

@@ -169,3 +169,21 @@ fn six_at_once_make_one_of_each() {
         assert_eq!(project.view(unit)["restarts"], 0);
     }
 }
+
+/// X3: a program that ends as soon as it began was never up, and `up` says so; one that only had to be run was.
+#[test]
+fn up_does_not_call_ready_what_ends_at_once() {
+    let project = Project::of(&[
+        ("misconfigured", "command = [\"sh\", \"-c\", \"exit 78\"]"),
+        ("crashes", "command = [\"sh\", \"-c\", \"exit 1\"]\nrestart = { initial = \"1h\" }"),
+        ("once", "command = [\"true\"]"),
+        ("stays", "command = [\"sleep\", \"1000\"]"),
+    ]);
+    let told = project.call(&["up"]);
+    assert_eq!(told.code, 1, "{}", told.text());
+    let told = told.text();
+    assert!(told.contains("misconfigured: error (exit 78)"), "{told}");
+    assert!(told.contains("crashes: backoff"), "{told}");
+    assert!(told.contains("once: done (exit 0)"), "{told}");
+    assert!(told.contains("stays: ready"), "{told}");
+}
