@@ -5,6 +5,7 @@ mod action;
 mod event;
 mod lease;
 mod reconcile;
+pub mod heartbeat;
 pub mod restart;
 mod run;
 mod time;

@@ -65,6 +65,12 @@ pub enum UnitEvent {
     NotReady { run: RunId, why: String },
     /// Its health check failed too often.
     Unhealthy { run: RunId, why: String },
+    /// It is silent for longer than it should be.
+    Ailing { run: RunId, why: String },
+    /// It is heard again.
+    Well { run: RunId },
+    /// Something to be told of it, that changes nothing.
+    Noted { run: RunId, what: What, why: String, evidence: Value },
     /// Its time has come, by its schedule.
     ScheduleDue,
 }
@@ -120,11 +126,20 @@ pub(crate) struct Unit {
     pub(crate) is_queued: bool,
     /// If it stays ready until then, its trouble is over.
     pub(crate) well_at_mono_ms: Option<u64>,
+    /// Why it is not well, though it runs.
+    pub(crate) ailing: Option<String>,
 }
 
 impl Unit {
     pub(crate) fn new(record: UnitRecord, phase: Phase, now: Now) -> Self {
-        Self { record, phase, since_ms: now.wall_ms, is_queued: false, well_at_mono_ms: None }
+        Self {
+            record,
+            phase,
+            since_ms: now.wall_ms,
+            is_queued: false,
+            well_at_mono_ms: None,
+            ailing: None,
+        }
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -137,6 +152,7 @@ impl Unit {
             let reset_ms = self.record.spec.restart.backoff.reset_after_ms;
             self.well_at_mono_ms = heals.then(|| now.mono_ms.saturating_add(reset_ms));
             self.phase = phase;
+            self.ailing = None;
             self.since_ms = now.wall_ms;
         }
     }
@@ -428,9 +444,28 @@ impl Unit {
             json!({}),
             now,
         ));
-        if self.record.spec.health.is_some() {
+        if self.record.spec.health.is_some() || self.record.spec.heartbeat.is_some() {
             out.push(Action::CheckHealth { unit: self.name().to_owned(), run });
         }
+    }
+
+    /// It is there and silent, or heard again. Nothing follows yet.
+    pub(crate) fn ails(
+        &mut self,
+        run: RunId,
+        why: Option<String>,
+        now: Now,
+        out: &mut Vec<Action>,
+    ) {
+        if self.phase != (Phase::Ready { run }) || self.ailing.is_some() == why.is_some() {
+            return;
+        }
+        let (what, told) = match &why {
+            Some(why) => (What::UnitUnhealthy, why.as_str()),
+            None => (What::UnitRecovered, "it is heard again"),
+        };
+        out.push(self.note(Actor::Supervisor, what, told, json!({}), now));
+        self.ailing = why;
     }
 
     /// A check has failed: it is ended, and that is judged.

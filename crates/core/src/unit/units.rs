@@ -415,6 +415,13 @@ impl Units {
             UnitEvent::Unhealthy { run, why } => {
                 unit.failed(run, What::UnitUnhealthy, &why, now, out);
             }
+            UnitEvent::Ailing { run, why } => unit.ails(run, Some(why), now, out),
+            UnitEvent::Well { run } => unit.ails(run, None, now, out),
+            UnitEvent::Noted { run, what, why, evidence } => {
+                if unit.run() == Some(run) {
+                    out.push(unit.note(Actor::Supervisor, what, &why, evidence, now));
+                }
+            }
             UnitEvent::ScheduleDue => unit.fire(now, out),
         }
         self.launch_ready(now, out);

@@ -44,7 +44,7 @@ impl Units {
             }
             Phase::Launching => (UnitState::Starting, "is being started".to_owned()),
             Phase::Unready { .. } => (UnitState::Starting, "is not ready yet".to_owned()),
-            Phase::Ready { .. } => (UnitState::Ready, String::new()),
+            Phase::Ready { .. } => (UnitState::Ready, unit.ailing.clone().unwrap_or_default()),
             Phase::Leaving { .. } => {
                 (UnitState::Stopping, "is ended after those that depend on it".to_owned())
             }
