@@ -1,5 +1,6 @@
 //! Faces over the engine. This one is the door: a unix socket, one JSON object a line.
 
+mod apps;
 mod connection;
 mod find;
 mod frames;
@@ -10,5 +11,6 @@ mod typing;
 mod view;
 mod viewers;
 
+pub use apps::{Fault, FaultCode, Gateway, Line, Lines, Topic, read_request};
 pub use metrics::exposition;
 pub use server::{ServeError, Server};

@@ -1,5 +1,6 @@
 //! The thread that opens the door and hears everyone who comes in.
 
+use crate::apps::{self, Crowd, Gateway, GatewayCall, Topic};
 use crate::connection;
 use crate::looks::Looked;
 use crate::viewers::Viewers;
@@ -13,7 +14,7 @@ use std::sync::Mutex;
 use std::thread::JoinHandle;
 use std::time::Duration;
 use thiserror::Error;
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::{Notify, broadcast, mpsc, oneshot};
 use tokio::task::JoinSet;
 
 #[derive(Debug, Error)]
@@ -33,6 +34,7 @@ pub(crate) struct Shared {
     pub(crate) looked: RefCell<Looked>,
     pub(crate) started_at_ms: u64,
     pub(crate) version: &'static str,
+    pub(crate) gateway: Gateway,
     on_their_way: Cell<usize>,
     all_given: Notify,
 }
@@ -82,11 +84,13 @@ impl Server {
     pub fn open(
         engine: Handle,
         door: Door,
+        app_door: Option<Door>,
         home: Home,
         version: &'static str,
     ) -> Result<Self, ServeError> {
         let reader = Mutex::new(Reader::open(home.registry())?);
         let (close, closed) = oneshot::channel();
+        let (calls, inbox) = mpsc::unbounded_channel();
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_io()
             .enable_time()
@@ -104,10 +108,16 @@ impl Server {
                     looked: RefCell::default(),
                     started_at_ms: ostler_os::wall_ms(),
                     version,
+                    gateway: Gateway { calls, topics: broadcast::channel(TOPICS_MOST).0 },
                     on_their_way: Cell::new(0),
                     all_given: Notify::new(),
                 });
                 let local = tokio::task::LocalSet::new();
+                local.spawn_local(answer_calls(inbox, Rc::clone(&shared)));
+                local.spawn_local(watch_apps(Rc::clone(&shared)));
+                if let Some(app_door) = app_door {
+                    local.spawn_local(hear_apps(app_door, Rc::clone(&shared)));
+                }
                 local.block_on(&runtime, serve(door, shared, closed));
             })
             .map_err(ServeError::Thread)?;
@@ -157,4 +167,61 @@ async fn serve(door: Door, shared: Rc<Shared>, mut closed: oneshot::Receiver<Dur
     };
     drop(listener);
     let _ = tokio::time::timeout(most, shared.until_all_given()).await;
+}
+
+/// So many changes may wait for one who listens slowly.
+const TOPICS_MOST: usize = 256;
+
+async fn hear_apps(door: Door, shared: Rc<Shared>) {
+    let Ok(listener) = tokio::net::UnixListener::from_std(door.listener) else { return };
+    let crowd = Rc::new(Crowd::default());
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => {
+                    let (crowd, shared) = (Rc::clone(&crowd), Rc::clone(&shared));
+                    connections.spawn_local(apps::serve(stream, crowd, shared));
+                }
+                Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+            },
+            Some(_) = connections.join_next(), if !connections.is_empty() => {}
+        }
+    }
+}
+
+/// What faces on other threads ask.
+async fn answer_calls(mut inbox: mpsc::UnboundedReceiver<GatewayCall>, shared: Rc<Shared>) {
+    while let Some(GatewayCall { method, params, by, reply }) = inbox.recv().await {
+        let shared = Rc::clone(&shared);
+        tokio::task::spawn_local(async move {
+            let _ = reply.send(apps::operate(&method, params, by, &shared).await);
+        });
+    }
+}
+
+/// Whoever subscribed is told of every change of an app.
+async fn watch_apps(shared: Rc<Shared>) {
+    let mut journal = shared.engine.journal();
+    let mut known: Vec<ostler_model::AppStatus> = Vec::new();
+    while journal.changed().await.is_ok() {
+        let topics = &shared.gateway.topics;
+        if topics.receiver_count() == 0 {
+            known.clear();
+            continue;
+        }
+        let now = apps::statuses(&shared, ostler_model::Depth::None).await;
+        for status in &now {
+            let is_same = |before: &ostler_model::AppStatus| {
+                before.state == status.state
+                    && before.pid == status.pid
+                    && before.last_error == status.last_error
+            };
+            let before = known.iter().find(|before| before.package_id == status.package_id);
+            if !before.is_some_and(is_same) {
+                let _ = topics.send(Topic::App(Box::new(status.clone())));
+            }
+        }
+        known = now;
+    }
 }

@@ -93,7 +93,11 @@ fn open(inheritance: Inheritance) -> Result<(Supervisor, Server), Failure> {
     let door = supervisor.open_door().map_err(|error| {
         refused_because(format!("the door {} cannot be opened: {error}", home.socket().display()))
     })?;
-    let server = Server::open(supervisor.handle(), door, home, env!("CARGO_PKG_VERSION"))
+    // Without it apps cannot talk to us; everything else goes on.
+    let app_door = supervisor.open_app_door().inspect_err(|error| {
+        tell_why(&format!("the app socket {} cannot be opened: {error}", home.app_socket().display()));
+    });
+    let server = Server::open(supervisor.handle(), door, app_door.ok(), home, env!("CARGO_PKG_VERSION"))
         .map_err(|error| refused(&error))?;
     Ok((supervisor, server))
 }

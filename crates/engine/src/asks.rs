@@ -7,7 +7,7 @@ use crate::live::LiveRun;
 use crate::output::{OutputState, Screen};
 use crate::units::UnitWaiter;
 use ostler_core::{Event, NewRun};
-use ostler_model::{Actor, Backend, Detach, Extinct, RunId, RunRecord, RunSpec, RunState};
+use ostler_model::{Actor, Backend, Detach, Extinct, RunId, RunRecord, RunSpec, RunState, UnitView};
 use std::sync::Arc;
 use tokio::sync::oneshot;
 
@@ -83,6 +83,23 @@ impl Supervisor {
             }
             Ask::HandOver { program, reply } => {
                 let _ = reply.send(self.hand_over(program));
+            }
+            Ask::Register { claim, reply } => {
+                let _ = reply.send(self.register(&claim));
+            }
+            Ask::Whose { pid, reply } => {
+                let _ = reply.send(self.whose(pid));
+            }
+            Ask::Said { unit, event } => {
+                self.events.push_back(Event::Unit { name: unit, event });
+            }
+            Ask::Specs { reply } => {
+                let views = self.unit_views();
+                let app = |view: UnitView| {
+                    let app = self.world.unit(&view.name)?.spec.app.clone()?;
+                    Some((view, app))
+                };
+                let _ = reply.send(views.into_iter().filter_map(app).collect());
             }
             Ask::Guardian { reply } => {
                 let _ = reply.send(Keeping {
@@ -178,6 +195,9 @@ impl Supervisor {
             detach_allowed: spec.detach == Detach::Allow,
             started_mono_ms: None,
             output_bytes: 0,
+            enforced: self.room.planned_limits(&id.to_string(), spec.resources),
+            out_of_memory: false,
+            memory_kills: 0,
         };
         let (limits, detach) = (spec.limits, spec.detach);
         let screen = (spec.backend == Backend::Pty).then(|| Screen::new(spec.size));

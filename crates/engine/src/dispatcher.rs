@@ -2,6 +2,7 @@
 //! commits, and acts; what comes of the actions is decided about in the same turn. What happened inside
 //! goes before what is asked from outside.
 
+use crate::apps::{Apps, Proof};
 use crate::error::EngineError;
 use crate::failpoint;
 use crate::guarding::{Felt, Guarded, Guarding, status_of};
@@ -9,6 +10,7 @@ use crate::handle::{Ask, Cancelled, HandOver, Handle, SpawnRefused, Stopped};
 use crate::home::Home;
 use crate::inheritance::{Inheritance, LOCK};
 use crate::input::Input;
+use crate::limit_watch::LimitWatch;
 use crate::live::{LiveRun, survey};
 use crate::output::{Drain, DrainEvent};
 use crate::prober::{Probed, Prober};
@@ -26,7 +28,6 @@ use ostler_registry::{Batch, Registry};
 use serde_json::json;
 use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashMap, VecDeque};
-use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
 use tokio::sync::{oneshot, watch};
@@ -78,6 +79,8 @@ pub struct Supervisor {
     pub(crate) descriptors: Allocated,
     pub(crate) drain: Drain,
     pub(crate) prober: Prober,
+    pub(crate) limit_watch: LimitWatch,
+    pub(crate) apps: Arc<Apps>,
     pub(crate) unit_waiters: Vec<UnitWaiter>,
     /// When what somebody waits for may be true.
     pub(crate) proven_at: Option<u64>,
@@ -85,8 +88,6 @@ pub struct Supervisor {
     pub(crate) is_timetable_old: bool,
     pub(crate) deadmen: BTreeSet<DeadmanSpec>,
     pub(crate) business: Business,
-    /// Where units that are being launched will say that they are ready.
-    pub(crate) words: HashMap<String, UnixDatagram>,
     probed: mpsc::Receiver<Probed>,
     pub(crate) live: HashMap<RunId, LiveRun>,
     /// The first processes of our runs that are our children.
@@ -176,8 +177,17 @@ impl Supervisor {
         .map_err(EngineError::os("start the drain"))?;
         let (last_seq, seq_receiver) = watch::channel(0);
         let (pulse, pulse_receiver) = watch::channel(0);
-        let handle =
-            Handle::new(ask_sender, waker.clone(), seq_receiver, pulse_receiver, Arc::clone(&felt));
+        let proof = Proof::of(&home.secret()).or_else(|_| Proof::passing());
+        let proof = proof.map_err(EngineError::os("make a key for apps"))?;
+        let apps = Arc::new(Apps::new(proof, home.app_socket()));
+        let handle = Handle::new(
+            ask_sender,
+            waker.clone(),
+            seq_receiver,
+            pulse_receiver,
+            Arc::clone(&felt),
+            Arc::clone(&apps),
+        );
         let (probed_sender, probed) = mpsc::channel();
         let probed_waker = waker.clone();
         let prober = Prober::new(handle.clone(), move |event| {
@@ -188,7 +198,15 @@ impl Supervisor {
         let room = if settings.kernel_boundary {
             ScopeRoom::open(&instance.to_string())
         } else {
-            ScopeRoom::without_boundary("it is turned off by OSTLER_NO_CGROUP")
+            ScopeRoom::without_boundary(
+                &instance.to_string(),
+                "it is turned off by OSTLER_NO_CGROUP",
+            )
+        };
+        let room = if settings.limit_groups {
+            room
+        } else {
+            room.without_groups(&instance.to_string())
         };
         let mut supervisor = Self {
             world: World::new(&settings, now()),
@@ -227,13 +245,14 @@ impl Supervisor {
             descriptors,
             drain,
             prober,
+            limit_watch: LimitWatch::new(waker.clone()),
+            apps,
             unit_waiters: Vec::new(),
             proven_at: None,
             timetable: Timetable::default(),
             is_timetable_old: true,
             deadmen: BTreeSet::new(),
             business: Business::Busy,
-            words: HashMap::new(),
             probed,
             reaper,
             waker,
@@ -380,6 +399,7 @@ impl Supervisor {
         while let Ok(Probed { unit, event }) = self.probed.try_recv() {
             self.take_probed(unit, event);
         }
+        self.take_memory_news();
         self.tend_guardian();
         let now = now();
         if self.world.lease_due(now) {

@@ -2,7 +2,7 @@
 //! and starts a new one if it dies. Under systemd, systemd is the guardian.
 
 use crate::dispatcher::{GUARDIAN, GUARDIAN_LINE, REPORTS, Supervisor};
-use crate::inheritance::{DOOR, End, Inheritance, LOCK, REAPED, SIPHON};
+use crate::inheritance::{APP_DOOR, DOOR, End, Inheritance, LOCK, REAPED, SIPHON};
 use crate::keeper::Keeper;
 use crate::output::{Source, left_over};
 use ostler_core::{Event, ExitStatus};
@@ -163,6 +163,21 @@ impl Supervisor {
         }
         self.guarding.keeper.let_go(DOOR);
         self.guarding.keep_always(DOOR, door.listener.try_clone()?);
+        Ok(door)
+    }
+
+    /// As with the door.
+    pub fn open_app_door(&mut self) -> io::Result<Door> {
+        let path = self.apps.socket().to_owned();
+        if let Some(folder) = path.parent() {
+            crate::home::make_private_folder(folder)?;
+        }
+        let door = match self.guarding.inheritance.take(APP_DOOR) {
+            Some(listener) if path.exists() => Door::held(listener)?,
+            Some(_) | None => Door::open(&path)?,
+        };
+        self.guarding.keeper.let_go(APP_DOOR);
+        self.guarding.keep_always(APP_DOOR, door.listener.try_clone()?);
         Ok(door)
     }
 
@@ -340,9 +355,10 @@ impl Supervisor {
 
     /// Descriptors of runs that are over, or that are not ours.
     pub(crate) fn let_go_rest(&mut self, others: &[RunId]) {
-        // The door is asked for last of all, and somebody may stand before it.
-        let door = self.guarding.inheritance.take(DOOR).map(|door| (DOOR.to_owned(), door));
-        let ours = Inheritance::new(door.into_iter().collect());
+        // The doors are asked for last of all, and somebody may stand before them.
+        let inheritance = &mut self.guarding.inheritance;
+        let mut take = |name: &str| Some((name.to_owned(), inheritance.take(name)?));
+        let ours = Inheritance::new([DOOR, APP_DOOR].into_iter().filter_map(&mut take).collect());
         let rest = std::mem::replace(&mut self.guarding.inheritance, ours).rest();
         for name in rest {
             let is_anothers = others.iter().any(|run| name.starts_with(&run.short()));

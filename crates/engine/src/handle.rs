@@ -1,12 +1,13 @@
 //! What a face may ask of the engine.
 
+use crate::apps::{Apps, Refused, Vitals};
 use crate::guarding::Felt;
 use crate::input::Input;
 use crate::output::OutputState;
 use crate::units::{Declaration, Until};
-use ostler_core::unit::Ask as UnitAsk;
-use ostler_model::UnitView;
+use ostler_core::unit::{Ask as UnitAsk, UnitEvent};
 use ostler_model::wire::Change;
+use ostler_model::{AppSpec, UnitView, What};
 use ostler_model::{Actor, RunId, RunRecord, RunResult, RunSpec, TerminalSize};
 use ostler_os::Waker;
 use std::collections::HashMap;
@@ -78,6 +79,19 @@ pub(crate) enum Ask {
     Boundaries { reply: oneshot::Sender<HashMap<RunId, Option<String>>> },
     HandOver { program: Option<PathBuf>, reply: oneshot::Sender<HandOver> },
     Guardian { reply: oneshot::Sender<Keeping> },
+    Register { claim: Claim, reply: oneshot::Sender<Result<Arc<Vitals>, Refused>> },
+    Whose { pid: i32, reply: oneshot::Sender<Option<RunId>> },
+    Said { unit: String, event: UnitEvent },
+    Specs { reply: oneshot::Sender<Vec<(UnitView, Arc<AppSpec>)>> },
+}
+
+/// Somebody says that it is this app.
+#[derive(Clone, Debug)]
+pub struct Claim {
+    pub app: String,
+    /// The kernel's word.
+    pub pid: i32,
+    pub secret: Option<String>,
 }
 
 /// The live ends of a run.
@@ -95,6 +109,7 @@ pub struct Handle {
     last_seq: watch::Receiver<i64>,
     pulse: watch::Receiver<u64>,
     felt: Arc<Felt>,
+    apps: Arc<Apps>,
 }
 
 impl Handle {
@@ -104,8 +119,9 @@ impl Handle {
         last_seq: watch::Receiver<i64>,
         pulse: watch::Receiver<u64>,
         felt: Arc<Felt>,
+        apps: Arc<Apps>,
     ) -> Self {
-        Self { asks, waker, last_seq, pulse, felt }
+        Self { asks, waker, last_seq, pulse, felt, apps }
     }
 
     async fn ask<T>(&self, make: impl FnOnce(oneshot::Sender<T>) -> Ask) -> Option<T> {
@@ -215,6 +231,32 @@ impl Handle {
 
     pub async fn keeping(&self) -> Keeping {
         self.ask(|reply| Ask::Guardian { reply }).await.unwrap_or_default()
+    }
+
+    /// Who talks back.
+    pub fn apps(&self) -> &Apps {
+        &self.apps
+    }
+
+    /// The app that somebody says it is.
+    pub async fn register(&self, claim: Claim) -> Result<Arc<Vitals>, Refused> {
+        self.ask(|reply| Ask::Register { claim, reply }).await.unwrap_or(Err(Refused::NotRunning))
+    }
+
+    /// The run that a process belongs to, by the kernel's word.
+    pub async fn whose(&self, pid: i32) -> Option<RunId> {
+        self.ask(|reply| Ask::Whose { pid, reply }).await.flatten()
+    }
+
+    /// Something to be told of an app.
+    pub fn note_app(&self, vitals: &Vitals, what: What, why: String, evidence: serde_json::Value) {
+        let event = UnitEvent::Noted { run: vitals.run, what, why, evidence };
+        self.tell(Ask::Said { unit: vitals.unit.clone(), event });
+    }
+
+    /// All apps that are declared.
+    pub async fn app_views(&self) -> Vec<(UnitView, Arc<AppSpec>)> {
+        self.ask(|reply| Ask::Specs { reply }).await.unwrap_or_default()
     }
 
     /// Changes with every commit to the journal; its value is the last entry's number.

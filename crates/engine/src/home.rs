@@ -2,8 +2,9 @@
 
 use ostler_model::{InstanceId, RunId};
 use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
@@ -22,6 +23,8 @@ pub enum HomeError {
     )]
     Nowhere,
 }
+
+const ADDRESS_MOST: usize = 107;
 
 #[derive(Clone, Debug)]
 pub struct Home {
@@ -70,6 +73,22 @@ impl Home {
 
     pub fn socket(&self) -> &Path {
         &self.socket
+    }
+
+    /// Where apps are heard. They connect to it by its name, which may not be longer than an address holds.
+    pub fn app_socket(&self) -> PathBuf {
+        let usual = self.socket.with_file_name("kernel.sock");
+        if usual.as_os_str().len() <= ADDRESS_MOST {
+            return usual;
+        }
+        let mut name = DefaultHasher::new();
+        self.path.hash(&mut name);
+        let folder = format!("ostler-{}-{:016x}", ostler_os::user_id(), name.finish());
+        std::env::temp_dir().join(folder).join("kernel.sock")
+    }
+
+    pub(crate) fn secret(&self) -> PathBuf {
+        self.path.join("secret")
     }
 
     /// A way to the door for callers who do not know of the folder it is in.
@@ -180,7 +199,18 @@ impl Home {
 }
 
 /// Replaced whole or not at all.
-fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+/// Made for us alone, or ours alone already: others could put a socket of theirs in our place.
+pub(crate) fn make_private_folder(folder: &Path) -> io::Result<()> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    let found = fs::metadata(folder)?;
+    if found.uid() != ostler_os::user_id() {
+        let told = format!("{} belongs to uid {}", folder.display(), found.uid());
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, told));
+    }
+    Ok(())
+}
+
+pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let part = path.with_extension("new");
     let mut file =
         fs::OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&part)?;

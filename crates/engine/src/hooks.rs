@@ -25,7 +25,7 @@ impl Supervisor {
                 let _ = self.prober.order(Order::Post(Message { url, body: body.to_string() }));
             }
             HookTarget::Command(argv) => {
-                let mut spec = crate::units::run_spec(&record.spec, None);
+                let mut spec = crate::units::run_spec(&record.spec);
                 spec.argv = argv.iter().map(|word| OsText(word.clone().into_bytes())).collect();
                 spec.env.extend(
                     [

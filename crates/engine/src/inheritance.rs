@@ -33,6 +33,7 @@ impl End {
 
 pub(crate) const LOCK: &str = "lock";
 pub(crate) const DOOR: &str = "door";
+pub(crate) const APP_DOOR: &str = "app-door";
 pub(crate) const REAPED: &str = "reaped";
 pub(crate) const SIPHON: [&str; 3] = ["siphon-out", "siphon-in", "siphon-note"];
 

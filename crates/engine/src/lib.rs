@@ -4,6 +4,7 @@
 //! output. Faces hold a `Handle`: they ask, and they read.
 
 mod adapters;
+mod apps;
 mod asks;
 mod commit;
 mod dispatcher;
@@ -16,23 +17,28 @@ mod hooks;
 mod inheritance;
 mod input;
 mod keeper;
+mod limit_watch;
 mod live;
 mod output;
 mod perform;
 mod prober;
+mod pulse;
 mod reconcile;
+mod talking;
 mod timetable;
 mod units;
 
+pub use apps::{Apps, Proof, Refused, Told, Vitals};
 pub use dispatcher::{Outcome, Supervisor};
 pub use error::EngineError;
 pub use guarding::Guarded;
-pub use handle::{Attached, Cancelled, HandOver, Handle, Keeping, SpawnRefused, Stopped};
+pub use handle::{Attached, Cancelled, Claim, HandOver, Handle, Keeping, SpawnRefused, Stopped};
 pub use home::{Home, HomeError};
 pub use inheritance::Inheritance;
 pub use input::Input;
 pub use ostler_core::unit::Ask as UnitAsk;
 pub use output::{LogReader, OutputState, Piece, panic_is_contained};
+pub use talking::config_version;
 pub use units::{Declaration, Until};
 
 /// The runs that a registry says are live, for whoever cannot ask a supervisor. Changes nothing.

@@ -1,18 +1,20 @@
 //! The thread that asks units whether they are ready and healthy. Each check has its own clock; one that
 //! hangs is given up at its timeout and delays no other.
 
+use crate::apps::{self, Vitals};
 use crate::handle::{Cancelled, Handle};
 use crate::output::{LogReader, OutputState, Piece};
+use crate::pulse;
 use ostler_core::unit::UnitEvent;
 use ostler_model::{
-    Actor, Check, DeadmanSpec, HealthSpec, OsText, ReadySpec, RunId, RunRecord, RunSpec, UnitState,
+    Actor, Check, DeadmanSpec, HealthSpec, HeartbeatSpec, OsText, ReadySpec, RunId, RunRecord, RunSpec, UnitState,
 };
 use std::io;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpStream, UnixDatagram};
+use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 
@@ -28,8 +30,8 @@ pub(crate) struct Subject {
     pub(crate) unit: String,
     pub(crate) run: RunId,
     pub(crate) output: Option<Arc<OutputState>>,
-    /// Where the unit says that it is ready, if it says so itself.
-    pub(crate) word: Option<std::os::unix::net::UnixDatagram>,
+    /// What it says itself, if it does.
+    pub(crate) vitals: Option<Arc<Vitals>>,
     /// A run in the unit's own circumstances, for checks that are commands.
     pub(crate) like: Box<RunSpec>,
 }
@@ -38,6 +40,19 @@ pub(crate) enum Order {
     Ready {
         subject: Subject,
         ready: ReadySpec,
+        /// Of an app: how long it has until it has registered.
+        register_ms: Option<u64>,
+    },
+    /// What it says by sd_notify.
+    Hear {
+        run: RunId,
+        word: std::os::unix::net::UnixDatagram,
+        vitals: Arc<Vitals>,
+    },
+    /// Its heartbeats are expected from now on.
+    Pulse {
+        vitals: Arc<Vitals>,
+        heartbeat: HeartbeatSpec,
     },
     Health {
         subject: Subject,
@@ -117,7 +132,7 @@ impl Drop for Prober {
     }
 }
 
-type Tell = Arc<dyn Fn(Probed) + Send + Sync>;
+pub(crate) type Tell = Arc<dyn Fn(Probed) + Send + Sync>;
 
 async fn work(mut inbox: mpsc::UnboundedReceiver<Order>, engine: Handle, tell: Tell) {
     let mut tasks: tokio::task::JoinSet<()> = tokio::task::JoinSet::new();
@@ -131,11 +146,20 @@ async fn work(mut inbox: mpsc::UnboundedReceiver<Order>, engine: Handle, tell: T
         };
         let Some(order) = order else { break };
         match order {
-            Order::Ready { subject, ready } => {
+            Order::Hear { run, word, vitals } => {
+                let task = tasks.spawn(apps::hear(word, vitals));
+                running.entry(run).or_default().push(task);
+            }
+            Order::Pulse { vitals, heartbeat } => {
+                let (tell, run) = (Arc::clone(&tell), vitals.run);
+                let task = tasks.spawn(async move { pulse::watch(&vitals, heartbeat, &*tell).await });
+                running.entry(run).or_default().push(task);
+            }
+            Order::Ready { subject, ready, register_ms } => {
                 let (tell, engine, run) = (Arc::clone(&tell), engine.clone(), subject.run);
                 let task = tasks.spawn(async move {
                     let unit = subject.unit.clone();
-                    tell(Probed { unit, event: until_ready(subject, ready, &engine).await });
+                    tell(Probed { unit, event: until_ready(subject, ready, register_ms, &engine).await });
                 });
                 running.entry(run).or_default().push(task);
             }
@@ -170,14 +194,21 @@ async fn work(mut inbox: mpsc::UnboundedReceiver<Order>, engine: Handle, tell: T
     }
 }
 
-async fn until_ready(subject: Subject, ready: ReadySpec, engine: &Handle) -> UnitEvent {
+async fn until_ready(
+    subject: Subject,
+    ready: ReadySpec,
+    register_ms: Option<u64>,
+    engine: &Handle,
+) -> UnitEvent {
     let run = subject.run;
+    if let (Check::App | Check::Notify, Some(vitals)) = (&ready.check, &subject.vitals) {
+        return pulse::until_ready(vitals, register_ms, ready.timeout_ms).await;
+    }
     let most = Duration::from_millis(ready.timeout_ms);
     let asked = async {
         match &ready.check {
             Check::Delay(ms) => sleep(Duration::from_millis(*ms)).await,
             Check::Line(pattern) => until_line(pattern, subject.output.clone()).await,
-            Check::Notify => until_said(subject.word.as_ref()).await,
             check => {
                 while ask(check, &subject, most.min(QUESTION_MOST), engine).await.is_err() {
                     sleep(READY_EVERY).await;
@@ -284,24 +315,6 @@ async fn execute(
             (None, None) => Err(format!("{name}: how it ended is not known")),
         },
         (Ok(_), Cancelled::NotLive) => Err(format!("{name}: how it ended is not known")),
-    }
-}
-
-/// `READY=1`, in the words of sd_notify.
-async fn until_said(word: Option<&std::os::unix::net::UnixDatagram>) {
-    let word = word.and_then(|word| word.try_clone().ok());
-    let Some(Ok(word)) = word.map(UnixDatagram::from_std) else {
-        return std::future::pending().await;
-    };
-    let mut text = [0; 4096];
-    loop {
-        match word.recv(&mut text).await {
-            Ok(length) if text[..length].split(|byte| *byte == b'\n').any(|l| l == b"READY=1") => {
-                return;
-            }
-            Ok(_) => {}
-            Err(_) => return std::future::pending().await,
-        }
     }
 }
 

@@ -6,12 +6,10 @@ use ostler_core::Event;
 use ostler_core::unit::{Ask as UnitAsk, Declared, UnitEvent};
 use ostler_model::wire::{Change, ChangeKind};
 use ostler_model::{
-    Actor, Backend, Check, Detach, OsText, RunId, RunSpec, TerminalSize, UnitSpec, UnitView,
+    Actor, Backend, Detach, OsText, RunId, RunSpec, TerminalSize, UnitSpec, UnitView,
 };
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
-use std::os::unix::net::UnixDatagram;
-use std::path::Path;
 use tokio::sync::oneshot;
 
 /// How long a unit lives before whoever waits for it is told that it runs.
@@ -61,9 +59,22 @@ impl Supervisor {
             gone.iter().map(|name| Change { unit: name.clone(), kind: ChangeKind::Remove }),
         );
         if !dry_run {
+            for new in &declared {
+                self.tell_changed_config(new);
+            }
             self.events.push_back(Event::UnitsDeclared { declared, gone, start, by });
         }
         plan
+    }
+
+    fn tell_changed_config(&self, new: &Declared) {
+        let Some(known) = self.world.unit(&new.spec.name) else { return };
+        if let (Some(before), Some(now)) = (&known.spec.app, &new.spec.app)
+            && before.config != now.config
+            && known.run_digest == new.run_digest
+        {
+            self.tell_config(&new.spec.name, now);
+        }
     }
 
     fn planned(&self, new: &Declared, start: bool) -> Change {
@@ -159,27 +170,28 @@ impl Supervisor {
 
     pub(crate) fn launch(&mut self, unit: &str) {
         let Some(record) = self.world.unit(unit) else { return };
-        let says = matches!(&record.spec.ready, Some(ready) if ready.check == Check::Notify);
-        let place = says.then(|| self.home.word_of(unit));
-        let spec = run_spec(&record.spec, place.as_deref());
-        if let Some(place) = &place
-            && let Some(word) = listen(place)
-        {
-            self.words.insert(unit.to_owned(), word);
-        }
+        let Ok(random) = ostler_os::random() else {
+            return self.events.push_back(Event::NotLaunched { unit: unit.to_owned() });
+        };
+        let run = RunId::new(ostler_os::wall_ms(), random);
+        let mut spec = run_spec(&record.spec);
+        spec.run_id = Some(run);
+        spec.env.extend(self.ways_of(&record.spec, run));
+        self.vitals_of(unit, run);
         if self.new_run(Box::new(spec), Actor::Supervisor).is_err() {
+            self.apps.forget(run);
             self.events.push_back(Event::NotLaunched { unit: unit.to_owned() });
         }
     }
 
     pub(crate) fn check_ready(&mut self, unit: String, run: RunId) {
-        let Some(ready) = self.world.unit(&unit).and_then(|record| record.spec.ready.clone())
-        else {
-            return;
-        };
+        let Some(spec) = self.world.unit(&unit).map(|record| &record.spec) else { return };
+        let Some(ready) = spec.ready.clone() else { return };
+        let register_ms = spec.app.as_ref().map(|app| app.register_ms);
         if let Some(subject) = self.subject(unit, run) {
             let unit = subject.unit.clone();
-            if let Err(error) = self.prober.order(Order::Ready { subject, ready }) {
+            let order = Order::Ready { subject, ready, register_ms };
+            if let Err(error) = self.prober.order(order) {
                 let why = format!("it cannot be asked: {error}");
                 self.take_probed(unit, UnitEvent::NotReady { run, why });
             }
@@ -187,29 +199,32 @@ impl Supervisor {
     }
 
     fn subject(&mut self, unit: String, run: RunId) -> Option<Subject> {
+        let vitals = self.vitals_of(&unit, run);
         let spec = &self.world.unit(&unit)?.spec;
-        let mut like = Box::new(run_spec(spec, None));
+        let mut like = Box::new(run_spec(spec));
         like.session_id = RunSpec::CHECK_SESSION.to_owned();
         like.unit = None;
         like.scope_key = None;
         like.backend = Backend::Pipe;
         let output = self.live.get(&run).map(|live| std::sync::Arc::clone(&live.output));
-        let says = matches!(&spec.ready, Some(ready) if ready.check == Check::Notify);
-        let place = says.then(|| self.home.word_of(&unit));
-        // After a supervisor before us, the place is the same and nobody listens there yet.
-        let word = self.words.remove(&unit).or_else(|| place.as_deref().and_then(listen));
-        Some(Subject { unit, run, output, word, like })
+        Some(Subject { unit, run, output, vitals, like })
     }
 
     pub(crate) fn check_health(&mut self, unit: String, run: RunId) {
-        let health = self.world.unit(&unit).and_then(|record| record.spec.health.clone());
-        if let Some(health) = health
-            && let Some(subject) = self.subject(unit, run)
-        {
-            let unit = subject.unit.clone();
-            if let Err(error) = self.prober.order(Order::Health { subject, health }) {
+        let Some(spec) = self.world.unit(&unit).map(|record| &record.spec) else { return };
+        let (health, heartbeat) = (spec.health.clone(), spec.heartbeat);
+        let Some(subject) = self.subject(unit.clone(), run) else { return };
+        let mut orders = Vec::new();
+        if let (Some(heartbeat), Some(vitals)) = (heartbeat, subject.vitals.clone()) {
+            orders.push(Order::Pulse { vitals, heartbeat });
+        }
+        if let Some(health) = health {
+            orders.push(Order::Health { subject, health });
+        }
+        for order in orders {
+            if let Err(error) = self.prober.order(order) {
                 let why = format!("it cannot be asked: {error}");
-                self.take_probed(unit, UnitEvent::Unhealthy { run, why });
+                self.take_probed(unit.clone(), UnitEvent::Unhealthy { run, why });
             }
         }
     }
@@ -219,26 +234,15 @@ impl Supervisor {
     }
 }
 
-/// Where a unit says that it is ready.
-fn listen(place: &Path) -> Option<UnixDatagram> {
-    let folder = place.parent()?;
-    std::fs::create_dir_all(folder).ok()?;
-    let _ = std::fs::remove_file(place);
-    let socket = UnixDatagram::bind(place).ok()?;
-    socket.set_nonblocking(true).ok()?;
-    Some(socket)
-}
-
 /// What a copy of it is started with.
-pub(crate) fn run_spec(unit: &UnitSpec, word: Option<&Path>) -> RunSpec {
+pub(crate) fn run_spec(unit: &UnitSpec) -> RunSpec {
     let declared =
         unit.env.iter().map(|(name, value)| OsText(format!("{name}={value}").into_bytes()));
-    let word = word.map(|place| OsText(format!("NOTIFY_SOCKET={}", place.display()).into_bytes()));
     RunSpec {
         run_id: None,
         argv: unit.argv.iter().map(|word| OsText(word.clone().into_bytes())).collect(),
         cwd: OsText(unit.cwd.clone().into_bytes()),
-        env: unit.inherited.iter().cloned().chain(declared).chain(word).collect(),
+        env: unit.inherited.iter().cloned().chain(declared).collect(),
         umask: unit.umask,
         backend: unit.backend,
         size: TerminalSize::default(),
@@ -272,6 +276,7 @@ fn digested(spec: UnitSpec) -> Declared {
         "env": spec.env,
         "backend": spec.backend,
         "limits": spec.limits,
+        "resources": spec.resources,
     });
     Declared { run_digest: digest(&run), digest: digest(&whole), spec }
 }

@@ -33,7 +33,7 @@ pub struct UnitSpec {
     pub resources: Resources,
     /// If it is one.
     #[serde(default)]
-    pub app: Option<Box<AppSpec>>,
+    pub app: Option<Arc<AppSpec>>,
     /// How often it says that it lives, as an app or by `WATCHDOG=1`.
     #[serde(default)]
     pub heartbeat: Option<HeartbeatSpec>,

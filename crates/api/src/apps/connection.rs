@@ -1,0 +1,333 @@
+//! One connection to the app socket: an app, an operator, or somebody who is neither.
+//!
+//! Requests are answered in their order. Whatever a peer does, it costs this connection and no other: what it
+//! sends is limited in size and rate, what it does not read waits here, and it is told why before it is cut off.
+
+use super::crowd::{Crowd, Place, Whose};
+use super::gateway::{Topic, operate};
+use super::lines::{LINE_MOST, Line, Lines, UNENDED_MOST};
+use super::message::{Fault, FaultCode, Request, read_request, write_event, write_response};
+use super::methods;
+use super::rate::{RATE, Rate};
+use crate::server::Shared;
+use ostler_engine::{Told, Vitals};
+use ostler_model::{Actor, What};
+use serde_json::{Value, json};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::UnixStream;
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::sync::{broadcast, mpsc};
+
+/// Read at once: so much, and then the others have their turn.
+const CHUNK: usize = 8 << 10;
+/// For a last word to one that may not read any more.
+const LAST_WORD: Duration = Duration::from_secs(1);
+
+pub(crate) async fn serve(stream: UnixStream, crowd: Rc<Crowd>, shared: Rc<Shared>) {
+    let Ok(peer) = ostler_os::peer_of(&stream) else { return };
+    let (reading, writing) = stream.into_split();
+    let mut connection = Connection {
+        pid: peer.pid,
+        by: Actor::Caller { uid: peer.uid, pid: peer.pid },
+        writing,
+        out: Vec::new(),
+        number: 0,
+        app: None,
+        told: None,
+        topics: None,
+        of_app: None,
+        is_misbehaving: false,
+        shared,
+    };
+    let user = ostler_os::user_id();
+    if peer.uid != user && peer.uid != 0 {
+        let told = format!("this supervisor is uid {user}'s; you are uid {}", peer.uid);
+        return connection.refuse(FaultCode::Forbidden, told).await;
+    }
+    let whose = connection.whose().await;
+    let place: Place = match crowd.enter(whose) {
+        Ok(place) => place,
+        Err(told) => {
+            connection.note_misbehaviour(&told);
+            return connection.refuse(FaultCode::Conflict, told).await;
+        }
+    };
+    connection.talk(reading).await;
+    if let (Some(app), Some((outbox, _))) = (&connection.app, &connection.told) {
+        app.unlisten(outbox);
+    }
+    drop(place);
+}
+
+struct Connection {
+    pid: i32,
+    by: Actor,
+    writing: OwnedWriteHalf,
+    out: Vec<u8>,
+    number: u64,
+    /// Who it has proved to be.
+    app: Option<Arc<Vitals>>,
+    told: Option<(mpsc::UnboundedSender<Told>, mpsc::UnboundedReceiver<Told>)>,
+    topics: Option<(broadcast::Receiver<Topic>, Option<String>)>,
+    /// Whose process it is, by the kernel's word: an app is no operator.
+    of_app: Option<Arc<Vitals>>,
+    is_misbehaving: bool,
+    shared: Rc<Shared>,
+}
+
+/// What happened while we waited.
+enum Event {
+    Read(usize),
+    Told(Told),
+    Topic(Topic),
+    HungUp,
+}
+
+/// Whether to go on listening.
+#[derive(PartialEq, Eq)]
+enum Then {
+    Go,
+    Close,
+}
+
+impl Connection {
+    async fn whose(&mut self) -> Whose {
+        match self.shared.engine.whose(self.pid).await {
+            Some(run) => {
+                self.of_app = self.shared.engine.apps().get(run).filter(|app| app.app.is_some());
+                Whose::Run(run)
+            }
+            None => Whose::Caller(self.pid),
+        }
+    }
+
+    async fn talk(&mut self, mut reading: OwnedReadHalf) {
+        let mut lines = Lines::default();
+        let mut rate = Rate::new(ostler_os::mono_ms());
+        let mut chunk = vec![0; 1 << 10];
+        loop {
+            let then = match self.next(&mut reading, &mut chunk).await {
+                Event::HungUp => return,
+                Event::Told(told) => self.pass_on(told),
+                Event::Topic(Topic::App(status)) => {
+                    self.event("app", &json!(status));
+                    Then::Go
+                }
+                Event::Read(length) => {
+                    lines.add(&chunk[..length]);
+                    // A quiet connection needs little; one that has much to say gets more.
+                    if length == chunk.len() && length < CHUNK {
+                        chunk.resize(CHUNK, 0);
+                    }
+                    let (then, requests) = self.take(&mut lines).await;
+                    let wait_ms = rate.count(requests, ostler_os::mono_ms());
+                    if wait_ms > 0 {
+                        let told = format!("it sends more than {RATE} requests a second");
+                        self.note_misbehaviour(&told);
+                        tokio::time::sleep(Duration::from_millis(wait_ms)).await;
+                    }
+                    then
+                }
+            };
+            let is_sent = self.send().await;
+            if then == Then::Close || !is_sent {
+                return;
+            }
+        }
+    }
+
+    async fn next(&mut self, reading: &mut OwnedReadHalf, chunk: &mut [u8]) -> Event {
+        loop {
+            let told = async {
+                match &mut self.told {
+                    Some((_, inbox)) => inbox.recv().await,
+                    None => std::future::pending().await,
+                }
+            };
+            let topic = async {
+                match &mut self.topics {
+                    Some((topics, _)) => topics.recv().await,
+                    None => std::future::pending().await,
+                }
+            };
+            let topic = tokio::select! {
+                read = reading.read(chunk) => return match read {
+                    Ok(0) | Err(_) => Event::HungUp,
+                    Ok(length) => Event::Read(length),
+                },
+                Some(told) = told => return Event::Told(told),
+                topic = topic => topic,
+            };
+            let wanted = self.topics.as_ref().and_then(|(_, wanted)| wanted.as_deref());
+            match topic {
+                Ok(Topic::App(status)) if wanted.is_none_or(|id| status.package_id == id) => {
+                    return Event::Topic(Topic::App(status));
+                }
+                // What it was too slow for is followed by what is true now.
+                Ok(Topic::App(_)) | Err(broadcast::error::RecvError::Lagged(_)) => {}
+                Err(broadcast::error::RecvError::Closed) => return Event::HungUp,
+            }
+        }
+    }
+
+    /// Every line that has come. How many there were counts for the rate.
+    async fn take(&mut self, lines: &mut Lines) -> (Then, u64) {
+        let mut requests = 0;
+        loop {
+            let outcome = match lines.next() {
+                None => return (Then::Go, requests),
+                Some(Line::Whole(line)) => match read_request(line) {
+                    Ok(request) => {
+                        let outcome = self.answer(&request).await;
+                        let id = request.id.into_owned();
+                        (id, outcome, Then::Go)
+                    }
+                    Err((id, fault)) => {
+                        self.note_misbehaviour("it sent a line that is no request");
+                        (id, Err(fault), Then::Go)
+                    }
+                },
+                Some(Line::TooLong) => {
+                    self.note_misbehaviour("it sent a line that is too long");
+                    let told = format!("a line may have {LINE_MOST} bytes");
+                    let fault = Fault::new(FaultCode::InvalidRequest, told);
+                    (String::new(), Err(fault), Then::Go)
+                }
+                Some(Line::Endless) => {
+                    self.note_misbehaviour("it sent a line that does not end, and was cut off");
+                    let told = format!("{UNENDED_MOST} bytes and no end of the line");
+                    let fault = Fault::new(FaultCode::InvalidRequest, told);
+                    (String::new(), Err(fault), Then::Close)
+                }
+            };
+            requests += 1;
+            let (id, outcome, then) = outcome;
+            self.number += 1;
+            write_response(&mut self.out, self.number, &id, &outcome);
+            if then == Then::Close {
+                return (then, requests);
+            }
+        }
+    }
+
+    async fn answer(&mut self, request: &Request<'_>) -> Result<Value, Fault> {
+        let method = &*request.method;
+        if method.starts_with("apps.") {
+            return self.operate(method, request.params()).await;
+        }
+        if method == "app.register" {
+            let (app, result) = methods::register(request.params(), self.pid, &self.shared).await?;
+            self.become_app(app);
+            return Ok(result);
+        }
+        if !method.starts_with("app.") && method != "config.get" {
+            let told = format!("there is no method {method:?}");
+            return Err(Fault::new(FaultCode::MethodNotFound, told));
+        }
+        let app = match (&request.token, &self.app) {
+            (None, None) => {
+                let told = "call app.register first";
+                return Err(Fault::new(FaultCode::AppNotRegistered, told));
+            }
+            (None, Some(_)) => {
+                let told = "every request after app.register carries its token";
+                return Err(Fault::new(FaultCode::Unauthorized, told));
+            }
+            (Some(token), known) => {
+                let app = self.shared.engine.apps().by_token(token);
+                // One connection is one app, whatever other tokens it knows.
+                let is_it = |app: &Arc<Vitals>| known.as_ref().is_none_or(|own| own.run == app.run);
+                app.filter(is_it).ok_or_else(|| {
+                    let told = "the token is not that of an app that runs";
+                    Fault::new(FaultCode::Unauthorized, told)
+                })?
+            }
+        };
+        if self.app.is_none() {
+            app.register();
+            self.become_app(Arc::clone(&app));
+        }
+        methods::call(method, request.params(), &app, &self.shared).await
+    }
+
+    async fn operate(&mut self, method: &str, params: Value) -> Result<Value, Fault> {
+        if self.app.is_some() || self.of_app.is_some() {
+            let told = "an app is no operator: these are for the user's own tools";
+            return Err(Fault::new(FaultCode::Forbidden, told));
+        }
+        if method == "apps.subscribe" {
+            let wanted = params.get("packageId").and_then(Value::as_str).map(str::to_owned);
+            self.topics = Some((self.shared.gateway.subscribe(), wanted));
+            return Ok(json!({ "ok": true }));
+        }
+        operate(method, params, self.by.clone(), &self.shared).await
+    }
+
+    /// From now on this is where the app is told.
+    fn become_app(&mut self, app: Arc<Vitals>) {
+        if self.app.as_ref().is_some_and(|own| own.run == app.run) {
+            return;
+        }
+        if let (Some(before), Some((outbox, _))) = (&self.app, &self.told) {
+            before.unlisten(outbox);
+        }
+        let (outbox, inbox) = mpsc::unbounded_channel();
+        app.listen(outbox.clone());
+        self.told = Some((outbox, inbox));
+        self.app = Some(app);
+    }
+
+    fn pass_on(&mut self, told: Told) -> Then {
+        match told {
+            Told::Shutdown { timeout_ms, reason } => {
+                self.event("shutdown", &json!({ "timeout": timeout_ms, "reason": reason }));
+                Then::Go
+            }
+            Told::Config { config, version } => {
+                self.event("config", &json!({ "config": config, "version": version }));
+                Then::Go
+            }
+            Told::Superseded => {
+                self.event("superseded", &json!({}));
+                Then::Close
+            }
+        }
+    }
+
+    fn event(&mut self, event: &str, payload: &Value) {
+        self.number += 1;
+        write_event(&mut self.out, self.number, event, payload);
+    }
+
+    /// False if nobody is there any more.
+    async fn send(&mut self) -> bool {
+        if self.out.is_empty() {
+            return true;
+        }
+        let is_sent = self.writing.write_all(&self.out).await.is_ok();
+        if self.out.capacity() > CHUNK {
+            self.out = Vec::new();
+        }
+        self.out.clear();
+        is_sent
+    }
+
+    async fn refuse(&mut self, code: FaultCode, told: String) {
+        self.number += 1;
+        write_response(&mut self.out, self.number, "", &Err(Fault::new(code, told)));
+        let _ = tokio::time::timeout(LAST_WORD, self.send()).await;
+    }
+
+    /// Once a connection: one that floods us shall not flood the journal.
+    fn note_misbehaviour(&mut self, told: &str) {
+        let app = self.app.as_ref().or(self.of_app.as_ref());
+        if let Some(app) = app.filter(|_| !self.is_misbehaving) {
+            let evidence = json!({ "pid": self.pid });
+            self.shared.engine.note_app(app, What::AppMisbehaved, told.to_owned(), evidence);
+            self.is_misbehaving = true;
+        }
+    }
+}

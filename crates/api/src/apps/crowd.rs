@@ -1,0 +1,89 @@
+//! How many are connected, and of whom, so that nobody takes the place of another.
+
+use ostler_model::RunId;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// Of one run, registered or not.
+const OF_RUN_MOST: usize = 8;
+/// Of one process that is of no run of ours.
+const OF_CALLER_MOST: usize = 64;
+/// Of all such processes.
+const OF_CALLERS_MOST: usize = 512;
+
+/// Whose connection it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Whose {
+    Run(RunId),
+    Caller(i32),
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Crowd {
+    seats: RefCell<HashMap<Whose, usize>>,
+}
+
+/// A place among them, as long as it is held.
+#[derive(Debug)]
+pub(crate) struct Place {
+    crowd: Rc<Crowd>,
+    whose: Whose,
+}
+
+impl Crowd {
+    pub(crate) fn enter(self: &Rc<Self>, whose: Whose) -> Result<Place, String> {
+        let mut seats = self.seats.borrow_mut();
+        let taken = seats.get(&whose).copied().unwrap_or(0);
+        match whose {
+            Whose::Run(_) if taken >= OF_RUN_MOST => {
+                return Err(format!("an app may hold {OF_RUN_MOST} connections"));
+            }
+            Whose::Caller(_) if taken >= OF_CALLER_MOST => {
+                return Err(format!("a process may hold {OF_CALLER_MOST} connections"));
+            }
+            Whose::Caller(_) => {
+                let is_caller = |(whose, _): &(&Whose, &usize)| matches!(whose, Whose::Caller(_));
+                let all: usize = seats.iter().filter(is_caller).map(|(_, taken)| taken).sum();
+                if all >= OF_CALLERS_MOST {
+                    return Err(format!("{OF_CALLERS_MOST} connections are open"));
+                }
+            }
+            Whose::Run(_) => {}
+        }
+        seats.insert(whose, taken + 1);
+        Ok(Place { crowd: Rc::clone(self), whose })
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut seats = self.crowd.seats.borrow_mut();
+        if let Some(taken) = seats.get_mut(&self.whose) {
+            *taken -= 1;
+            if *taken == 0 {
+                seats.remove(&self.whose);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_that_opens_many_leaves_room_for_others() {
+        let crowd = Rc::new(Crowd::default());
+        let [greedy, modest] = [1, 2].map(|number| Whose::Run(RunId::new(number, [0; 10])));
+        let held: Vec<_> = (0..1_000).filter_map(|_| crowd.enter(greedy).ok()).collect();
+        assert_eq!(held.len(), OF_RUN_MOST);
+        assert!(crowd.enter(modest).is_ok());
+        let callers: Vec<_> =
+            (0..100).flat_map(|pid| (0..100).map(move |_| pid)).filter_map(|pid| crowd.enter(Whose::Caller(pid)).ok()).collect();
+        assert_eq!(callers.len(), OF_CALLERS_MOST);
+        assert!(crowd.enter(modest).is_ok(), "runs have places of their own");
+        drop((held, callers));
+        assert!(crowd.seats.borrow().is_empty());
+    }
+}

@@ -1,0 +1,156 @@
+//! Bytes into lines, with a limit on what is kept of one.
+
+/// The longest line that is read.
+pub const LINE_MOST: usize = 256 << 10;
+/// So much without an end, and whoever sends it will not stop.
+pub const UNENDED_MOST: usize = 1 << 20;
+/// What a quiet connection keeps.
+const KEPT: usize = 4 << 10;
+
+#[derive(Debug, PartialEq, Eq)]
+pub enum Line<'a> {
+    Whole(&'a [u8]),
+    /// It has ended, and nothing of it was kept.
+    TooLong,
+    /// It does not end.
+    Endless,
+}
+
+/// What came and is not yet a line.
+#[derive(Debug, Default)]
+pub struct Lines {
+    bytes: Vec<u8>,
+    /// Where the next line begins, and how far it was searched for its end.
+    begin: usize,
+    searched: usize,
+    /// How much of a line that is too long has gone by.
+    passed: usize,
+}
+
+impl Lines {
+    pub fn add(&mut self, bytes: &[u8]) {
+        if self.begin > 0 {
+            self.bytes.drain(..self.begin);
+            self.searched -= self.begin;
+            self.begin = 0;
+        }
+        if self.bytes.is_empty() && self.bytes.capacity() > KEPT {
+            self.bytes = Vec::new();
+        }
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// The next line, if one has come. An empty one is none.
+    #[expect(clippy::should_implement_trait, reason = "a line borrows what it is taken from")]
+    pub fn next(&mut self) -> Option<Line<'_>> {
+        loop {
+            let rest = &self.bytes[self.searched..];
+            let Some(at) = rest.iter().position(|byte| *byte == b'\n') else {
+                return self.unended();
+            };
+            let (from, end) = (self.begin, self.searched + at);
+            self.begin = end + 1;
+            self.searched = end + 1;
+            let passed = std::mem::take(&mut self.passed);
+            if passed > 0 || end - from > LINE_MOST {
+                return Some(Line::TooLong);
+            }
+            let line = self.bytes[from..end].trim_ascii();
+            if line.is_empty() {
+                continue;
+            }
+            let from = from + (self.bytes[from..end].len() - self.bytes[from..end].trim_ascii_start().len());
+            let to = from + line.len();
+            return Some(Line::Whole(&self.bytes[from..to]));
+        }
+    }
+
+    fn unended(&mut self) -> Option<Line<'static>> {
+        self.searched = self.bytes.len();
+        let held = self.bytes.len() - self.begin;
+        if self.passed + held > UNENDED_MOST {
+            return Some(Line::Endless);
+        }
+        if held > LINE_MOST || self.passed > 0 {
+            self.passed += held;
+            self.bytes = Vec::new();
+            self.begin = 0;
+            self.searched = 0;
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(lines: &mut Lines) -> Vec<String> {
+        let mut found = Vec::new();
+        while let Some(line) = lines.next() {
+            found.push(match line {
+                Line::Whole(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+                Line::TooLong => "(too long)".to_owned(),
+                Line::Endless => "(endless)".to_owned(),
+            });
+            if found.last().is_some_and(|last| last == "(endless)") {
+                break;
+            }
+        }
+        found
+    }
+
+    /// A3: however the bytes come, the lines are the same.
+    #[test]
+    fn lines_do_not_depend_on_how_bytes_come() {
+        let text = "one\r\n\n  two \nthree\nhalf";
+        for size in 1..=text.len() {
+            let mut lines = Lines::default();
+            let mut found = Vec::new();
+            for piece in text.as_bytes().chunks(size) {
+                lines.add(piece);
+                found.extend(all(&mut lines));
+            }
+            assert_eq!(found, ["one", "two", "three"], "{size} at a time");
+        }
+    }
+
+    /// A3: a line over 256 KiB is passed over, whatever it is cut into, and the next is heard.
+    #[test]
+    fn a_line_that_is_too_long_is_passed_over() {
+        let mut long = vec![b'x'; LINE_MOST + 1];
+        long.extend_from_slice(b"\nnext\n");
+        for size in [1 << 10, 100_000, long.len()] {
+            let mut lines = Lines::default();
+            let mut found = Vec::new();
+            for piece in long.chunks(size) {
+                lines.add(piece);
+                found.extend(all(&mut lines));
+            }
+            assert_eq!(found, ["(too long)", "next"], "{size} at a time");
+        }
+        let mut lines = Lines::default();
+        let mut just = vec![b'x'; LINE_MOST];
+        just.push(b'\n');
+        lines.add(&just);
+        assert_eq!(all(&mut lines)[0].len(), LINE_MOST);
+    }
+
+    /// A3: over 1 MiB without an end is told, and little of it was kept.
+    #[test]
+    fn what_does_not_end_is_told_and_not_kept() {
+        let mut lines = Lines::default();
+        let piece = vec![b'x'; 64 << 10];
+        let mut sent = 0;
+        loop {
+            lines.add(&piece);
+            sent += piece.len();
+            assert!(lines.bytes.capacity() <= 2 * (LINE_MOST + piece.len()));
+            if lines.next() == Some(Line::Endless) {
+                break;
+            }
+            assert!(sent <= UNENDED_MOST + piece.len());
+        }
+        assert!(sent > UNENDED_MOST);
+    }
+}

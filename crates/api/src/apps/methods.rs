@@ -1,0 +1,132 @@
+//! What apps call.
+
+use super::gateway::read;
+use super::message::{Fault, FaultCode};
+use crate::server::Shared;
+use ostler_engine::{Claim, Refused, Vitals, config_version};
+use ostler_model::What;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+pub(crate) const PROTOCOL: &str = "1.0";
+/// How long an app that says it will end may take, where it does not say.
+const LEAVING_MS: u64 = 30_000;
+
+#[derive(Deserialize)]
+struct Registration {
+    manifest: Claimed,
+    #[serde(default)]
+    secret: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Claimed {
+    id: Option<String>,
+    r#type: Option<Value>,
+    protocol: Option<Protocol>,
+}
+
+#[derive(Deserialize)]
+struct Protocol {
+    version: Option<Value>,
+}
+
+/// The app that the caller has proved to be.
+pub(crate) async fn register(
+    params: Value,
+    pid: i32,
+    shared: &Shared,
+) -> Result<(Arc<Vitals>, Value), Fault> {
+    let Registration { manifest, secret } = read(params)?;
+    let version = manifest.protocol.and_then(|protocol| protocol.version);
+    let (Some(id), Some(_), Some(version)) = (manifest.id, manifest.r#type, version) else {
+        let told = "manifest needs id, type and protocol.version";
+        return Err(Fault::new(FaultCode::InvalidParams, told));
+    };
+    let version = version.as_str().map_or_else(|| version.to_string(), str::to_owned);
+    if version.split('.').next() != PROTOCOL.split('.').next() {
+        let told = format!("protocol.version is {version:?}; this is {PROTOCOL}");
+        return Err(Fault::new(FaultCode::InvalidParams, told));
+    }
+    let claim = Claim { app: id.clone(), pid, secret };
+    let vitals = shared.engine.register(claim).await.map_err(|refused| match refused {
+        Refused::NotRunning => {
+            let told = format!("no app {id:?} is running; `ostler start` starts what is declared");
+            Fault::new(FaultCode::NotFound, told)
+        }
+        Refused::Stranger => {
+            let told = format!(
+                "process {pid} is not of the run that was started for {id:?}, and has not its launch secret"
+            );
+            Fault::new(FaultCode::Forbidden, told)
+        }
+    })?;
+    if vitals.register() {
+        let why = format!("as {id}");
+        shared.engine.note_app(&vitals, What::AppRegistered, why, json!({ "pid": pid }));
+    }
+    let interval = vitals.heartbeat.unwrap_or_default().interval_ms;
+    let result = json!({
+        "appId": id,
+        "token": shared.engine.apps().proof().token(vitals.run),
+        "protocolVersion": PROTOCOL,
+        "heartbeatInterval": interval,
+    });
+    Ok((vitals, result))
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Beat {
+    status: Option<Value>,
+    busy_until: Option<u64>,
+    busy_for: Option<u64>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Leaving {
+    reason: Option<String>,
+    timeout: Option<u64>,
+}
+
+/// Of one that is registered.
+pub(crate) async fn call(
+    method: &str,
+    params: Value,
+    vitals: &Arc<Vitals>,
+    shared: &Shared,
+) -> Result<Value, Fault> {
+    let params = if params.is_null() { json!({}) } else { params };
+    match method {
+        "app.heartbeat" => {
+            let beat: Beat = read(params)?;
+            let now_ms = ostler_os::wall_ms();
+            let until = beat.busy_until.map(|until| until.saturating_sub(now_ms));
+            vitals.beat(beat.busy_for.or(until), beat.status.as_ref());
+            Ok(json!({ "ok": true, "serverTime": now_ms }))
+        }
+        "app.ready" => {
+            vitals.say_ready();
+            Ok(json!({ "ok": true }))
+        }
+        "app.shutdown" => {
+            let leaving: Leaving = read(params)?;
+            vitals.leaving(leaving.timeout.unwrap_or(LEAVING_MS));
+            let reason = leaving.reason.unwrap_or_else(|| "it gave no reason".to_owned());
+            let reason: String = reason.chars().take(200).collect();
+            shared.engine.note_app(vitals, What::AppLeaving, reason, json!({}));
+            Ok(json!({ "ok": true }))
+        }
+        "config.get" => {
+            let views = shared.engine.app_views().await;
+            let app = views.iter().find(|(view, _)| view.name == vitals.unit);
+            let config = app.map(|(_, app)| app.config.clone()).filter(|config| !config.is_null());
+            let config = config.unwrap_or_else(|| json!({}));
+            let version = config_version(app.map_or(&Value::Null, |(_, app)| &app.config));
+            Ok(json!({ "config": config, "version": version }))
+        }
+        _ => Err(Fault::new(FaultCode::MethodNotFound, format!("there is no method {method:?}"))),
+    }
+}

@@ -1,0 +1,56 @@
+//! How fast one connection is read.
+
+/// Requests a second that are always read, and as many again at once.
+pub(crate) const RATE: u64 = 5_000;
+const BURST: u64 = 2 * RATE;
+
+#[derive(Debug)]
+pub(crate) struct Rate {
+    /// In thousandths of a request.
+    left: u64,
+    at_ms: u64,
+}
+
+impl Rate {
+    pub(crate) fn new(now_ms: u64) -> Self {
+        Self { left: BURST * 1_000, at_ms: now_ms }
+    }
+
+    /// Counts what was read; how long to wait before more is.
+    pub(crate) fn count(&mut self, requests: u64, now_ms: u64) -> u64 {
+        let earned = now_ms.saturating_sub(self.at_ms).saturating_mul(RATE);
+        self.left = self.left.saturating_add(earned).min(BURST * 1_000);
+        self.at_ms = now_ms;
+        let wanted = requests * 1_000;
+        if wanted <= self.left {
+            self.left -= wanted;
+            return 0;
+        }
+        let missing = wanted - self.left;
+        self.left = 0;
+        // What is waited for now is spent already.
+        let wait_ms = missing.div_ceil(RATE);
+        self.at_ms = now_ms + wait_ms;
+        wait_ms
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn in_the_long_run_it_is_the_rate() {
+        let (mut rate, mut now_ms, mut read) = (Rate::new(0), 0, 0);
+        while now_ms < 10_000 {
+            now_ms += rate.count(100, now_ms);
+            read += 100;
+            if read > BURST && now_ms == 0 {
+                panic!("{read} at once");
+            }
+        }
+        assert!((10 * RATE..=12 * RATE + 100).contains(&read), "{read}");
+        // Who was quiet may be quick again.
+        assert_eq!(rate.count(RATE, now_ms + 5_000), 0);
+    }
+}

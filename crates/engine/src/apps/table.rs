@@ -1,0 +1,68 @@
+//! Who of our live runs talks back.
+
+use super::{Proof, Vitals};
+use ostler_model::RunId;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, RwLock};
+
+/// Why somebody is not the app that it says it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// No such app is running.
+    NotRunning,
+    /// It is running, and the caller is neither of its processes nor has its secret.
+    Stranger,
+}
+
+pub struct Apps {
+    proof: Proof,
+    socket: PathBuf,
+    live: RwLock<HashMap<RunId, Arc<Vitals>>>,
+}
+
+impl Apps {
+    pub(crate) fn new(proof: Proof, socket: PathBuf) -> Self {
+        Self { proof, socket, live: RwLock::default() }
+    }
+
+    pub fn proof(&self) -> &Proof {
+        &self.proof
+    }
+
+    /// Where apps are heard.
+    pub fn socket(&self) -> &Path {
+        &self.socket
+    }
+
+    pub(crate) fn add(&self, vitals: Arc<Vitals>) {
+        self.write(|live| live.insert(vitals.run, vitals));
+    }
+
+    pub(crate) fn forget(&self, run: RunId) {
+        self.write(|live| live.remove(&run));
+    }
+
+    fn write<T>(&self, change: impl FnOnce(&mut HashMap<RunId, Arc<Vitals>>) -> T) -> T {
+        change(&mut self.live.write().unwrap_or_else(std::sync::PoisonError::into_inner))
+    }
+
+    pub fn get(&self, run: RunId) -> Option<Arc<Vitals>> {
+        self.read(|live| live.get(&run).cloned())
+    }
+
+    /// Whoever has this token, if it is still live.
+    pub fn by_token(&self, token: &str) -> Option<Arc<Vitals>> {
+        self.get(self.proof.run_of(token)?)
+    }
+
+    /// Two units may run the same app.
+    pub(crate) fn of_app(&self, id: &str) -> Vec<Arc<Vitals>> {
+        let is_it = |vitals: &&Arc<Vitals>| vitals.app.as_deref() == Some(id);
+        self.read(|live| live.values().filter(is_it).cloned().collect())
+    }
+
+    fn read<T>(&self, look: impl FnOnce(&HashMap<RunId, Arc<Vitals>>) -> T) -> T {
+        look(&self.live.read().unwrap_or_else(std::sync::PoisonError::into_inner))
+    }
+}

@@ -1,0 +1,151 @@
+//! Units that talk back, on the dispatcher's side: who they are, what they are started with, what they are told.
+
+use crate::apps::{Refused, Told, Vitals};
+use crate::dispatcher::Supervisor;
+use crate::handle::Claim;
+use crate::live::LiveRun;
+use crate::prober::Order;
+use ostler_core::unit::UnitEvent;
+use ostler_core::Event;
+use ostler_model::{AppSpec, Check, OsText, RunId, UnitSpec, What};
+use serde_json::{Value, json};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::os::unix::net::UnixDatagram;
+use std::path::Path;
+use std::sync::Arc;
+
+/// What a language without 64-bit numbers can hold.
+const EXACT_BITS: u32 = 53;
+
+impl Supervisor {
+    /// What a unit that talks back needs to know, in its environment.
+    pub(crate) fn ways_of(&self, spec: &UnitSpec, run: RunId) -> Vec<OsText> {
+        let mut ways = Vec::new();
+        let mut say = |name: &str, value: &str| ways.push(OsText::from(&*format!("{name}={value}")));
+        if let Some(app) = &spec.app {
+            let socket = self.apps.socket().to_string_lossy();
+            for name in ["OPENCLAWOS_SOCKET", "OPENCLAWOS_KERNEL_SOCKET", "OPENCLAW_KERNEL_SOCKET"] {
+                say(name, &socket);
+            }
+            say("OPENCLAWOS_APP_ID", &app.id);
+            say("OPENCLAWOS_LAUNCH_SECRET", &self.apps.proof().launch_secret(run));
+            if let Some(heartbeat) = &spec.heartbeat {
+                say("OSTLER_HEARTBEAT_MS", &heartbeat.interval_ms.to_string());
+            }
+        } else if says_itself(spec) {
+            say("NOTIFY_SOCKET", &self.home.word_of(&spec.name).to_string_lossy());
+            if let Some(heartbeat) = &spec.heartbeat {
+                say("WATCHDOG_USEC", &heartbeat.timeout_ms.saturating_mul(1_000).to_string());
+            }
+        }
+        ways
+    }
+
+    /// From before it is started until it is over. After a supervisor before us the places are the same.
+    pub(crate) fn vitals_of(&mut self, unit: &str, run: RunId) -> Option<Arc<Vitals>> {
+        if let Some(known) = self.apps.get(run) {
+            return Some(known);
+        }
+        let spec = &self.world.unit(unit)?.spec;
+        let says = says_itself(spec);
+        if spec.app.is_none() && !says {
+            return None;
+        }
+        let id = spec.app.as_ref().map(|app| app.id.clone());
+        let vitals = Arc::new(Vitals::new(run, unit.to_owned(), id, spec.heartbeat));
+        if says && let Some(word) = listen(&self.home.word_of(unit)) {
+            let _ = self.prober.order(Order::Hear { run, word, vitals: Arc::clone(&vitals) });
+        }
+        self.apps.add(Arc::clone(&vitals));
+        Some(vitals)
+    }
+
+    /// The caller must be of the run that was started for the app, or have what only that was given.
+    pub(crate) fn register(&mut self, claim: &Claim) -> Result<Arc<Vitals>, Refused> {
+        let running = self.apps.of_app(&claim.app);
+        let has_secret = |vitals: &&Arc<Vitals>| {
+            let proof = self.apps.proof();
+            claim.secret.as_ref().is_some_and(|secret| proof.is_launch_secret(vitals.run, secret))
+        };
+        let own = self.whose(claim.pid);
+        let found = running.iter().find(has_secret);
+        let found = found.or_else(|| running.iter().find(|app| Some(app.run) == own));
+        if let Some(found) = found {
+            return Ok(Arc::clone(found));
+        }
+        let mut notes = Vec::new();
+        let unit_of = |run| self.world.record(run).and_then(|record| record.unit.clone());
+        if let Some((run, unit)) = own.and_then(|run| Some((run, unit_of(run)?))) {
+            let why = format!("it said that it is {:?}, which is another app", claim.app);
+            notes.push((unit, run, why));
+        }
+        for vitals in &running {
+            let why = format!("process {} said that it is this app, and is not", claim.pid);
+            notes.push((vitals.unit.clone(), vitals.run, why));
+        }
+        for (name, run, why) in notes {
+            let evidence = json!({ "pid": claim.pid, "claimed": claim.app });
+            let event = UnitEvent::Noted { run, what: What::AppRefused, why, evidence };
+            self.events.push_back(Event::Unit { name, event });
+        }
+        Err(if running.is_empty() { Refused::NotRunning } else { Refused::Stranger })
+    }
+
+    /// The run that a process belongs to, by the kernel's word.
+    pub(crate) fn whose(&self, pid: i32) -> Option<RunId> {
+        let kin = ostler_os::kin_of(pid)?;
+        let is_of = |live: &&LiveRun| {
+            let boundary = live.scope.as_ref().and_then(ostler_os::Scope::boundary);
+            let first = live.process.as_ref().map(|process| process.fingerprint().pid);
+            boundary.is_some_and(|boundary| kin.is_in(&boundary))
+                || first.is_some_and(|first| kin.descends_from(first))
+        };
+        self.live.values().find(is_of).map(|live| live.run)
+    }
+
+    /// An app that listens is asked over its socket; whether it was.
+    pub(crate) fn ask_app_to_end(&mut self, run: RunId) -> bool {
+        let Some(vitals) = self.apps.get(run).filter(|vitals| vitals.app.is_some()) else {
+            return false;
+        };
+        let timeout_ms = self.world.record(run).map_or(0, |record| record.grace_ms);
+        let reason = "it is to end".to_owned();
+        let is_told = vitals.tell(Told::Shutdown { timeout_ms, reason });
+        if is_told {
+            let why = format!("it has {timeout_ms} ms to clean up and exit");
+            self.run_entry(run, What::AppToldToEnd, &why, json!({}));
+        }
+        is_told
+    }
+
+    /// An app that runs on with another configuration is told it.
+    pub(crate) fn tell_config(&self, unit: &str, app: &AppSpec) {
+        let run = self.world.unit_run(unit);
+        if let Some(vitals) = run.and_then(|run| self.apps.get(run)) {
+            let (config, version) = (app.config.clone(), config_version(&app.config));
+            vitals.tell(Told::Config { config, version });
+        }
+    }
+}
+
+/// The same for the same configuration.
+pub fn config_version(config: &Value) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    config.to_string().hash(&mut hasher);
+    hasher.finish() >> (u64::BITS - EXACT_BITS)
+}
+
+/// By the words of sd_notify.
+fn says_itself(spec: &UnitSpec) -> bool {
+    let is_notify = matches!(&spec.ready, Some(ready) if ready.check == Check::Notify);
+    spec.app.is_none() && (is_notify || spec.heartbeat.is_some())
+}
+
+fn listen(place: &Path) -> Option<UnixDatagram> {
+    let folder = place.parent()?;
+    std::fs::create_dir_all(folder).ok()?;
+    let _ = std::fs::remove_file(place);
+    let socket = UnixDatagram::bind(place).ok()?;
+    socket.set_nonblocking(true).ok()?;
+    Some(socket)
+}

@@ -1,0 +1,43 @@
+//! Whose process somebody is, by the kernel's word alone.
+
+use super::identity::stat;
+use std::fs;
+
+/// No chain of parents is longer than this; it is only against a loop.
+const GENERATIONS: usize = 256;
+
+/// Where a process stands.
+#[derive(Clone, Debug, Default)]
+pub struct KinOf {
+    /// Its cgroup, without the place where that is mounted.
+    group: Option<String>,
+    /// Itself, its parent, and so on.
+    line: Vec<i32>,
+}
+
+pub fn kin_of(pid: i32) -> Option<KinOf> {
+    let mut line = vec![pid];
+    let mut current = stat(pid)?;
+    while current.parent > 1 && line.len() < GENERATIONS {
+        line.push(current.parent);
+        match stat(current.parent) {
+            Some(parent) => current = parent,
+            None => break,
+        }
+    }
+    let groups = fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap_or_default();
+    let group = groups.lines().find_map(|line| line.strip_prefix("0::"));
+    Some(KinOf { group: group.filter(|group| group.len() > 1).map(str::to_owned), line })
+}
+
+impl KinOf {
+    /// Whether it is inside this boundary.
+    pub fn is_in(&self, boundary: &str) -> bool {
+        self.group.as_ref().is_some_and(|group| boundary.ends_with(group.as_str()))
+    }
+
+    /// Whether it is this process, or one that came of it.
+    pub fn descends_from(&self, pid: i32) -> bool {
+        self.line.contains(&pid)
+    }
+}
