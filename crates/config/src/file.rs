@@ -3,8 +3,9 @@
 use crate::at::At;
 use crate::either::{HookTarget, ScheduleWord};
 use crate::words::{
-    Address, BackendWord, Command, Cron, Duration, Factor, Grace, HttpUrl, MissedWord, OverlapWord,
-    Pattern, PresetWord, SignalName, Text, TimeZone, VariableName, WhenWord,
+    Address, AdoptWord, BackendWord, Command, Cron, Duration, Factor, Free, Grace, HttpDoor,
+    HttpUrl, Lease, MissedWord, OverlapWord, Pattern, PresetWord, SignalName, Size, Text, TimeZone,
+    VariableName, WhenWord,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -28,7 +29,14 @@ pub struct ConfigFile {
 
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct SupervisorTable {}
+pub struct SupervisorTable {
+    /// Where HTTP is spoken, on this machine alone; "" turns it off.
+    pub http: Option<HttpDoor>,
+    /// How long its claim on the runs lasts; renewed every tenth of it.
+    pub lease: Option<Lease>,
+    /// What to do with a live run whose lease was stolen.
+    pub adopt: Option<AdoptWord>,
+}
 
 /// Commands, told once a condition begins, and again when it ends.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -63,7 +71,12 @@ pub struct DeadmanTable {
 pub struct UnitTable {
     /// The program and its arguments, or one line for the shell.
     pub command: Option<Command>,
-    /// The folder it is started in; by default the one of this file.
+    /// An app: its manifest, or the folder with its openclawos.manifest.json. A command beside it replaces its own.
+    pub manifest: Option<At<Text>>,
+    /// What an app gets when it asks for its configuration.
+    #[schemars(with = "Option<BTreeMap<String, Free>>")]
+    pub config: Option<At<ConfigTable>>,
+    /// The folder it is started in; by default the one of this file, or of its manifest.
     pub cwd: Option<At<Text>>,
     /// Variables, in addition to those that are taken over.
     pub env: Option<BTreeMap<VariableName, Text>>,
@@ -83,6 +96,10 @@ pub struct UnitTable {
     pub ready: Option<At<ReadyTable>>,
     /// Asked while it runs; too many failures, and it is started anew.
     pub health: Option<At<HealthTable>>,
+    /// How often it says that it lives: an app over its socket, any other by WATCHDOG=1 as to systemd.
+    pub heartbeat: Option<At<HeartbeatTable>>,
+    /// How much of the machine it may have.
+    pub limits: Option<At<ResourceTable>>,
     /// The waits before it is started anew because its health check failed.
     pub liveness_backoff: Option<BackoffTable>,
     /// Started when those are ready, stopped before them.
@@ -141,7 +158,8 @@ pub struct StopTable {
     pub grace: Option<Grace>,
 }
 
-/// Exactly one of http, tcp, exec, line, notify, delay.
+/// Exactly one of http, tcp, exec, line, notify, delay. An app says itself when it is ready: for one, only timeout
+/// and register.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ReadyTable {
@@ -156,6 +174,33 @@ pub struct ReadyTable {
     pub delay: Option<Duration>,
     /// Not ready within this time is an error; by default 60s.
     pub timeout: Option<Duration>,
+    /// An app that has not registered within this time after its start is an error; by default 30s.
+    pub register: Option<At<Duration>>,
+}
+
+pub type ConfigTable = BTreeMap<At<String>, At<Free>>;
+
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct HeartbeatTable {
+    /// How often it is expected; by default 30s, and 0 is never.
+    pub interval: Option<Duration>,
+    /// Silent for longer, it is unhealthy; by default as many intervals as may be missed.
+    pub timeout: Option<Duration>,
+    /// So many intervals missed, and it is started anew; by default 3.
+    pub misses: Option<u32>,
+}
+
+/// 0 is no limit, whatever a manifest says.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ResourceTable {
+    /// Of its whole tree.
+    pub memory: Option<Size>,
+    /// Relative to others, where 1024 is one that has none.
+    pub cpu_shares: Option<u64>,
+    /// How many files each of its processes may have open.
+    pub fds: Option<u64>,
 }
 
 /// Exactly one of http, tcp, exec.
@@ -211,10 +256,12 @@ macro_rules! piecewise {
     };
 }
 
-piecewise!(SupervisorTable {});
+piecewise!(SupervisorTable { http, lease, adopt });
 piecewise!(HookTable { on_crash, on_breaker, on_recovery, deadman });
 piecewise!(UnitTable {
     command,
+    manifest,
+    config,
     cwd,
     env,
     env_file,
@@ -225,6 +272,8 @@ piecewise!(UnitTable {
     stop,
     ready,
     health,
+    heartbeat,
+    limits,
     liveness_backoff,
     depends_on,
     timeout,
@@ -235,11 +284,28 @@ piecewise!(UnitTable {
 impl UnitTable {
     /// Variables are put together; of all else the unit's own word counts.
     pub(crate) fn with_defaults(mut self, defaults: &UnitTable) -> UnitTable {
+        let is_app = self.manifest.is_some();
+        let own = (self.command.is_some(), self.ready.is_some(), self.config.is_some());
         if let (Some(own), Some(other)) = (&self.env, &defaults.env) {
             let mut both = other.clone();
             both.extend(own.clone());
             self.env = Some(both);
         }
-        self.over(defaults)
+        let mut whole = self.over(defaults);
+        // What runs, and when it is ready, an app says itself.
+        if is_app && !own.0 {
+            whole.command = None;
+        }
+        if is_app && !own.1 {
+            whole.ready = None;
+        }
+        // And what is only for apps is not for others.
+        if !is_app {
+            whole.manifest = None;
+        }
+        if !is_app && !own.2 {
+            whole.config = None;
+        }
+        whole
     }
 }

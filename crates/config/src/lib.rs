@@ -1,12 +1,15 @@
 //! `ostler.toml`: read, checked, resolved. Whatever is wrong is told with its file, line, column, the line
 //! itself, and what would be right.
 
+mod app;
 mod at;
+mod checks;
 mod either;
 mod environment;
 mod file;
 mod findings;
 mod import;
+mod json;
 mod order;
 mod parse;
 mod plain;
@@ -18,12 +21,13 @@ mod syntax;
 mod text;
 mod words;
 
+pub use app::{DEFAULTS_NAME, MANIFEST_NAME};
 pub use either::HookTarget;
 pub use file::{ConfigFile, DeadmanTable, HookTable, UrlTable};
 pub use import::{Imported, import};
 pub use order::waves;
 pub use problem::{Place, Problem};
-pub use resolve::{Circumstances, Config, is_unit_name, load};
+pub use resolve::{Circumstances, Config, SupervisorSettings, is_unit_name, load};
 pub use schema::schema;
 pub use text::text_of;
 pub use words::{Command, Duration, HttpUrl, parse_duration};

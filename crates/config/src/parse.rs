@@ -14,9 +14,7 @@ use toml::de::{DeTable, DeValue, Error, ValueDeserializer};
 
 /// What a later version will read.
 const LATER_TABLES: &[&str] = &["patrol"];
-const LATER_SUPERVISOR_KEYS: &[&str] = &["http", "lease", "adopt"];
-const LATER_UNIT_KEYS: &[&str] =
-    &["limits", "manifest", "heartbeat", "image", "network", "volumes", "ports"];
+const LATER_UNIT_KEYS: &[&str] = &["image", "network", "volumes", "ports"];
 
 const TABLES: &[&str] = &["supervisor", "defaults", "hooks", "units"];
 
@@ -31,9 +29,7 @@ pub(crate) fn parse(findings: &mut Findings<'_>) -> ConfigFile {
     for (key, value) in document.into_inner() {
         let name = key.get_ref().as_ref();
         match name {
-            "supervisor" => {
-                file.supervisor = keys(findings, value, name, LATER_SUPERVISOR_KEYS);
-            }
+            "supervisor" => file.supervisor = keys(findings, value, name, &[]),
             "hooks" => file.hooks = keys(findings, value, name, &[]),
             "defaults" => file.defaults = keys(findings, value, name, LATER_UNIT_KEYS),
             "units" => units(findings, value, &mut file),

@@ -27,7 +27,15 @@ const ELSEWHERE: &[(&[&str], &str)] = &[
     ),
     (&["signal", "grace"], "it belongs into stop = { signal = \"TERM\", grace = \"10s\" }"),
     (&["count", "window"], "it belongs into restart = { limit = { count = 5, window = \"60s\" } }"),
-    (&["interval", "failures", "successes", "start_after"], "it belongs into health = { … }"),
+    (&["failures", "successes", "start_after"], "it belongs into health = { … }"),
+    (&["interval"], "it belongs into health = { … } or heartbeat = { … }"),
+    (&["misses"], "it belongs into heartbeat = { interval = \"30s\", misses = 3 }"),
+    (
+        &["memory", "cpu_shares", "fds", "max_memory", "mem_limit", "resources"],
+        "it belongs into limits = { memory = \"512M\", cpu_shares = 512, fds = 1024 }",
+    ),
+    (&["watchdog"], "it is called heartbeat here"),
+    (&["register"], "it belongs into ready = { register = \"30s\", timeout = \"60s\" }"),
     (&["time_zone", "overlap", "missed"], "it belongs into schedule = { cron = \"…\", … }"),
 ];
 
@@ -98,6 +106,8 @@ const TABLES: &[(&str, &str)] = &[
     ("struct StopTable", "{ signal = \"TERM\", grace = \"10s\" }"),
     ("struct ReadyTable", "{ tcp = \"127.0.0.1:8080\", timeout = \"60s\" }"),
     ("struct HealthTable", "{ http = \"http://127.0.0.1:8080/health\", interval = \"30s\" }"),
+    ("struct HeartbeatTable", "{ interval = \"30s\", misses = 3 }"),
+    ("struct ResourceTable", "{ memory = \"512M\", fds = 1024 }"),
     ("struct DeadmanTable", "{ url = \"http://127.0.0.1:9000/ping\", every = \"1m\" }"),
     ("a map", "{ NAME = \"value\" }"),
 ];
@@ -128,6 +138,9 @@ pub(crate) fn mistyped(message: &str, written: &str) -> (String, String) {
         Some(table) => format!("write {table}"),
         None if needed.starts_with("a duration") && is_number => {
             format!("write \"{written}s\" if seconds are meant")
+        }
+        None if needed.starts_with("a size") && is_number => {
+            format!("write \"{written}M\" if mebibytes are meant")
         }
         None if needed == "text in quotes" && (is_number || kind == written) => {
             format!("write \"{written}\"")

@@ -7,9 +7,10 @@ use ostler_model::{
     Backoff, Missed, Overlap, Preset, RestartLimit, RestartPolicy, ScheduleSpec, When,
 };
 
-pub(crate) fn restart(table: &UnitTable) -> RestartPolicy {
+/// What the unit says, over `base` if it names no preset.
+pub(crate) fn restart(table: &UnitTable, base: Option<RestartPolicy>) -> RestartPolicy {
     let mut policy = match table.preset {
-        None => RestartPolicy::default(),
+        None => base.unwrap_or_default(),
         Some(word) => RestartPolicy::preset(match word {
             PresetWord::Goclaw => Preset::Goclaw,
             PresetWord::Openclawos => Preset::Openclawos,

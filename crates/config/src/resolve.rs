@@ -1,21 +1,24 @@
 //! From the file's words to units.
 
+use crate::app::{ALLOWED, AppDefaults, DEFAULTS_NAME, Manifest, is_own_variable, read_defaults};
 use crate::either;
 use crate::environment::{INHERITED, variables};
-use crate::file::{ConfigFile, HealthTable, HookTable, ReadyTable, UnitTable};
+use crate::file::{ConfigFile, HookTable, SupervisorTable, UnitTable};
 use crate::findings::Findings;
 use crate::order::waves;
 use crate::parse::parse;
 use crate::policy::{backoff, restart, schedule};
 use crate::problem::{Problem, named, nearest};
-use crate::words::BackendWord;
+use crate::words::{AdoptWord, BackendWord, Command};
 use ostler_model::{
-    Backend, Check, DeadmanSpec, HealthSpec, HookSpec, HookTarget, Limits, OsText, Preset,
-    ReadySpec, Resources, RestartPolicy, StopSpec, UnitSpec,
+    AdoptPolicy, Backend, DeadmanSpec, HookSpec, HookTarget, Limits, OsText, Preset, RestartPolicy,
+    StopSpec, UnitSpec,
 };
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// What the file does not say: who reads it, and where.
 #[derive(Clone, Debug, Default)]
@@ -23,45 +26,76 @@ pub struct Circumstances {
     /// The caller's environment.
     pub environment: Vec<(String, OsText)>,
     pub umask: u32,
+    /// The daemon's home, where `config.json` may be.
+    pub home: Option<PathBuf>,
 }
 
 /// A file that is right.
 #[derive(Clone, Debug)]
 pub struct Config {
     pub units: Vec<UnitSpec>,
+    pub supervisor: SupervisorSettings,
+}
+
+/// What the file says about the daemon itself; `None` where it says nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SupervisorSettings {
+    /// `Some(None)` turns it off.
+    pub http: Option<Option<SocketAddr>>,
+    pub lease_ms: Option<u64>,
+    pub adopt: Option<AdoptPolicy>,
 }
 
 const NAME_MOST: usize = 64;
-const DEFAULT_READY_MS: u64 = 60_000;
 const TERM: i32 = 15;
 
-/// Reads a file's text. Every problem that can be told at once is told.
+/// Reads the text of an `ostler.toml`, or of a manifest, which declares one app. Every problem that can be told at
+/// once is told.
 pub fn load(file: &Path, text: &str, around: &Circumstances) -> Result<Config, Vec<Problem>> {
     // Some editors begin a file with a mark of its encoding.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    if file.extension().is_some_and(|end| end == "json") {
+        return crate::app::load_alone(file, text, around);
+    }
     let mut findings = Findings::new(file, text);
     let mut parsed = parse(&mut findings);
-    let mut reader = Reader { around, findings };
+    let mut reader = Reader::new(around, findings);
     // What a unit has no command for may be only what could not be read.
     let is_read = reader.findings.is_empty();
     let defaults = std::mem::take(&mut parsed.defaults);
+    if let Some(manifest) = &defaults.manifest {
+        let hint = "write it in the app's own unit";
+        reader.findings.add(manifest.span(), "every app has a manifest of its own", hint);
+    }
+    if parsed.units.values().any(|table| table.manifest.is_some()) {
+        reader.read_app_defaults();
+    }
     let mut units = Vec::new();
     for (name, table) in &mut parsed.units {
         reader.check_name(name, name.span());
         *table = std::mem::take(table).with_defaults(&defaults);
-        if is_read || table.command.is_some() {
+        if is_read || table.command.is_some() || table.manifest.is_some() {
             units.extend(reader.unit(name, table, name.span()));
         }
     }
     reader.check_order(&parsed);
-    if !reader.findings.is_empty() {
-        return Err(reader.findings.problems());
-    }
+    reader.done()?;
     let hooks = hooks(parsed.hooks);
     for unit in &mut units {
         unit.hooks = hooks.clone();
     }
-    Ok(Config { units })
+    Ok(Config { units, supervisor: supervisor(&parsed.supervisor) })
+}
+
+fn supervisor(table: &SupervisorTable) -> SupervisorSettings {
+    SupervisorSettings {
+        http: table.http.map(|door| door.0),
+        lease_ms: table.lease.map(|lease| lease.0),
+        adopt: table.adopt.map(|adopt| match adopt {
+            AdoptWord::Adopt => AdoptPolicy::Adopt,
+            AdoptWord::Terminate => AdoptPolicy::Terminate,
+        }),
+    }
 }
 
 /// Every unit of the file has the same: it is kept with each.
@@ -85,17 +119,62 @@ fn hooks(table: HookTable) -> HookSpec {
 /// Whether units may be called so.
 pub fn is_unit_name(name: &str) -> bool {
     name.len() <= NAME_MOST
-        && name.chars().next().is_some_and(char::is_alphanumeric)
+        // An app's id may be `@scope/name`.
+        && name.strip_prefix('@').unwrap_or(name).chars().next().is_some_and(char::is_alphanumeric)
         && name.chars().all(|c| c.is_alphanumeric() || "-_.@/".contains(c))
 }
 
-struct Reader<'a> {
-    around: &'a Circumstances,
-    findings: Findings<'a>,
+pub(crate) struct Reader<'a> {
+    pub around: &'a Circumstances,
+    pub findings: Findings<'a>,
+    /// What is wrong in other files that this one names.
+    pub elsewhere: Vec<Problem>,
+    pub app_defaults: AppDefaults,
+    /// Which unit an app is, by its id.
+    pub apps: BTreeMap<String, String>,
 }
 
-impl Reader<'_> {
-    fn check_name(&mut self, name: &str, span: Range<usize>) {
+/// What a unit is made of.
+pub(crate) enum Kind {
+    Plain,
+    App(Box<Manifest>),
+    /// Its manifest is wrong: the rest of the unit is still looked at.
+    Unknown,
+}
+
+impl<'a> Reader<'a> {
+    pub fn new(around: &'a Circumstances, findings: Findings<'a>) -> Self {
+        let app_defaults = AppDefaults::default();
+        Self { around, findings, elsewhere: Vec::new(), app_defaults, apps: BTreeMap::new() }
+    }
+
+    pub fn done(&mut self) -> Result<(), Vec<Problem>> {
+        if self.findings.is_empty() && self.elsewhere.is_empty() {
+            return Ok(());
+        }
+        let empty = Findings::new(self.findings.file, "");
+        let mut problems = std::mem::replace(&mut self.findings, empty).problems();
+        for problem in std::mem::take(&mut self.elsewhere) {
+            // Two units may name the same file.
+            if !problems.contains(&problem) {
+                problems.push(problem);
+            }
+        }
+        Err(problems)
+    }
+
+    /// What `config.json` says: the home's, and over it the one beside this file.
+    pub fn read_app_defaults(&mut self) {
+        let beside = self.findings.file.parent();
+        let folders = self.around.home.as_deref().into_iter().chain(beside);
+        let files: Vec<PathBuf> = folders.map(|folder| folder.join(DEFAULTS_NAME)).collect();
+        match read_defaults(&files) {
+            Ok(defaults) => self.app_defaults = defaults,
+            Err(problems) => self.elsewhere.extend(problems),
+        }
+    }
+
+    pub fn check_name(&mut self, name: &str, span: Range<usize>) {
         if !is_unit_name(name) {
             let hint = "letters, digits, and - _ . @ / inside; at most 64 of them";
             self.findings.add(span, format!("{name:?} cannot be a unit's name"), hint);
@@ -103,31 +182,46 @@ impl Reader<'_> {
     }
 
     fn unit(&mut self, name: &str, table: &UnitTable, at: Range<usize>) -> Option<UnitSpec> {
-        let Some(command) = &table.command else {
+        let kind = match &table.manifest {
+            None => Kind::Plain,
+            Some(path) => match self.manifest(name, path, table) {
+                Some(manifest) => Kind::App(Box::new(manifest)),
+                None => Kind::Unknown,
+            },
+        };
+        if matches!(kind, Kind::Plain) && table.command.is_none() {
             let hint = "add command = [\"program\", \"argument\"]";
             self.findings.add(at, format!("unit {name:?} has no command"), hint);
             return None;
+        }
+        Some(self.built(name, table, &kind))
+    }
+
+    pub fn built(&mut self, name: &str, table: &UnitTable, kind: &Kind) -> UnitSpec {
+        let manifest = match kind {
+            Kind::App(manifest) => Some(&**manifest),
+            Kind::Plain | Kind::Unknown => None,
         };
-        let cwd = self.folder(table);
+        let is_app = !matches!(kind, Kind::Plain);
+        let base = is_app.then_some(self.app_defaults);
+        let own_argv = manifest.map(|manifest| manifest.argv.clone());
         let env = self.variables(table);
-        let inherited: BTreeSet<&str> = match &table.inherit_env {
-            Some(names) => names.iter().map(|name| name.0.as_str()).collect(),
-            None => INHERITED.iter().copied().collect(),
-        };
-        let inherited = self
-            .around
-            .environment
-            .iter()
-            .filter(|(name, _)| inherited.contains(name.as_str()) && !env.contains_key(name))
-            .map(|(name, value)| OsText([name.as_bytes(), b"=", value.as_bytes()].concat()))
-            .collect();
+        let inherited = self.inherited(table, manifest, &env);
         let stop = table.stop.clone().unwrap_or_default();
-        let grace_ms = stop.grace.map_or(Limits::DEFAULT_GRACE_MS, |grace| grace.0);
+        let usual = base.map_or(Limits::DEFAULT_GRACE_MS, |base| base.grace_ms);
+        let grace_ms = stop.grace.map_or(usual, |grace| grace.0);
         let off = |limit: u64| Some(limit).filter(|limit| *limit > 0);
-        Some(UnitSpec {
+        let ready = table.ready.as_ref();
+        let (ready, register_ms) = if is_app {
+            self.app_ready(ready)
+        } else {
+            (ready.and_then(|ready| self.ready(ready, ready.span())), 0)
+        };
+        let granted = manifest.map(|manifest| manifest.capabilities.resources);
+        UnitSpec {
             name: name.to_owned(),
-            argv: command.argv(),
-            cwd: cwd.display().to_string(),
+            argv: table.command.as_ref().map(Command::argv).or(own_argv).unwrap_or_default(),
+            cwd: self.folder(table, manifest).display().to_string(),
             env,
             inherited,
             umask: self.around.umask,
@@ -135,9 +229,9 @@ impl Reader<'_> {
                 None | Some(BackendWord::Pipe) => Backend::Pipe,
                 Some(BackendWord::Pty) => Backend::Pty,
             },
-            restart: restart(table),
+            restart: restart(table, base.map(|base| base.restart)),
             stop: StopSpec { signal: stop.signal.map_or(TERM, |signal| signal.0), grace_ms },
-            ready: table.ready.as_ref().and_then(|ready| self.ready(ready, ready.span())),
+            ready,
             health: table.health.as_ref().and_then(|health| self.health(health, health.span())),
             liveness_backoff: table
                 .liveness_backoff
@@ -150,9 +244,9 @@ impl Reader<'_> {
                 .map(|needed| (**needed).clone())
                 .collect(),
             schedule: table.schedule.as_ref().map(schedule),
-            resources: Resources::default(),
-            app: None,
-            heartbeat: None,
+            resources: self.resources(table.limits.as_ref(), granted.unwrap_or_default()),
+            app: self.app(table, kind, register_ms).map(Arc::new),
+            heartbeat: self.heartbeat(table.heartbeat.as_ref(), base.map(|base| base.heartbeat)),
             limits: Limits {
                 timeout_ms: table.timeout.and_then(|limit| off(limit.0)),
                 no_output_timeout_ms: table.no_output_timeout.and_then(|limit| off(limit.0)),
@@ -161,12 +255,40 @@ impl Reader<'_> {
             },
             hooks: HookSpec::default(),
             file: Some(self.findings.file.display().to_string()),
-        })
+        }
     }
 
-    fn folder(&mut self, table: &UnitTable) -> PathBuf {
+    /// What it has of whoever declares it. An app has what it is allowed, what its manifest names, and what its unit
+    /// names; any other the usual, or what it names.
+    fn inherited(
+        &self,
+        table: &UnitTable,
+        manifest: Option<&Manifest>,
+        env: &BTreeMap<String, String>,
+    ) -> Arc<[OsText]> {
+        let own = table.inherit_env.iter().flatten().map(|name| name.0.as_str());
+        let names: BTreeSet<&str> = match (manifest, &table.inherit_env) {
+            (Some(manifest), _) => {
+                let granted = manifest.capabilities.env.iter().map(String::as_str);
+                let granted = granted.filter(|name| !is_own_variable(name));
+                ALLOWED.iter().copied().chain(granted).chain(own).collect()
+            }
+            (None, Some(_)) => own.collect(),
+            (None, None) => INHERITED.iter().copied().collect(),
+        };
+        self.around
+            .environment
+            .iter()
+            .filter(|(name, _)| names.contains(name.as_str()) && !env.contains_key(name))
+            .map(|(name, value)| OsText([name.as_bytes(), b"=", value.as_bytes()].concat()))
+            .collect()
+    }
+
+    fn folder(&mut self, table: &UnitTable, manifest: Option<&Manifest>) -> PathBuf {
         let folder = self.findings.file.parent().unwrap_or(Path::new("."));
-        let Some(cwd) = &table.cwd else { return folder.to_owned() };
+        let Some(cwd) = &table.cwd else {
+            return manifest.map_or(folder, |manifest| &manifest.folder).to_owned();
+        };
         let path = resolve(folder, &cwd.0);
         if !path.is_dir() {
             let told = format!("{} is not a folder", path.display());
@@ -204,64 +326,6 @@ impl Reader<'_> {
         let own = table.env.iter().flatten();
         env.extend(own.map(|(name, value)| (name.0.clone(), value.0.clone())));
         env
-    }
-
-    fn ready(&mut self, table: &ReadyTable, at: Range<usize>) -> Option<ReadySpec> {
-        let mut checks: Vec<Check> = Vec::new();
-        checks.extend(table.http.clone().map(|url| Check::Http(url.0)));
-        checks.extend(table.tcp.clone().map(|address| Check::Tcp(address.0)));
-        checks.extend(table.exec.as_ref().map(|command| Check::Exec(command.argv())));
-        checks.extend(table.line.clone().map(|pattern| Check::Line(pattern.0)));
-        checks.extend(table.notify.filter(|on| *on).map(|_| Check::Notify));
-        checks.extend(table.delay.map(|delay| Check::Delay(delay.0)));
-        let check = self.one_of(checks, at.clone(), "http, tcp, exec, line, notify or delay")?;
-        let timeout_ms = table.timeout.map_or(DEFAULT_READY_MS, |timeout| timeout.0);
-        if timeout_ms == 0 {
-            let told = "a timeout of 0 is over before anything can be ready";
-            self.findings.add(at, told, "leave timeout out for 60s");
-            return None;
-        }
-        Some(ReadySpec { check, timeout_ms })
-    }
-
-    fn health(&mut self, table: &HealthTable, at: Range<usize>) -> Option<HealthSpec> {
-        let mut checks: Vec<Check> = Vec::new();
-        checks.extend(table.http.clone().map(|url| Check::Http(url.0)));
-        checks.extend(table.tcp.clone().map(|address| Check::Tcp(address.0)));
-        checks.extend(table.exec.as_ref().map(|command| Check::Exec(command.argv())));
-        let check = self.one_of(checks, at.clone(), "http, tcp or exec")?;
-        let spec = HealthSpec {
-            check,
-            interval_ms: table.interval.map_or(30_000, |interval| interval.0),
-            timeout_ms: table.timeout.map_or(5_000, |timeout| timeout.0),
-            failures: table.failures.unwrap_or(3),
-            successes: table.successes.unwrap_or(1),
-            start_after_ms: table.start_after.map_or(10_000, |after| after.0),
-        };
-        let zero = [
-            ("interval", spec.interval_ms),
-            ("timeout", spec.timeout_ms),
-            ("failures", spec.failures.into()),
-            ("successes", spec.successes.into()),
-        ];
-        if let Some((key, _)) = zero.into_iter().find(|(_, value)| *value == 0) {
-            let told = format!("{key} of a health check must be more than 0");
-            self.findings.add(at, told, "leave out health to have none");
-            return None;
-        }
-        Some(spec)
-    }
-
-    fn one_of(&mut self, mut checks: Vec<Check>, at: Range<usize>, words: &str) -> Option<Check> {
-        if checks.len() == 1 {
-            return checks.pop();
-        }
-        let told = match checks.len() {
-            0 => "what to check is missing here".to_owned(),
-            many => format!("{many} ways to check are too many"),
-        };
-        self.findings.add(at, told, format!("exactly one of {words}"));
-        None
     }
 
     /// Those it depends on exist, and nobody waits for himself.
@@ -315,7 +379,7 @@ impl Reader<'_> {
     }
 }
 
-fn resolve(folder: &Path, path: &str) -> PathBuf {
+pub(crate) fn resolve(folder: &Path, path: &str) -> PathBuf {
     let path = match (path.strip_prefix("~/"), std::env::var_os("HOME")) {
         (Some(rest), Some(home)) => PathBuf::from(home).join(rest),
         _ => PathBuf::from(path),

@@ -58,6 +58,7 @@ macro_rules! choice {
     };
 }
 
+choice!(AdoptWord { "adopt" => Adopt, "terminate" => Terminate });
 choice!(BackendWord { "pipe" => Pipe, "pty" => Pty });
 choice!(WhenWord { "always" => Always, "on-failure" => OnFailure, "never" => Never });
 choice!(MissedWord { "skip" => Skip, "once" => Once });

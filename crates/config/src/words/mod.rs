@@ -3,10 +3,18 @@
 
 mod choice;
 mod command;
+mod door;
 mod duration;
+mod free;
+mod size;
 mod text;
 
-pub use choice::{BackendWord, MissedWord, OverlapWord, PresetWord, SignalName, WhenWord};
+pub use choice::{
+    AdoptWord, BackendWord, MissedWord, OverlapWord, PresetWord, SignalName, WhenWord,
+};
 pub use command::Command;
+pub use door::{HttpDoor, Lease};
 pub use duration::{Duration, Grace, parse_duration};
+pub use free::Free;
+pub use size::Size;
 pub use text::{Address, Cron, Factor, HttpUrl, Pattern, Text, TimeZone, VariableName};

@@ -3,6 +3,7 @@
 use crate::exit::{Exit, Failure};
 use crate::say::tell;
 use ostler_config::{Circumstances, Config, Problem, load, text_of};
+use ostler_engine::Home;
 use ostler_model::OsText;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
@@ -74,5 +75,8 @@ pub fn circumstances() -> Circumstances {
             })
             .collect(),
         umask: ostler_os::umask(),
+        home: Home::from_environment(|name| std::env::var_os(name))
+            .ok()
+            .map(|home| home.path().to_owned()),
     }
 }

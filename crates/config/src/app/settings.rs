@@ -1,0 +1,149 @@
+//! An app's own configuration, against the `configSchema` of its manifest: what must be there, and of which
+//! kind it is. More of JSON Schema is the app's to check.
+
+use crate::findings::Findings;
+use crate::json::{self, Json, Node};
+use serde_json::{Map, Value};
+
+const KINDS: &[(&str, &str)] = &[
+    ("string", "text"),
+    ("number", "a number"),
+    ("integer", "a whole number"),
+    ("boolean", "true or false"),
+    ("array", "a list"),
+    ("object", "a table"),
+    ("null", "null"),
+];
+
+/// Whether the schema itself has the form it needs here.
+pub(super) fn check_schema(findings: &mut Findings<'_>, node: &Node) {
+    let Some(schema) = json::object(findings, node, "configSchema") else { return };
+    if let Some(node) = schema.get("type")
+        && let Some(kind) = json::text(findings, node, "configSchema.type")
+        && kind != "object"
+    {
+        let told = format!("a configuration is an object, not {kind:?}");
+        findings.add(node.span.clone(), told, "write \"object\"");
+    }
+    if let Some(node) = schema.get("required") {
+        json::texts(findings, node, "required");
+    }
+    let Some(node) = schema.get("properties") else { return };
+    let Some(properties) = json::object(findings, node, "properties") else { return };
+    for (key, node) in &properties.entries {
+        if matches!(node.json, Json::Bool(_)) {
+            continue;
+        }
+        let Some(property) = json::object(findings, node, &key.name) else { continue };
+        match property.get("type") {
+            Some(Node { json: Json::List(kinds), .. }) => {
+                kinds.iter().for_each(|node| check_kind(findings, node));
+            }
+            Some(node) => check_kind(findings, node),
+            None => {}
+        }
+    }
+}
+
+fn check_kind(findings: &mut Findings<'_>, node: &Node) {
+    let Some(kind) = json::text(findings, node, "type") else { return };
+    if KINDS.iter().any(|(known, _)| *known == kind) {
+        return;
+    }
+    let known: Vec<&str> = KINDS.iter().map(|(known, _)| *known).collect();
+    let hint = match crate::problem::nearest(kind, known.iter().copied()) {
+        Some(word) => format!("did you mean {word:?}?"),
+        None => format!("known here: {}", known.join(", ")),
+    };
+    let shown: String = kind.chars().take(60).collect();
+    findings.add(node.span.clone(), format!("{shown:?} is not a type that is known here"), hint);
+}
+
+/// What is wrong with one key, which may not be there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct WrongSetting {
+    pub key: String,
+    pub told: String,
+    pub hint: String,
+}
+
+/// Gives what has a default and is not there its default, and tells of what is wrong.
+pub(crate) fn check_settings(
+    schema: &Value,
+    settings: &mut Map<String, Value>,
+) -> Vec<WrongSetting> {
+    let empty = Map::new();
+    let properties = schema.get("properties").and_then(Value::as_object).unwrap_or(&empty);
+    for (key, property) in properties {
+        if let Some(default) = property.get("default").filter(|_| !settings.contains_key(key)) {
+            settings.insert(key.clone(), default.clone());
+        }
+    }
+    let mut wrong = Vec::new();
+    let required = schema.get("required").and_then(Value::as_array);
+    for key in required.into_iter().flatten().filter_map(Value::as_str) {
+        if settings.contains_key(key) {
+            continue;
+        }
+        let kind = properties.get(key).and_then(kinds).unwrap_or_else(|| "a value".to_owned());
+        wrong.push(WrongSetting {
+            key: key.to_owned(),
+            told: format!("the app needs {key:?} in its configuration"),
+            hint: format!("add config = {{ {key} = … }}; it is {kind}"),
+        });
+    }
+    for (key, value) in &*settings {
+        let Some(property) = properties.get(key) else { continue };
+        let Some(needed) = kinds(property) else { continue };
+        if !is_one_of(property, value) {
+            wrong.push(WrongSetting {
+                key: key.clone(),
+                told: format!("{key:?} must be {needed}, not {}", kind_of(value)),
+                hint: "the app's manifest says so in configSchema".to_owned(),
+            });
+        }
+    }
+    wrong
+}
+
+fn named(property: &Value) -> Vec<&str> {
+    match property.get("type") {
+        Some(Value::String(kind)) => vec![kind],
+        Some(Value::Array(kinds)) => kinds.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn kinds(property: &Value) -> Option<String> {
+    let words: Vec<&str> = named(property)
+        .into_iter()
+        .filter_map(|kind| KINDS.iter().find(|(known, _)| *known == kind))
+        .map(|(_, word)| *word)
+        .collect();
+    (!words.is_empty()).then(|| words.join(" or "))
+}
+
+fn is_one_of(property: &Value, value: &Value) -> bool {
+    named(property).into_iter().any(|kind| match kind {
+        "string" => value.is_string(),
+        "number" => value.is_number(),
+        "integer" => value.as_f64().is_some_and(|number| number.fract() == 0.0),
+        "boolean" => value.is_boolean(),
+        "array" => value.is_array(),
+        "object" => value.is_object(),
+        "null" => value.is_null(),
+        _ => true,
+    })
+}
+
+fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(true) => "true",
+        Value::Bool(false) => "false",
+        Value::Number(_) => "a number",
+        Value::String(_) => "text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "a table",
+    }
+}

@@ -1,0 +1,186 @@
+//! From a manifest to a unit.
+
+use super::MANIFEST_NAME;
+use super::capabilities::{FDS_LEAST, FDS_MOST, SHARES_MOST};
+use super::entry::Entry;
+use super::manifest::Manifest;
+use super::open::{Unread, open};
+use super::settings::check_settings;
+use crate::at::At;
+use crate::file::{ResourceTable, UnitTable};
+use crate::findings::Findings;
+use crate::problem::Problem;
+use crate::resolve::{
+    Circumstances, Config, Kind, Reader, SupervisorSettings, is_unit_name, resolve,
+};
+use crate::words::Text;
+use ostler_model::{AppSpec, Resources};
+use serde_json::{Map, Value};
+use std::path::Path;
+
+/// More than anyone reads at once.
+const ELSEWHERE_MOST: usize = 100;
+
+/// A manifest that is declared as it is: one unit, named as the app.
+pub(crate) fn load_alone(
+    file: &Path,
+    text: &str,
+    around: &Circumstances,
+) -> Result<Config, Vec<Problem>> {
+    let manifest = Manifest::read(file, text, Entry::Runs);
+    let mut reader = Reader::new(around, Findings::new(file, text));
+    reader.read_app_defaults();
+    let manifest = match manifest {
+        Ok(manifest) => manifest,
+        Err(problems) => {
+            reader.elsewhere.splice(0..0, problems);
+            return Err(reader.done().err().unwrap_or_default());
+        }
+    };
+    let name = manifest.id.clone();
+    if !is_unit_name(&name) {
+        let told = "this id is too long, or has a sign that the name of a unit cannot have";
+        let hint = "declare the app in an ostler.toml: [units.NAME] and manifest = \"…\"";
+        reader.findings.add(manifest.id_at.clone(), told, hint);
+    }
+    let unit = reader.built(&name, &UnitTable::default(), &Kind::App(Box::new(manifest)));
+    reader.done()?;
+    Ok(Config { units: vec![unit], supervisor: SupervisorSettings::default() })
+}
+
+impl Reader<'_> {
+    /// Reads the manifest that a unit names. What is wrong in it is told of its own file.
+    pub(crate) fn manifest(
+        &mut self,
+        name: &str,
+        named: &At<Text>,
+        table: &UnitTable,
+    ) -> Option<Manifest> {
+        let folder = self.findings.file.parent().unwrap_or(Path::new("."));
+        let mut path = resolve(folder, &named.0);
+        if path.is_dir() {
+            path.push(MANIFEST_NAME);
+        }
+        let runs = if table.command.is_some() { Entry::Replaced } else { Entry::Runs };
+        let read = open(&path).map(|text| Manifest::read(&path, &text, runs));
+        let problems = match read {
+            Ok(Ok(manifest)) => {
+                self.is_alone(name, &manifest, named);
+                return Some(manifest);
+            }
+            Ok(Err(problems)) => problems,
+            Err(Unread::Bad(problem)) => vec![problem],
+            Err(Unread::Closed(why)) => {
+                let told = format!("{} cannot be read: {why}", path.display());
+                let hint = format!(
+                    "the path of a manifest, or of a folder with {MANIFEST_NAME}; it is relative to this file"
+                );
+                self.findings.add(named.span(), told, hint);
+                return None;
+            }
+        };
+        let room = ELSEWHERE_MOST.saturating_sub(self.elsewhere.len());
+        if room > 0 && problems.len() > room {
+            self.elsewhere.extend(problems.into_iter().take(room));
+            self.elsewhere.push(Problem {
+                file: self.findings.file.to_owned(),
+                place: None,
+                message: "and more problems in manifests, which are not shown".to_owned(),
+                hint: None,
+            });
+        } else if room > 0 {
+            self.elsewhere.extend(problems);
+        }
+        None
+    }
+
+    /// Whoever registers is known by the app's id, so it is the id of one unit.
+    fn is_alone(&mut self, name: &str, manifest: &Manifest, named: &At<Text>) {
+        let id = &manifest.id;
+        if let Some(other) = self.apps.get(id) {
+            let told = format!("app {id:?} is unit {other:?} already");
+            let hint = "a second one needs a manifest with an id of its own";
+            self.findings.add(named.span(), told, hint);
+        } else {
+            self.apps.insert(id.clone(), name.to_owned());
+        }
+    }
+
+    pub(crate) fn app(
+        &mut self,
+        table: &UnitTable,
+        kind: &Kind,
+        register_ms: u64,
+    ) -> Option<AppSpec> {
+        match kind {
+            Kind::Plain => {
+                if let Some(config) = &table.config {
+                    let hint = "name its manifest, or give it variables with env";
+                    self.findings.add(config.span(), "only an app has a config", hint);
+                }
+                None
+            }
+            Kind::Unknown => None,
+            Kind::App(manifest) => Some(AppSpec {
+                id: manifest.id.clone(),
+                path: manifest.path.display().to_string(),
+                manifest: manifest.value.clone(),
+                register_ms,
+                config: self.settings(table, manifest),
+            }),
+        }
+    }
+
+    /// Its own configuration, as its manifest wants it.
+    fn settings(&mut self, table: &UnitTable, manifest: &Manifest) -> Value {
+        let given = table.config.iter().flat_map(|config| config.iter());
+        let mut settings: Map<String, Value> =
+            given.map(|(key, value)| ((**key).clone(), value.0.clone())).collect();
+        let Some(schema) = manifest.config_schema() else { return Value::Object(settings) };
+        for wrong in check_settings(schema, &mut settings) {
+            let own = table.config.as_ref().and_then(|config| {
+                config
+                    .iter()
+                    .find(|(key, _)| key.as_str() == wrong.key)
+                    .map(|(_, value)| value.span())
+            });
+            let (around, hint) = match (&table.config, &table.manifest) {
+                (Some(config), _) => (config.span(), wrong.hint),
+                (None, Some(named)) => (named.span(), wrong.hint),
+                (None, None) => {
+                    let hint = "declare the app in an ostler.toml that says it: config = { … }";
+                    (manifest.schema_at.clone(), hint.to_owned())
+                }
+            };
+            self.findings.add(own.unwrap_or(around), wrong.told, hint);
+        }
+        Value::Object(settings)
+    }
+
+    /// What the unit says, key by key over what the manifest says; 0 is none.
+    pub(crate) fn resources(
+        &mut self,
+        table: Option<&At<ResourceTable>>,
+        granted: Resources,
+    ) -> Resources {
+        let Some(table) = table else { return granted };
+        if table.cpu_shares.is_some_and(|shares| shares > SHARES_MOST) {
+            let told = format!("cpu_shares is at most {SHARES_MOST}");
+            self.findings.add(table.span(), told, "one that has none counts as 1024");
+        }
+        if table.fds.is_some_and(|fds| fds != 0 && !(FDS_LEAST..=FDS_MOST).contains(&fds)) {
+            let told = format!("fds is at least {FDS_LEAST}, and at most {FDS_MOST}");
+            self.findings.add(table.span(), told, "1024 is usual, and 0 is no limit");
+        }
+        let over = |own: Option<u64>, other: Option<u64>| match own {
+            Some(0) => None,
+            Some(own) => Some(own),
+            None => other,
+        };
+        Resources {
+            memory_bytes: over(table.memory.map(|size| size.0), granted.memory_bytes),
+            cpu_shares: over(table.cpu_shares, granted.cpu_shares),
+            descriptors: over(table.fds, granted.descriptors),
+        }
+    }
+}

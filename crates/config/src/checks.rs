@@ -1,0 +1,133 @@
+//! When a unit is ready, whether it is healthy, and how it says that it lives.
+
+use crate::at::At;
+use crate::file::{HealthTable, HeartbeatTable, ReadyTable};
+use crate::resolve::Reader;
+use ostler_model::{Check, HealthSpec, HeartbeatSpec, ReadySpec};
+use std::ops::Range;
+
+const DEFAULT_READY_MS: u64 = 60_000;
+const DEFAULT_REGISTER_MS: u64 = 30_000;
+
+impl Reader<'_> {
+    pub fn ready(&mut self, table: &ReadyTable, at: Range<usize>) -> Option<ReadySpec> {
+        if let Some(register) = &table.register {
+            let hint = "take it out, or name the app's manifest";
+            self.findings.add(register.span(), "only an app registers", hint);
+        }
+        let checks = named(table);
+        let check = self.one_of(checks, at.clone(), "http, tcp, exec, line, notify or delay")?;
+        let timeout_ms = self.ready_timeout(table, at)?;
+        Some(ReadySpec { check, timeout_ms })
+    }
+
+    /// An app says itself that it is ready; how long that may take is all there is to say.
+    pub fn app_ready(&mut self, table: Option<&At<ReadyTable>>) -> (Option<ReadySpec>, u64) {
+        let usual = ReadySpec { check: Check::App, timeout_ms: DEFAULT_READY_MS };
+        let Some(table) = table else { return (Some(usual), DEFAULT_REGISTER_MS) };
+        if !named(table).is_empty() {
+            let told = "an app says itself when it is ready: it calls app.ready";
+            let hint = "keep only ready = { register = \"30s\", timeout = \"60s\" }";
+            self.findings.add(table.span(), told, hint);
+        }
+        let timeout_ms = self.ready_timeout(table, table.span()).unwrap_or(DEFAULT_READY_MS);
+        let register_ms = table.register.as_ref().map_or(DEFAULT_REGISTER_MS, |own| own.0);
+        if register_ms == 0 {
+            let told = "a time of 0 is over before anything can register";
+            self.findings.add(table.span(), told, "leave register out for 30s");
+        }
+        (Some(ReadySpec { timeout_ms, ..usual }), register_ms)
+    }
+
+    fn ready_timeout(&mut self, table: &ReadyTable, at: Range<usize>) -> Option<u64> {
+        let timeout_ms = table.timeout.map_or(DEFAULT_READY_MS, |timeout| timeout.0);
+        if timeout_ms == 0 {
+            let told = "a timeout of 0 is over before anything can be ready";
+            self.findings.add(at, told, "leave timeout out for 60s");
+            return None;
+        }
+        Some(timeout_ms)
+    }
+
+    pub fn health(&mut self, table: &HealthTable, at: Range<usize>) -> Option<HealthSpec> {
+        let mut checks: Vec<Check> = Vec::new();
+        checks.extend(table.http.clone().map(|url| Check::Http(url.0)));
+        checks.extend(table.tcp.clone().map(|address| Check::Tcp(address.0)));
+        checks.extend(table.exec.as_ref().map(|command| Check::Exec(command.argv())));
+        let check = self.one_of(checks, at.clone(), "http, tcp or exec")?;
+        let spec = HealthSpec {
+            check,
+            interval_ms: table.interval.map_or(30_000, |interval| interval.0),
+            timeout_ms: table.timeout.map_or(5_000, |timeout| timeout.0),
+            failures: table.failures.unwrap_or(3),
+            successes: table.successes.unwrap_or(1),
+            start_after_ms: table.start_after.map_or(10_000, |after| after.0),
+        };
+        let zero = [
+            ("interval", spec.interval_ms),
+            ("timeout", spec.timeout_ms),
+            ("failures", spec.failures.into()),
+            ("successes", spec.successes.into()),
+        ];
+        if let Some((key, _)) = zero.into_iter().find(|(_, value)| *value == 0) {
+            let told = format!("{key} of a health check must be more than 0");
+            self.findings.add(at, told, "leave out health to have none");
+            return None;
+        }
+        Some(spec)
+    }
+
+    fn one_of(&mut self, mut checks: Vec<Check>, at: Range<usize>, words: &str) -> Option<Check> {
+        if checks.len() == 1 {
+            return checks.pop();
+        }
+        let told = match checks.len() {
+            0 => "what to check is missing here".to_owned(),
+            many => format!("{many} ways to check are too many"),
+        };
+        self.findings.add(at, told, format!("exactly one of {words}"));
+        None
+    }
+
+    /// What it says, over what holds without it.
+    pub fn heartbeat(
+        &mut self,
+        table: Option<&At<HeartbeatTable>>,
+        base: Option<HeartbeatSpec>,
+    ) -> Option<HeartbeatSpec> {
+        let Some(table) = table else { return base };
+        let base = base.unwrap_or_default();
+        let misses = table.misses.unwrap_or(base.misses);
+        let interval_ms = table.interval.map_or(base.interval_ms, |interval| interval.0);
+        if interval_ms == 0 {
+            return None;
+        }
+        let counted = interval_ms.saturating_mul(misses.into());
+        let timeout_ms = match table.timeout {
+            Some(timeout) => timeout.0,
+            None if table.interval.is_some() || table.misses.is_some() => counted,
+            None => base.timeout_ms,
+        };
+        if misses == 0 {
+            let told = "misses of a heartbeat must be more than 0";
+            self.findings.add(table.span(), told, "leave it out for 3");
+        } else if timeout_ms < interval_ms {
+            let told = "its timeout is shorter than the interval between two heartbeats";
+            let hint = format!("leave timeout out for {misses} times the interval");
+            self.findings.add(table.span(), told, hint);
+        }
+        Some(HeartbeatSpec { interval_ms, timeout_ms, misses })
+    }
+}
+
+/// Everything that is named to be checked.
+fn named(table: &ReadyTable) -> Vec<Check> {
+    let mut checks: Vec<Check> = Vec::new();
+    checks.extend(table.http.clone().map(|url| Check::Http(url.0)));
+    checks.extend(table.tcp.clone().map(|address| Check::Tcp(address.0)));
+    checks.extend(table.exec.as_ref().map(|command| Check::Exec(command.argv())));
+    checks.extend(table.line.clone().map(|pattern| Check::Line(pattern.0)));
+    checks.extend(table.notify.filter(|on| *on).map(|_| Check::Notify));
+    checks.extend(table.delay.map(|delay| Check::Delay(delay.0)));
+    checks
+}

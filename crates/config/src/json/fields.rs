@@ -1,0 +1,142 @@
+//! Values of the kind that is expected, or what is wrong with them.
+
+use super::{Json, Node, Object};
+use crate::findings::Findings;
+use crate::problem::nearest;
+use std::ops::{Range, RangeInclusive};
+
+fn mistyped(findings: &mut Findings<'_>, node: &Node, what: &str, needed: &str, hint: String) {
+    let told = format!("{what:?} must be {needed}, not {}", node.kind());
+    findings.add(node.span.clone(), told, hint);
+}
+
+pub(crate) fn object<'n>(
+    findings: &mut Findings<'_>,
+    node: &'n Node,
+    what: &str,
+) -> Option<&'n Object> {
+    if let Json::Object(object) = &node.json {
+        return Some(object);
+    }
+    mistyped(findings, node, what, "an object", "write { \"key\": … }".to_owned());
+    None
+}
+
+pub(crate) fn text<'n>(findings: &mut Findings<'_>, node: &'n Node, what: &str) -> Option<&'n str> {
+    if let Json::Text(text) = &node.json {
+        return Some(text);
+    }
+    let written = findings.text.get(node.span.clone()).unwrap_or_default();
+    let hint = match &node.json {
+        Json::Number(_) | Json::Bool(_) => format!("write \"{written}\""),
+        _ => String::new(),
+    };
+    mistyped(findings, node, what, "text in quotes", hint);
+    None
+}
+
+pub(crate) fn list<'n>(
+    findings: &mut Findings<'_>,
+    node: &'n Node,
+    what: &str,
+) -> Option<&'n [Node]> {
+    if let Json::List(list) = &node.json {
+        return Some(list);
+    }
+    let hint = match &node.json {
+        Json::Text(_) => {
+            let written = findings.text.get(node.span.clone()).unwrap_or_default();
+            format!("write [{written}]")
+        }
+        _ => String::new(),
+    };
+    mistyped(findings, node, what, "a list", hint);
+    None
+}
+
+/// A list of text, each with its place. What is no text is told and left out.
+pub(crate) fn texts<'n>(
+    findings: &mut Findings<'_>,
+    node: &'n Node,
+    what: &str,
+) -> Option<Vec<(&'n str, Range<usize>)>> {
+    let list = list(findings, node, what)?;
+    let each = format!("{what}[]");
+    Some(
+        list.iter()
+            .filter_map(|node| Some((text(findings, node, &each)?, node.span.clone())))
+            .collect(),
+    )
+}
+
+pub(crate) fn number(findings: &mut Findings<'_>, node: &Node, what: &str) -> Option<f64> {
+    if let Json::Number(number) = &node.json {
+        return number.as_f64();
+    }
+    let hint = match &node.json {
+        Json::Text(text) if text.trim().parse::<f64>().is_ok_and(f64::is_finite) => {
+            format!("take the quotes off: {}", text.trim())
+        }
+        _ => String::new(),
+    };
+    mistyped(findings, node, what, "a number", hint);
+    None
+}
+
+/// A whole number in this range; `right` says what would be.
+pub(crate) fn whole(
+    findings: &mut Findings<'_>,
+    node: &Node,
+    what: &str,
+    range: RangeInclusive<u64>,
+    right: &str,
+) -> Option<u64> {
+    /// Beyond it not every whole number is one of these.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    let floating = number(findings, node, what)?;
+    let exact = match &node.json {
+        Json::Number(number) => number.as_u64(),
+        _ => None,
+    };
+    let is_whole = floating.fract() == 0.0 && (0.0..=EXACT).contains(&floating);
+    let found = exact.or(is_whole.then_some(floating as u64));
+    if let Some(found) = found.filter(|found| range.contains(found)) {
+        return Some(found);
+    }
+    let written = findings.text.get(node.span.clone()).unwrap_or_default();
+    let told = match found {
+        None if floating.fract() != 0.0 => {
+            format!("{what:?} must be a whole number, not {written}")
+        }
+        None if floating < 0.0 => format!("{what:?} cannot be negative"),
+        Some(found) if found < *range.start() => format!("{what:?} is too small: {written}"),
+        None | Some(_) => format!("{what:?} is too large: {written}"),
+    };
+    findings.add(node.span.clone(), told, right);
+    None
+}
+
+/// Tells of keys that are not among the known ones.
+pub(crate) fn known(findings: &mut Findings<'_>, object: &Object, known: &[&str], which: Unknown) {
+    for (key, _) in &object.entries {
+        if known.contains(&key.name.as_str()) {
+            continue;
+        }
+        let near = nearest(&key.name, known.iter().copied());
+        let hint = match (near, which) {
+            (Some(word), _) => format!("did you mean {word:?}?"),
+            (None, Unknown::Wrong) => format!("known here: {}", known.join(", ")),
+            (None, Unknown::Ignored) => continue,
+        };
+        let told = format!("{:?} is not a key that is known here", key.name);
+        findings.add(key.span.clone(), told, hint);
+    }
+}
+
+/// What a key is that nobody knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unknown {
+    Wrong,
+    /// It belongs to somebody else, unless it looks like one of ours.
+    Ignored,
+}

@@ -1,0 +1,227 @@
+//! Apps: what a manifest becomes, what is said of a broken one, and what `config.json` says of all of them.
+//! `OSTLER_BLESS=1` writes down what is said now.
+
+use ostler_config::{Circumstances, Problem, load, text_of};
+use ostler_model::{Check, OsText, Preset, UnitSpec};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/apps")
+}
+
+fn around() -> Circumstances {
+    let variables = ["PATH", "USER", "NODE_ENV", "TOKEN", "OTHER", "OSTLER_HOME", "EXTRA"];
+    let text = |name: &str| OsText(format!("the {name}").into_bytes());
+    Circumstances {
+        environment: variables.iter().map(|name| ((*name).to_owned(), text(name))).collect(),
+        umask: 0o22,
+        home: Some(root().join("home")),
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<UnitSpec>, Vec<Problem>> {
+    let bytes = fs::read(path).expect("it can be read");
+    let text = text_of(path, bytes).map_err(|problem| vec![problem])?;
+    load(path, &text, &around()).map(|config| config.units)
+}
+
+/// The words do not depend on where the tests are.
+fn told(problems: &[Problem]) -> String {
+    let told: Vec<String> = problems.iter().map(|problem| format!("{problem}\n")).collect();
+    told.join("\n").replace(&format!("{}", root().display()), "/srv")
+}
+
+fn one(path: &str) -> UnitSpec {
+    let mut units =
+        read(&root().join(path)).unwrap_or_else(|problems| panic!("{}", told(&problems)));
+    assert_eq!(units.len(), 1);
+    units.remove(0)
+}
+
+fn of_text(name: &str, text: &str) -> Result<Vec<UnitSpec>, String> {
+    let path = root().join(name);
+    load(&path, text, &around()).map(|config| config.units).map_err(|problems| told(&problems))
+}
+
+fn only(text: &str) -> UnitSpec {
+    let mut units = of_text("ostler.toml", text).unwrap_or_else(|told| panic!("{told}"));
+    units.remove(0)
+}
+
+fn inherited(unit: &UnitSpec) -> Vec<String> {
+    let name = |text: &OsText| {
+        let text = String::from_utf8_lossy(text.as_bytes()).into_owned();
+        text.split('=').next().unwrap_or_default().to_owned()
+    };
+    unit.inherited.iter().map(name).collect()
+}
+
+#[test]
+fn a_manifest_becomes_a_unit() {
+    let unit = one("good/openclawos.manifest.json");
+    let folder = root().join("good");
+    let app = unit.app.as_deref().expect("it is an app");
+    assert_eq!((unit.name.as_str(), app.id.as_str()), ("@scope/good", "@scope/good"));
+    assert_eq!(unit.argv, ["node".to_owned(), folder.join("dist/index.mjs").display().to_string()]);
+    assert_eq!(unit.cwd, folder.display().to_string());
+    assert_eq!(inherited(&unit), ["PATH", "NODE_ENV", "TOKEN"]);
+    assert_eq!(unit.resources.memory_bytes, Some(536_870_912));
+    assert_eq!(unit.resources.cpu_shares, Some(50));
+    assert_eq!(unit.resources.descriptors, None);
+    let ready = unit.ready.expect("it has a deadline");
+    assert_eq!((ready.check, ready.timeout_ms, app.register_ms), (Check::App, 60_000, 30_000));
+    let heartbeat = unit.heartbeat.expect("it has one");
+    assert_eq!(
+        (heartbeat.interval_ms, heartbeat.timeout_ms, heartbeat.misses),
+        (30_000, 90_000, 3)
+    );
+    assert_eq!((unit.stop.grace_ms, unit.limits.grace_ms), (5_000, 5_000));
+    assert_eq!(unit.restart.preset, Some(Preset::Openclawos));
+    assert_eq!(app.manifest["somebodyElses"]["key"], serde_json::json!([1, null, "\u{1f600}"]));
+    assert_eq!(app.config, serde_json::json!({ "level": 3 }));
+    assert_eq!(unit.file, Some(app.path.clone()));
+}
+
+#[test]
+fn what_runs_is_known_by_its_kind() {
+    for (manifest, argv) in [
+        ("kinds/python.json", vec!["python3", "/kinds/app.py"]),
+        ("kinds/itself.json", vec!["/kinds/bin/run"]),
+        ("kinds/command.json", vec!["deno", "run", "main.ts"]),
+    ] {
+        let root = root().display().to_string();
+        let found: Vec<String> =
+            one(manifest).argv.iter().map(|word| word.replace(&root, "")).collect();
+        assert_eq!(found, argv);
+    }
+}
+
+#[test]
+fn a_unit_has_the_last_word() {
+    let unit = only(
+        r#"
+        [defaults]
+        command = ["nothing"]
+        ready = { tcp = "127.0.0.1:1" }
+        [units.a]
+        manifest = "good"
+        command = ["bun", "index.ts"]
+        cwd = "kinds"
+        env = { NODE_ENV = "test" }
+        inherit_env = ["EXTRA"]
+        ready = { register = "5s", timeout = "2m" }
+        heartbeat = { interval = "10s" }
+        limits = { memory = "1G", cpu_shares = 0, fds = 100 }
+        stop = { grace = "20s" }
+        restart = { initial = "3s" }
+        config = { level = 9, when = 1979-05-27T07:32:00Z, deep = { a = [1, 2.5, true] } }
+        "#,
+    );
+    let app = unit.app.as_deref().expect("it is an app");
+    assert_eq!(unit.name, "a");
+    assert_eq!(unit.argv, ["bun", "index.ts"]);
+    assert_eq!(unit.cwd, root().join("kinds").display().to_string());
+    assert_eq!(inherited(&unit), ["PATH", "TOKEN", "EXTRA"]);
+    assert_eq!((app.register_ms, unit.ready.map(|ready| ready.timeout_ms)), (5_000, Some(120_000)));
+    let heartbeat = unit.heartbeat.expect("it has one");
+    assert_eq!((heartbeat.interval_ms, heartbeat.timeout_ms), (10_000, 30_000));
+    let resources = unit.resources;
+    assert_eq!(
+        (resources.memory_bytes, resources.cpu_shares, resources.descriptors),
+        (Some(1 << 30), None, Some(100))
+    );
+    assert_eq!(unit.stop.grace_ms, 20_000);
+    assert_eq!(unit.restart.backoff.initial_ms, 3_000);
+    assert_eq!(unit.restart.limit.map(|limit| limit.count), Some(9));
+    let config = serde_json::json!(
+        { "level": 9, "when": "1979-05-27T07:32:00Z", "deep": { "a": [1, 2.5, true] } }
+    );
+    assert_eq!(app.config, config);
+
+    // What all units have by default is no word of the app's own.
+    let unit = only(
+        "[defaults]\ncommand = ['x']\nready = { delay = '1s' }\n[units.a]\nmanifest = 'good'\n",
+    );
+    assert_eq!(unit.argv[0], "node");
+    assert_eq!(unit.ready.map(|ready| ready.check), Some(Check::App));
+    assert_eq!(
+        only("[units.a]\nmanifest = 'good'\nheartbeat = { interval = '0' }\n").heartbeat,
+        None
+    );
+}
+
+#[test]
+fn config_json_speaks_for_all_apps() {
+    let text = "[units.a]\nmanifest = '../good'\n[units.b]\ncommand = ['b']\n";
+    let units = of_text("defaults/ostler.toml", text).unwrap_or_else(|told| panic!("{told}"));
+    let unit = &units[0];
+    let heartbeat = unit.heartbeat.expect("it has one");
+    assert_eq!((heartbeat.interval_ms, heartbeat.timeout_ms), (1_000, 3_000));
+    assert_eq!(unit.stop.grace_ms, 7_000);
+    let limit = unit.restart.limit.expect("it has one");
+    // The count is the home's, the window the one beside the file.
+    assert_eq!((limit.count, limit.window_ms), (9, 60_000));
+    let backoff = unit.restart.backoff;
+    assert_eq!((backoff.initial_ms, backoff.factor, backoff.reset_after_ms), (500, 1.5, 60_000));
+    assert_eq!(units[1].heartbeat, None);
+    assert_eq!(units[1].stop.grace_ms, 3_000);
+
+    // One that is nobody's of ours is not looked at.
+    let plain = of_text("foreign/ostler.toml", "[units.a]\nmanifest = '../good'\n");
+    assert_eq!(plain.map(|units| units.len()), Ok(1));
+    let broken = of_text("wrong/ostler.toml", "[units.a]\nmanifest = '../good'\n");
+    assert!(
+        broken.as_ref().is_err_and(|told| told.contains("/srv/wrong/config.json:4:")),
+        "{broken:?}"
+    );
+    let plain = of_text("wrong/ostler.toml", "[units.a]\ncommand = ['a']\n");
+    assert_eq!(plain.map(|units| units.len()), Ok(1));
+}
+
+/// Several broken manifests, and what is wrong in the file itself, are told at once.
+#[test]
+fn every_broken_manifest_is_told() {
+    let told = of_text(
+        "ostler.toml",
+        "[units.a]\nmanifest = 'broken/03-no-id.json'\ncwd = 'nowhere'\n\
+         [units.b]\nmanifest = 'broken/05-id-with-path.json'\n\
+         [units.c]\nmanifest = 'good'\n[units.d]\nmanifest = 'good'\nready = { delay = '1s' }\n\
+         [units.e]\nmanifest = 'needs'\nconfig = { port = 'eighty' }\n\
+         [units.f]\nmanifest = 'broken/03-no-id.json'\n",
+    )
+    .expect_err("it is broken");
+    let path = root().join("several.txt");
+    if std::env::var_os("OSTLER_BLESS").is_some() {
+        fs::write(&path, &told).expect("it can be written");
+    }
+    assert_eq!(fs::read_to_string(&path).unwrap_or_default(), told);
+}
+
+/// X1, A11: each broken manifest and `config.json` beside what is said of it.
+#[test]
+fn broken_json_is_told() {
+    let entries = fs::read_dir(root().join("broken")).expect("the folder is there");
+    let mut paths: Vec<PathBuf> =
+        entries.map(|entry| entry.expect("it can be listed").path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|end| end == "json"));
+    paths.sort();
+    assert!(paths.len() >= 20);
+    let mut wrong = Vec::new();
+    for path in paths {
+        let said = match read(&path) {
+            Ok(_) => {
+                wrong.push(format!("{} is not broken", path.display()));
+                continue;
+            }
+            Err(problems) => told(&problems),
+        };
+        let expected = path.with_extension("txt");
+        if std::env::var_os("OSTLER_BLESS").is_some() {
+            fs::write(&expected, &said).expect("it can be written");
+        } else if fs::read_to_string(&expected).unwrap_or_default() != said {
+            wrong.push(format!("{} is not what is said now:\n{said}", expected.display()));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
