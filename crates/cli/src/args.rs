@@ -387,6 +387,15 @@ pub struct RunArguments {
     /// How long it has between TERM and KILL (at most 60s)
     #[arg(long, value_name = "DURATION", value_parser = parse_grace, default_value = "3s")]
     pub grace: u64,
+    /// How much memory its whole tree may have (64M, 2G)
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    pub memory: Option<u64>,
+    /// Its part of the processor beside others, who have 1024
+    #[arg(long, value_name = "SHARES", value_parser = clap::value_parser!(u64).range(2..=262_144))]
+    pub cpu_shares: Option<u64>,
+    /// How many descriptors each of its processes may have
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(3..))]
+    pub fds: Option<u64>,
     /// Group runs under a name of yours
     #[arg(long, value_name = "NAME", default_value = "default")]
     pub session: String,
@@ -543,6 +552,26 @@ pub fn parse_duration(text: &str) -> Result<u64, String> {
     }
     let duration: jiff::SignedDuration = text.parse().map_err(|_| wrong())?;
     u64::try_from(duration.as_millis()).map_err(|_| wrong())
+}
+
+/// Bytes, as the kernel counts: 1K is 1024.
+fn parse_bytes(text: &str) -> Result<u64, String> {
+    const LEAST: u64 = 1 << 20;
+    let wrong = || format!("{text:?} is not a size; write it as 512M, 2G or 256MiB");
+    let number = text.trim().trim_end_matches("iB");
+    let (number, shift) = match number.char_indices().last() {
+        Some((at, 'K')) => (&number[..at], 10),
+        Some((at, 'M')) => (&number[..at], 20),
+        Some((at, 'G')) => (&number[..at], 30),
+        Some((at, 'T')) => (&number[..at], 40),
+        Some(_) | None => (number, 0),
+    };
+    let number: u64 = number.trim().parse().map_err(|_| wrong())?;
+    let bytes = number.checked_mul(1 << shift).ok_or_else(wrong)?;
+    if bytes < LEAST {
+        return Err(format!("{text:?} is less than any program needs; it is at least 1M"));
+    }
+    Ok(bytes)
 }
 
 fn parse_grace(text: &str) -> Result<u64, String> {

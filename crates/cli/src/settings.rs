@@ -7,7 +7,7 @@ use ostler_model::{AdoptPolicy, Settings};
 const LOG_BYTES_LEAST: u64 = 1_000_000;
 
 /// Reads `OSTLER_LEASE`, `OSTLER_ADOPT`, `OSTLER_HISTORY_COUNT`, `OSTLER_HISTORY_AGE`,
-/// `OSTLER_LOG_BYTES` and `OSTLER_NO_CGROUP`; a wrong value is an error that names the variable.
+/// `OSTLER_LOG_BYTES`, `OSTLER_NO_CGROUP` and `OSTLER_LIMITS`; a wrong value is an error that names the variable.
 pub fn from_environment(get: impl Fn(&str) -> Option<String>) -> Result<Settings, String> {
     let mut settings = Settings::default();
     let read = |name: &str| get(name).filter(|value| !value.is_empty());
@@ -51,6 +51,13 @@ pub fn from_environment(get: impl Fn(&str) -> Option<String>) -> Result<Settings
             _ => return Err(format!("OSTLER_NO_CGROUP: {text:?} is neither 1 nor 0")),
         };
     }
+    if let Some(text) = read("OSTLER_LIMITS") {
+        settings.limit_groups = match text.as_str() {
+            "groups" => true,
+            "watch" => false,
+            _ => return Err(format!("OSTLER_LIMITS: {text:?} is neither groups nor watch")),
+        };
+    }
     Ok(settings)
 }
 
@@ -68,6 +75,7 @@ mod tests {
             ("OSTLER_HISTORY_AGE", "old"),
             ("OSTLER_LOG_BYTES", "1GB"),
             ("OSTLER_NO_CGROUP", "maybe"),
+            ("OSTLER_LIMITS", "none"),
         ] {
             let error = from_environment(|asked| (asked == name).then(|| value.to_owned()))
                 .expect_err("a wrong value");

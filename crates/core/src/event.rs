@@ -1,5 +1,6 @@
 use ostler_model::{
-    Actor, Detach, Extinct, Fingerprint, Limits, RunId, RunRecord, SpawnErrorKind, UnitRecord,
+    Actor, Detach, Enforced, Extinct, Fingerprint, Limits, RunId, RunRecord, SpawnErrorKind,
+    UnitRecord,
 };
 
 /// Something that happened: a command, a word of the kernel, or the outcome of an action.
@@ -121,6 +122,7 @@ pub struct Identity {
     pub fingerprint: Fingerprint,
     pub process_group_id: i32,
     pub cgroup: Option<String>,
+    pub enforced: Option<Box<Enforced>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,6 +144,8 @@ pub struct Survey {
     pub named: Vec<Member>,
     /// Somebody may be left whom nothing ties to this run: then "gone" is not a fact.
     pub is_unexplained: bool,
+    /// Of one that has a limit on memory.
+    pub memory: Option<MemorySeen>,
 }
 
 impl Survey {
@@ -153,6 +157,16 @@ impl Survey {
     pub fn extinct(&self) -> Extinct {
         if self.is_unexplained { Extinct::Unknown } else { Extinct::Yes }
     }
+}
+
+/// How a run stands with its limit on memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MemorySeen {
+    /// How many of its processes the kernel has killed for it, ever.
+    pub kills: u64,
+    pub peak_bytes: Option<u64>,
+    /// What our own look found, if that was more than it may have.
+    pub excess_bytes: Option<u64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -13,7 +13,9 @@ pub mod unit;
 mod world;
 
 pub use action::{Action, Reach, Refusal, Signal};
-pub use event::{Event, ExitStatus, Hearing, Identity, Member, NewRun, Observation, Survey};
+pub use event::{
+    Event, ExitStatus, Hearing, Identity, Member, MemorySeen, NewRun, Observation, Survey,
+};
 pub use lease::{Claim, may_steal};
 pub use reconcile::{Decision, Ownership, decide};
 pub use run::{DRAIN_IDLE_MS, GIVE_UP_MS};

@@ -289,6 +289,7 @@ impl World {
             output_over: false,
             escape_told: false,
             kills_told: Vec::new(),
+            memory_kill_mono_ms: None,
             record: new.record,
         };
         out.push(run.save(RunState::Starting, now));
@@ -409,6 +410,7 @@ impl World {
             output_over: false,
             escape_told: false,
             kills_told: Vec::new(),
+            memory_kill_mono_ms: None,
             record: child,
         };
         out.push(run.save(RunState::Running, now));

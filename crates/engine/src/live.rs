@@ -3,7 +3,7 @@
 use crate::inheritance::End;
 use crate::input::Input;
 use crate::output::OutputState;
-use ostler_core::{Member, Survey};
+use ostler_core::{Member, MemorySeen, Survey};
 use ostler_model::{RunId, RunSpec};
 use ostler_os::{Kin, Leader, Members, Process, Scope, Watch};
 use std::os::fd::OwnedFd;
@@ -53,5 +53,10 @@ pub(crate) fn survey(members: &Members) -> Survey {
             .map(|member| Member { pid: member.pid, group: member.group, session: member.session })
             .collect(),
         is_unexplained: members.is_unexplained,
+        memory: members.memory.map(|seen| MemorySeen {
+            kills: seen.kills,
+            peak_bytes: seen.peak_bytes,
+            excess_bytes: seen.excess_bytes,
+        }),
     }
 }

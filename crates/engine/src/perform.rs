@@ -11,7 +11,7 @@ use crate::live::{LiveRun, survey};
 use crate::output::{NewLog, OutputState, Resumed, Screen, end_on_disk};
 use ostler_core::{Action, Event, Identity, Reach, Refusal, Signal};
 use ostler_model::{Backend, RunId, RunRecord, RunSpec, SpawnErrorKind};
-use ostler_os::{Interest, Launch, Process, Program, ScopeRoom, SpawnError, SpawnStage};
+use ostler_os::{Allocated, Interest, Launch, Process, Program, ScopeRoom, SpawnError, SpawnStage};
 use ostler_registry::Theft;
 use std::cell::OnceCell;
 use std::ffi::CString;
@@ -129,7 +129,8 @@ impl Supervisor {
             .map_err(prepared)?;
         let directory = c_string(spec.cwd.as_bytes()).map_err(prepared)?;
         let connection = adapters::connect(&spec).map_err(prepared)?;
-        let mut scope = self.room.make(&run.to_string(), &tag);
+        let limits = self.world.record(run).and_then(|record| record.enforced.clone());
+        let mut scope = self.room.make(&run.to_string(), &tag, limits.as_deref());
         self.keep_ends(run, &connection.ends);
         let launched = self.launcher.launch(
             &Launch {
@@ -144,7 +145,7 @@ impl Supervisor {
                 ],
                 terminal: spec.backend == Backend::Pty,
                 umask: spec.umask,
-                descriptors: self.descriptors,
+                descriptors: descriptors_of(spec.resources.descriptors, self.descriptors),
             },
             &mut scope,
         );
@@ -172,8 +173,13 @@ impl Supervisor {
             most_bytes: self.settings.log_bytes,
             resumed: None,
         });
-        let identity =
-            Identity { process_group_id: fingerprint.pid, cgroup: scope.boundary(), fingerprint };
+        let identity = Identity {
+            process_group_id: fingerprint.pid,
+            cgroup: scope.boundary(),
+            enforced: scope.enforced().map(|held| Box::new(held.clone())),
+            fingerprint,
+        };
+        self.limit_watch.add(run, scope.memory_alarm(&tag, identity.fingerprint.pid));
         live.leader = identity.fingerprint.pid;
         live.process = Some(launched.process);
         live.scope = Some(scope);
@@ -202,7 +208,10 @@ impl Supervisor {
         if let Some(process) = &process {
             let _ = self.poller.add(process, token, Interest::Readable);
         }
-        let scope = ScopeRoom::reopen(record.cgroup.as_deref(), &RunSpec::run_id_variable(run));
+        let tag = RunSpec::run_id_variable(run);
+        let scope = ScopeRoom::reopen(record.cgroup.as_deref(), &tag, record.enforced.as_deref());
+        let leader = record.process_group_id.or(record.pid).unwrap_or(0);
+        self.limit_watch.add(run, scope.memory_alarm(&tag, leader));
         let is_gone = process.is_none();
         let (ends, input) = self.take_ends(run);
         let output = self.resumed_output(record, &ends);
@@ -211,7 +220,7 @@ impl Supervisor {
             LiveRun {
                 run,
                 spec: None,
-                leader: record.process_group_id.or(record.pid).unwrap_or(0),
+                leader,
                 process,
                 scope: Some(scope),
                 watch: None,
@@ -279,6 +288,9 @@ impl Supervisor {
     }
 
     fn signal(&mut self, run: RunId, signal: Signal, reach: Reach) {
+        if (signal, reach) == (Signal::Term, Reach::Tree) && self.ask_app_to_end(run) {
+            return;
+        }
         self.census = OnceCell::new();
         let Some(live) = self.live.get(&run) else { return };
         let Some(scope) = &live.scope else { return };
@@ -371,6 +383,7 @@ impl Supervisor {
             no_output_timeout_ms: None,
             command: format!("(detached from {run})"),
             output_bytes: 0,
+            out_of_memory: false,
             ..parent
         };
         if let Some(process) = &live.process {
@@ -381,6 +394,10 @@ impl Supervisor {
         let token = self.new_token(id);
         let process = Process::open(&fingerprint);
         let scope = self.live.get_mut(&run).and_then(|live| live.scope.take());
+        if let Some(scope) = &scope {
+            let tag = RunSpec::run_id_variable(run);
+            self.limit_watch.add(id, scope.memory_alarm(&tag, fingerprint.pid));
+        }
         self.leaders.insert(fingerprint.pid, id);
         let output = Arc::new(OutputState::new(self.home.run_folder(id), None));
         self.drain.hand(run, id, Arc::clone(&output), self.settings.log_bytes);
@@ -490,6 +507,8 @@ impl Supervisor {
 
     pub(crate) fn drop_live(&mut self, run: RunId) {
         self.prober.forget(run);
+        self.limit_watch.remove(run);
+        self.apps.forget(run);
         self.unwatch(run);
         let Some(live) = self.live.remove(&run) else { return };
         if let Some(process) = &live.process
@@ -534,6 +553,17 @@ impl Supervisor {
             }
             Ok(Theft::Lost) | Err(_) => {}
         }
+    }
+}
+
+/// Never more than we may give.
+fn descriptors_of(limit: Option<u64>, usual: Allocated) -> Allocated {
+    match limit {
+        Some(limit) => {
+            let most = usual.hard.map_or(limit, |hard| hard.min(limit));
+            Allocated { soft: Some(most), hard: Some(most) }
+        }
+        None => usual,
     }
 }
 

@@ -34,6 +34,7 @@ impl Supervisor {
         if !records.is_empty() {
             for record in records {
                 recorded.extend(record.cgroup.clone());
+                recorded.extend(record.enforced.iter().flat_map(|held| held.groups.clone()));
                 let ownership = self.ownership(&record, &claims);
                 if ownership != Ownership::Ours {
                     others.push(record.run_id);
@@ -68,7 +69,7 @@ impl Supervisor {
             if recorded.contains(&boundary) {
                 continue;
             }
-            let scope = ScopeRoom::reopen(Some(&boundary), "");
+            let scope = ScopeRoom::reopen(Some(&boundary), "", None);
             let kin = Kin { leaders: &self.leaders, alone: false, census: &self.census };
             let members = || scope.members(Leader::default(), &kin);
             if !members().is_empty() {
@@ -80,6 +81,11 @@ impl Supervisor {
                 );
             }
             scope.remove();
+        }
+        let killed = self.room.clear_groups(|group| recorded.contains(group));
+        if killed > 0 {
+            let why = "processes in a group of ours that no live run has";
+            self.entry(What::StrayKilled, why, json!({ "processes": killed }));
         }
     }
 
@@ -195,8 +201,11 @@ impl Supervisor {
         if record.boot_id != ostler_os::boot_id() {
             return nothing("the machine was started anew since");
         }
-        let scope =
-            ScopeRoom::reopen(record.cgroup.as_deref(), &RunSpec::run_id_variable(record.run_id));
+        let scope = ScopeRoom::reopen(
+            record.cgroup.as_deref(),
+            &RunSpec::run_id_variable(record.run_id),
+            record.enforced.as_deref(),
+        );
         let fingerprint = match record.fingerprint() {
             Some(fingerprint) => Some(fingerprint),
             // Only the intent was recorded: was it carried out?
@@ -233,6 +242,7 @@ impl Supervisor {
             identity: alive.map(|fingerprint| Identity {
                 process_group_id: leader.group,
                 cgroup: scope.boundary(),
+                enforced: record.enforced.clone(),
                 fingerprint,
             }),
             tree,

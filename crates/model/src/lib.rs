@@ -2,6 +2,7 @@
 //! Nothing here does I/O or makes a decision.
 
 mod app;
+mod enforced;
 mod entry;
 mod hooks;
 mod id;
@@ -16,6 +17,7 @@ mod usage;
 pub mod wire;
 
 pub use app::{AppPhase, AppSpec, AppStatus, AppUsage, HeartbeatSpec};
+pub use enforced::{Enforced, Means};
 pub use entry::{Actor, Entry, What};
 pub use hooks::{Condition, DeadmanSpec, HookSpec, HookTarget};
 pub use id::{BadId, InstanceId, RunId};

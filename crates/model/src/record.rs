@@ -1,4 +1,4 @@
-use crate::{InstanceId, RunId};
+use crate::{Enforced, InstanceId, RunId};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -183,6 +183,15 @@ pub struct RunRecord {
     pub started_mono_ms: Option<u64>,
     /// How much it wrote, kept or not.
     pub output_bytes: u64,
+    /// What it may have of the machine, and how it is kept to that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub enforced: Option<Box<Enforced>>,
+    /// It ended for want of memory.
+    #[serde(default)]
+    pub out_of_memory: bool,
+    /// How many of its processes were killed for memory, as far as the journal knows.
+    #[serde(default)]
+    pub memory_kills: u64,
 }
 
 impl RunRecord {
@@ -211,6 +220,7 @@ impl RunRecord {
             extinct: self.extinct,
             error: self.error.clone(),
             spawn_error_kind: self.spawn_error_kind,
+            out_of_memory: self.out_of_memory,
         }
     }
 }
@@ -229,6 +239,8 @@ pub struct RunResult {
     pub timed_out: bool,
     pub no_output_timed_out: bool,
     pub extinct: Extinct,
+    #[serde(default)]
+    pub out_of_memory: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -20,6 +20,8 @@ pub struct Settings {
     pub log_bytes: u64,
     /// Give each run a boundary of the kernel's, where it may be made.
     pub kernel_boundary: bool,
+    /// Keep limits by groups of the kernel's, where they may be made; otherwise by looking.
+    pub limit_groups: bool,
 }
 
 impl Settings {
@@ -36,6 +38,7 @@ impl Default for Settings {
             history_age_ms: 30 * 24 * 3_600 * 1_000,
             log_bytes: 4 << 30,
             kernel_boundary: true,
+            limit_groups: true,
         }
     }
 }

@@ -15,6 +15,8 @@ pub enum SpawnStage {
     Directory = 6,
     Limits = 7,
     Execute = 8,
+    /// What limits it would not have it.
+    Group = 9,
 }
 
 /// Why a program could not be started, and what would be right.

@@ -23,8 +23,10 @@ pub use platform::files::{
 };
 pub use platform::identity::{boot_id, fingerprint_of, is_same_process, parent_pid};
 pub use platform::inherited::take_inherited;
+pub use platform::kinship::{KinOf, kin_of};
 pub use platform::init::{Contained, contain};
 pub use platform::memory::{forget_text, keep_one_heap, trim};
+pub use platform::memory_watch::{MemoryAlarm, MemorySubject, memory_of, rest_alarm};
 pub use platform::notify::{Notifier, Sent};
 pub use platform::pipe::{
     Pipe, Siphon, nap, read_some, set_capacity, spin_down_timer_slack, write_all,
@@ -34,7 +36,7 @@ pub use platform::process::{Ending, Process, Signal, die};
 pub use platform::pty::{Pty, resize, terminal_size};
 pub use platform::reaper::{Notice, Reaped, Reaper, become_reaper, beside_first_thread, read_ends};
 pub use platform::scope::{
-    Census, KillReport, Kin, Leader, Member, Members, Scope, ScopeRoom, Watch,
+    Census, KillReport, Kin, Leader, Member, Members, MemoryState, Scope, ScopeRoom, Watch,
 };
 pub use platform::spawn::{Launch, Launched, Launcher, Program};
 pub use platform::sweep::{Swept, sweep};

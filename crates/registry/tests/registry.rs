@@ -47,6 +47,9 @@ fn record(number: u64, owner: InstanceId) -> RunRecord {
         stop_signal: None,
         detach_allowed: false,
         started_mono_ms: Some(number),
+        enforced: None,
+        out_of_memory: false,
+        memory_kills: 0,
         output_bytes: 1 << 40,
     }
 }

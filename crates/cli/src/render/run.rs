@@ -46,17 +46,12 @@ fn why(run: &RunRecord, now_ms: u64) -> String {
             Some(reason) => format!("{reason}, ending its tree"),
             None => "exited, ending what it left behind".to_owned(),
         },
-        RunState::Exited => ended(run.termination, run.exit_code, run.exit_signal, run.extinct),
+        RunState::Exited => ended(run.termination, &run.result()),
     }
 }
 
-fn ended(
-    termination: Option<Termination>,
-    exit_code: Option<i32>,
-    exit_signal: Option<i32>,
-    extinct: Extinct,
-) -> String {
-    let status = match (exit_code, exit_signal) {
+fn ended(termination: Option<Termination>, result: &RunResult) -> String {
+    let status = match (result.exit_code, result.exit_signal) {
         (_, Some(number)) => signal(number),
         (Some(code), None) => format!("exit {code}"),
         (None, None) => String::new(),
@@ -66,7 +61,10 @@ fn ended(
         Some(reason) if status.is_empty() => reason.to_string(),
         Some(reason) => format!("{reason}, {status}"),
     };
-    match extinct {
+    if result.out_of_memory {
+        told.push_str(if told.is_empty() { "out of memory" } else { ", out of memory" });
+    }
+    match result.extinct {
         Extinct::Yes => {}
         Extinct::No => told.push_str(", not all of it is gone"),
         Extinct::Unknown => told.push_str(", unknown whether all of it is gone"),
@@ -76,14 +74,14 @@ fn ended(
 
 /// One line on how a run ended.
 pub fn result_line(result: &RunResult) -> String {
-    let told = ended(result.termination, result.exit_code, result.exit_signal, result.extinct);
+    let told = ended(result.termination, result);
     format!("{} {}: {told}{}", result.run_id, result.state, ran(result))
 }
 
 /// The same of a unit's run, by the name that people know it by.
 pub fn unit_result_line(unit: &str, result: &RunResult) -> String {
     let reason = result.termination.filter(|reason| *reason != Termination::ManualCancel);
-    let told = ended(reason, result.exit_code, result.exit_signal, result.extinct);
+    let told = ended(reason, result);
     let told = match (result.termination, told.is_empty()) {
         (Some(Termination::ManualCancel), true) => "stopped".to_owned(),
         (Some(Termination::ManualCancel), false) => format!("stopped, {told}"),

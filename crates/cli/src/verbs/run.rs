@@ -122,7 +122,11 @@ fn spec_of(arguments: &RunArguments, on_terminal: bool) -> Result<RunSpec, Failu
             grace_ms: arguments.grace,
             stop_signal: None,
         },
-        resources: Resources::default(),
+        resources: Resources {
+            memory_bytes: arguments.memory,
+            cpu_shares: arguments.cpu_shares,
+            descriptors: arguments.fds,
+        },
         detach: if arguments.allow_detach { Detach::Allow } else { Detach::Forbid },
     })
 }
@@ -192,7 +196,13 @@ fn print_result(result: &RunResult, follow: &Follow) -> Result<(), Failure> {
 fn tell(result: &RunResult, arguments: &RunArguments) {
     let ran = render::duration(result.duration_ms.unwrap_or(0));
     let told = match result.termination {
+        Some(Termination::Exit) if result.out_of_memory => {
+            format!("exit {}, out of memory, after {ran}", result.exit_code.unwrap_or(0))
+        }
         Some(Termination::Exit) | None => return,
+        Some(Termination::Signal) if result.out_of_memory => {
+            format!("out of memory after {ran}: it was killed for it")
+        }
         Some(Termination::Signal) => {
             format!("ended by {} after {ran}", render::signal(result.exit_signal.unwrap_or(0)))
         }

@@ -26,7 +26,11 @@ pub(super) fn ended(
         run.record.error =
             Some("its exit status is not known: it ended while it was not our child".to_owned());
     }
-    close(run, reason, extinct, told(status), now, out)
+    let mut told = told(status);
+    if run.record.out_of_memory {
+        told.push_str(", out of memory");
+    }
+    close(run, reason, extinct, told, now, out)
 }
 
 /// The run never had one.
@@ -77,6 +81,7 @@ fn close(
             "exitCode": run.record.exit_code,
             "exitSignal": run.record.exit_signal,
             "extinct": extinct,
+            "outOfMemory": run.record.out_of_memory,
             "error": run.record.error,
         }),
         now,

@@ -35,7 +35,7 @@
 
 use super::finish;
 use crate::action::Action;
-use crate::event::{ExitStatus, Identity, Survey};
+use crate::event::{ExitStatus, Identity, MemorySeen, Survey};
 use crate::time::Now;
 use ostler_model::{
     Actor, Counter, Detach, Entry, Extinct, Limits, RunId, RunRecord, RunState, SpawnErrorKind,
@@ -64,6 +64,8 @@ pub(crate) struct Run {
     pub(crate) escape_told: bool,
     /// The ways in which KILL went that the journal knows of.
     pub(crate) kills_told: Vec<&'static str>,
+    /// When a process of it was last found to have been killed for memory.
+    pub(crate) memory_kill_mono_ms: Option<u64>,
 }
 
 #[derive(Clone, Debug)]
@@ -147,6 +149,22 @@ pub(crate) enum RunEvent {
     },
 }
 
+impl RunEvent {
+    /// What a look at its tree says of its memory.
+    fn memory(&self) -> Option<MemorySeen> {
+        match self {
+            RunEvent::RootExited { tree, .. } | RunEvent::Surveyed(tree) => tree.memory,
+            RunEvent::Due { tree, .. } => tree.as_ref().and_then(|tree| tree.memory),
+            RunEvent::Unblocked
+            | RunEvent::Spawned(_)
+            | RunEvent::SpawnFailed { .. }
+            | RunEvent::Cancel { .. }
+            | RunEvent::OutputEnded
+            | RunEvent::Killed { .. } => None,
+        }
+    }
+}
+
 impl Run {
     /// When this run next needs to be looked at.
     pub(crate) fn due(&self) -> Option<u64> {
@@ -207,6 +225,9 @@ impl Run {
     }
 
     pub(crate) fn step(&mut self, event: RunEvent, now: Now, out: &mut Vec<Action>) {
+        if let Some(seen) = event.memory() {
+            self.learn_memory(seen, now, out);
+        }
         let phase = std::mem::replace(&mut self.phase, Phase::Exited);
         self.phase = match (phase, event) {
             // Queued: an older run of the same scope is being ended.
@@ -426,6 +447,7 @@ impl Run {
         self.record.process_unique = identity.fingerprint.unique;
         self.record.process_group_id = Some(identity.process_group_id);
         self.record.cgroup = identity.cgroup;
+        self.record.enforced = identity.enforced;
         self.record.started_at_ms = Some(now.wall_ms);
         self.record.started_mono_ms = Some(now.mono_ms);
         out.push(self.save(RunState::Running, now));
@@ -441,6 +463,15 @@ impl Run {
             }),
             now,
         ));
+        if let Some(enforced) = self.record.enforced.clone() {
+            out.push(self.note(
+                Actor::Supervisor,
+                What::Limited,
+                enforced.told(),
+                json!({ "resources": enforced.resources, "memoryBy": enforced.memory_by, "cpuBy": enforced.cpu_by }),
+                now,
+            ));
+        }
         out.push(Action::Count(Counter::Spawn, 1));
         out.push(Action::Started(self.id()));
     }

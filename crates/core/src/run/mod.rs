@@ -1,6 +1,7 @@
 mod ending;
 mod finish;
 mod machine;
+mod memory;
 mod settling;
 mod take_up;
 

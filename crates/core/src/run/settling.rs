@@ -19,6 +19,7 @@ impl Run {
     ) -> Phase {
         let output = if self.expects_output() { output } else { Output::Ended };
         finish::keep_status(&mut self.record, status);
+        self.judge_memory(status, now);
         if tree.is_empty() && output == Output::Ended {
             return finish::ended(self, None, status, tree.extinct(), now, out);
         }

@@ -26,6 +26,7 @@ impl Run {
             output_over: false,
             escape_told: false,
             kills_told: Vec::new(),
+            memory_kill_mono_ms: None,
             record,
         };
         if let Some(identity) = &seen.identity {
@@ -34,6 +35,7 @@ impl Run {
             run.record.process_unique = identity.fingerprint.unique;
             run.record.process_group_id = Some(identity.process_group_id);
             run.record.cgroup = identity.cgroup.clone();
+            run.record.enforced = identity.enforced.clone();
         }
         run
     }
@@ -41,6 +43,9 @@ impl Run {
     /// The recorded process does not exist any more; what is known of its end is kept.
     pub(crate) fn found_gone(&mut self, seen: &Observation, now: Now, out: &mut Vec<Action>) {
         let why = seen.why_not;
+        if let Some(memory) = seen.tree.memory {
+            self.learn_memory(memory, now, out);
+        }
         let reason = self.recorded_reason().unwrap_or(Termination::ReconciledStale);
         out.push(self.note(
             Actor::Supervisor,
@@ -50,6 +55,7 @@ impl Run {
             now,
         ));
         let status = self.recorded_status();
+        self.judge_memory(status, now);
         if status == ExitStatus::Unknown {
             self.record.error = Some(format!("{why}; how it ended is not known"));
         }
@@ -113,6 +119,9 @@ impl Run {
             self.record.started_mono_ms = Some(now.mono_ms);
             self.record.started_at_ms = Some(now.wall_ms);
         }
+        if let Some(memory) = seen.tree.memory {
+            self.learn_memory(memory, now, out);
+        }
         let interrupted = self.record.termination;
         self.phase = match decision {
             Decision::TakeEnd => match interrupted {
@@ -125,6 +134,7 @@ impl Run {
             },
             Decision::EndRest => {
                 let status = self.recorded_status();
+                self.judge_memory(status, now);
                 let reason = Some(self.recorded_reason().unwrap_or(Termination::ReconciledStale));
                 let tree = seen.tree.clone();
                 self.begin_ending(reason, Root::Exited(status), tree, Output::Open, now, out)

@@ -48,6 +48,7 @@ impl Tree {
             },
             process_group_id: self.pid,
             cgroup: None,
+            enforced: None,
         }
     }
 
@@ -64,6 +65,7 @@ impl Tree {
                 .map(|_| Member { pid: self.pid + 1, group: self.pid + 1, session: self.pid + 1 })
                 .collect(),
             is_unexplained: false,
+            memory: None,
         }
     }
 

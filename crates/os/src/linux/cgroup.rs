@@ -8,6 +8,9 @@ use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
+/// Where we stand ourselves once our own group hands controllers to its children.
+pub(super) const SELF: &str = "ostler-self";
+
 /// Where cgroup v2 is mounted, and our own path in it.
 fn own_group() -> Result<(PathBuf, String), String> {
     let mounts = fs::read_to_string("/proc/self/mountinfo")
@@ -29,16 +32,17 @@ fn own_group() -> Result<(PathBuf, String), String> {
         .ok_or("this process is in no cgroup v2 group")?;
     // In a container only a part of the hierarchy may be mounted.
     let own = if root == "/" { own } else { own.strip_prefix(&root).unwrap_or(own) };
+    let own = own.strip_suffix(SELF).unwrap_or(own);
     Ok((PathBuf::from(mount), own.to_owned()))
 }
 
 /// Mount points escape spaces and the like in octal.
-fn unescape(text: &str) -> String {
+pub(super) fn unescape(text: &str) -> String {
     text.replace("\\040", " ").replace("\\011", "\t").replace("\\134", "\\")
 }
 
 fn below(mount: &Path, own: &str) -> PathBuf {
-    mount.join(own.trim_start_matches('/'))
+    mount.join(own.trim_matches('/'))
 }
 
 /// Makes the folder for one instance's leaves.
@@ -151,7 +155,7 @@ impl Leaf {
     }
 }
 
-fn collect_members(path: &Path, members: &mut Vec<i32>) {
+pub(super) fn collect_members(path: &Path, members: &mut Vec<i32>) {
     if let Ok(text) = fs::read_to_string(path.join("cgroup.procs")) {
         members.extend(
             text.lines().filter_map(|line| line.parse::<i32>().ok()).filter(|pid| *pid > 0),

@@ -20,6 +20,7 @@ pub fn boot_id() -> &'static str {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stat {
     pub(super) dead: bool,
+    pub(super) parent: i32,
     pub(super) group: i32,
     pub(super) session: i32,
     pub(super) start_time: u64,
@@ -40,12 +41,13 @@ fn parse(line: &[u8]) -> Option<Stat> {
     let rest = std::str::from_utf8(line.get(end + 2..)?).ok()?;
     let mut fields = rest.split_ascii_whitespace();
     let state = fields.next()?;
-    let _parent = fields.next()?;
+    let parent = fields.next()?.parse().ok()?;
     let group = fields.next()?.parse().ok()?;
     let session = fields.next()?.parse().ok()?;
     let start_time = fields.nth(15)?.parse().ok()?;
     let exit_status = fields.nth(29).and_then(|status| status.parse().ok());
-    Some(Stat { dead: matches!(state, "Z" | "X" | "x"), group, session, start_time, exit_status })
+    let dead = matches!(state, "Z" | "X" | "x");
+    Some(Stat { dead, parent, group, session, start_time, exit_status })
 }
 
 /// The wait status of a process that has ended and was not reaped yet. The kernel shows a 0 to those who

@@ -1,13 +1,18 @@
 pub mod background;
 mod cgroup;
 pub mod clock;
+mod controllers;
 pub mod door;
 pub mod facts;
 pub mod files;
+mod group;
 pub mod identity;
 pub mod inherited;
 pub mod init;
+mod limits;
+pub mod kinship;
 pub mod memory;
+pub mod memory_watch;
 pub mod notify;
 pub mod pipe;
 pub mod poll;

@@ -5,10 +5,12 @@
 //! reaper of all our descendants and carry the run's id. No member is ever found by its command.
 
 use super::cgroup::{self, Leaf};
+use super::controllers;
 use super::identity::{Stat, stat};
+use super::limits::{Held, LimitRoom};
 use super::poll::Interest;
 use super::process::{Process, Signal, open_pid, signal_checked};
-use ostler_model::RunSpec;
+use ostler_model::{Enforced, Means, Resources, RunSpec};
 use rustix::process::{Pid, getpgid, getsid};
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
@@ -20,16 +22,28 @@ use std::path::PathBuf;
 #[derive(Debug)]
 pub struct ScopeRoom {
     room: Result<PathBuf, String>,
+    limits: LimitRoom,
 }
 
 impl ScopeRoom {
     pub fn open(instance: &str) -> Self {
-        Self { room: cgroup::make_room(instance) }
+        let limits = LimitRoom::new(instance, true);
+        Self { room: cgroup::make_room(instance), limits }
     }
 
     /// A room that has no kernel boundary to offer.
-    pub fn without_boundary(why: &str) -> Self {
-        Self { room: Err(why.to_owned()) }
+    pub fn without_boundary(instance: &str, why: &str) -> Self {
+        Self { room: Err(why.to_owned()), limits: LimitRoom::new(instance, true) }
+    }
+
+    /// Limits are kept by looking only.
+    pub fn without_groups(self, instance: &str) -> Self {
+        Self { limits: LimitRoom::new(instance, false), ..self }
+    }
+
+    /// How a run will be kept to its limits; `None` if it has none.
+    pub fn planned_limits(&self, run: &str, resources: Resources) -> Option<Box<Enforced>> {
+        self.limits.plan(run, resources, self.room.as_deref().ok())
     }
 
     /// Why runs get no kernel boundary here.
@@ -43,16 +57,23 @@ impl ScopeRoom {
         Some(room.join(format!("run-{run}")).to_string_lossy().into_owned())
     }
 
-    /// Makes the boundary for a run.
-    pub fn make(&self, run: &str, tag: &str) -> Scope {
+    /// Makes the boundary for a run, and what keeps it to its limits.
+    pub fn make(&self, run: &str, tag: &str, limits: Option<&Enforced>) -> Scope {
         let leaf = self.planned(run).and_then(|path| Leaf::make(path.into()).ok());
-        Scope { leaf, tag: tag.to_owned(), lineage: Lineage::Child }
+        let held = limits.map(|plan| Held::set_up(plan, leaf.as_ref()));
+        Scope { leaf, held, tag: tag.to_owned(), lineage: Lineage::Child }
     }
 
     /// The boundary of a run that an earlier supervisor started.
-    pub fn reopen(boundary: Option<&str>, tag: &str) -> Scope {
+    pub fn reopen(boundary: Option<&str>, tag: &str, limits: Option<&Enforced>) -> Scope {
         let leaf = boundary.map(|path| Leaf::at(path.into())).filter(|leaf| leaf.path().exists());
-        Scope { leaf, tag: tag.to_owned(), lineage: Lineage::Adopted }
+        let held = limits.map(Held::found);
+        Scope { leaf, held, tag: tag.to_owned(), lineage: Lineage::Adopted }
+    }
+
+    /// Removes groups of ours that no live run has. How many processes had to be killed for it.
+    pub fn clear_groups(&self, is_recorded: impl Fn(&str) -> bool) -> usize {
+        self.limits.clear(is_recorded)
     }
 
     /// The boundaries of runs that are there.
@@ -69,6 +90,7 @@ impl ScopeRoom {
 
     /// Removes the room, if nothing is in it any more.
     pub fn close(&self) {
+        self.limits.close();
         if let Ok(room) = &self.room {
             let _ = fs::remove_dir(room);
         }
@@ -91,6 +113,18 @@ pub struct Members {
     inside_pids: Vec<i32>,
     /// Somebody may be left whom nothing ties to this run or to another.
     pub is_unexplained: bool,
+    /// Of one that has a limit on memory.
+    pub memory: Option<MemoryState>,
+}
+
+/// How a run stands with its limit on memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MemoryState {
+    /// How many of its processes the kernel has killed for it, ever.
+    pub kills: u64,
+    pub peak_bytes: Option<u64>,
+    /// What our own look found, if that was more than it may have.
+    pub excess_bytes: Option<u64>,
 }
 
 impl Members {
@@ -127,6 +161,7 @@ enum Lineage {
 #[derive(Debug)]
 pub struct Scope {
     leaf: Option<Leaf>,
+    held: Option<Box<Held>>,
     /// `OSTLER_RUN_ID=…` as it stands in the environment of the run's processes.
     tag: String,
     lineage: Lineage,
@@ -151,6 +186,52 @@ impl Scope {
         if let Some(leaf) = self.leaf.take() {
             leaf.remove();
         }
+        if let Some(held) = &mut self.held {
+            held.drop_leaf();
+        }
+    }
+
+    pub(super) fn held(&self) -> Option<&Held> {
+        self.held.as_deref()
+    }
+
+    pub(super) fn drop_groups(&mut self) {
+        if let Some(held) = &mut self.held {
+            held.drop_groups();
+        }
+    }
+
+    /// How the run is kept to its limits.
+    pub fn enforced(&self) -> Option<&Enforced> {
+        self.held.as_ref().map(|held| &held.plan)
+    }
+
+    /// Our own look found more than it may have.
+    pub fn note_excess(&self, bytes: u64) {
+        if let Some(held) = &self.held {
+            held.excess.set(Some(bytes));
+        }
+    }
+
+    fn memory_state(&self) -> Option<MemoryState> {
+        let held = self.held.as_ref()?;
+        held.plan.resources.memory_bytes?;
+        let excess_bytes = held.excess.get();
+        Some(match (held.plan.memory_by?, &self.leaf) {
+            (Means::CgroupV2, Some(leaf)) => MemoryState {
+                kills: controllers::memory_kills(leaf.path()),
+                peak_bytes: controllers::memory_peak(leaf.path()),
+                excess_bytes,
+            },
+            (Means::CgroupV1, _) => MemoryState {
+                kills: held.memory_group().map_or(0, super::group::Group::memory_kills),
+                peak_bytes: held.memory_group().and_then(super::group::Group::memory_peak),
+                excess_bytes,
+            },
+            (Means::CgroupV2 | Means::Watch | Means::Nice, _) => {
+                MemoryState { excess_bytes, ..MemoryState::default() }
+            }
+        })
     }
 
     /// Who is alive in it. A process may leave its cgroup (whoever may write there can), so what descends
@@ -161,7 +242,7 @@ impl Scope {
                 None | Some(false) => Vec::new(),
                 Some(true) => leaf.members(),
             },
-            None => Vec::new(),
+            None => self.held.as_ref().map(|held| held.members()).unwrap_or_default(),
         };
         let mut is_unexplained = false;
         let searched = match self.lineage {
@@ -180,7 +261,8 @@ impl Scope {
         }
         found.sort_unstable();
         found.dedup();
-        Members { is_unexplained, ..sort_members(leader, found) }
+        let memory = self.memory_state();
+        Members { is_unexplained, memory, ..sort_members(leader, found) }
     }
 
     /// Children are listed one look after the other, and a process that ends in between hands its own on to
@@ -371,6 +453,12 @@ impl Scope {
 
     /// The run is over: nothing is in it any more.
     pub fn remove(&self) {
+        if let Some(held) = &self.held {
+            held.remove();
+            if self.lineage == Lineage::Adopted {
+                held.remove_rooms();
+            }
+        }
         if let Some(leaf) = &self.leaf {
             leaf.remove();
             if self.lineage == Lineage::Adopted

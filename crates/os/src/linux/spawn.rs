@@ -92,7 +92,13 @@ struct Plan {
     descriptors: Option<libc::rlimit>,
     ignored: Vec<libc::c_int>,
     /// To be joined by the child itself, where it could not be born there.
-    join: RawFd,
+    boundary: RawFd,
+    /// Groups beside its boundary.
+    joins: Vec<RawFd>,
+    /// The brake on its data.
+    data: Option<libc::rlimit>,
+    /// As a number, and as the kernel wants to read it for a whole session.
+    nice: Option<(i32, CString)>,
     failed_stage: SpawnStage,
     failed_errno: i32,
 }
@@ -154,7 +160,14 @@ impl Launcher {
             }
             None => None,
         };
-        match self.give_birth(launch, scope, group.as_ref()) {
+        let outcome = match self.give_birth(launch, scope, group.as_ref()) {
+            Err(error) if scope.held().is_some() && error.stage == SpawnStage::Group => {
+                scope.drop_groups();
+                self.give_birth(launch, scope, group.as_ref())
+            }
+            outcome => outcome,
+        };
+        match outcome {
             // The kernel would not have it in the group: the weaker boundary then.
             Err(error)
                 if group.is_some()
@@ -189,6 +202,21 @@ impl Launcher {
         group: Option<&OwnedFd>,
     ) -> Result<Launched, SpawnError> {
         let mut plan = plan_of(launch, &self.ignored);
+        let held = match scope.held().map(super::limits::Held::joins) {
+            Some(Ok(joins)) => joins,
+            Some(Err(error)) => {
+                return Err(failed(launch, SpawnStage::Group, error.raw_os_error().unwrap_or(0)));
+            }
+            None => Vec::new(),
+        };
+        plan.joins.extend(held.iter().map(AsRawFd::as_raw_fd));
+        if let Some(held) = scope.held() {
+            plan.data =
+                held.data_most().map(|most| libc::rlimit { rlim_cur: most, rlim_max: most });
+            plan.nice = held
+                .nice()
+                .and_then(|nice| Some((nice, c_string(nice.to_string().as_bytes()).ok()?)));
+        }
         if let Some(seats) = &mut self.seats {
             if let Err(error) = seats.seat(&launch.stdio) {
                 seats.clear();
@@ -221,7 +249,7 @@ impl Launcher {
                 Some(Ok(members)) => Some(members),
                 Some(Err(_)) | None => None,
             };
-            plan.join = members.as_ref().map_or(-1, AsRawFd::as_raw_fd);
+            plan.boundary = members.as_ref().map_or(-1, AsRawFd::as_raw_fd);
             pid = self.clone(&mut plan, &mut pidfd);
         }
         if let Some(seats) = &mut self.seats {
@@ -340,7 +368,10 @@ fn plan_of(launch: &Launch<'_>, ignored: &[libc::c_int]) -> Plan {
             (_, None) | (None, _) => None,
         },
         ignored: ignored.to_vec(),
-        join: -1,
+        boundary: -1,
+        joins: Vec::new(),
+        data: None,
+        nice: None,
         failed_stage: SpawnStage::Prepare,
         failed_errno: 0,
     }
@@ -422,8 +453,13 @@ unsafe extern "C" fn child(plan: *mut Plan) -> ! {
 unsafe fn attempt(plan: &mut Plan) -> (SpawnStage, i32) {
     // SAFETY: see `child`.
     unsafe {
-        if plan.join >= 0 && libc::write(plan.join, c"0".as_ptr().cast(), 1) != 1 {
+        if plan.boundary >= 0 && libc::write(plan.boundary, c"0".as_ptr().cast(), 1) != 1 {
             return (SpawnStage::Scope, errno());
+        }
+        for group in &plan.joins {
+            if libc::write(*group, c"0".as_ptr().cast(), 1) != 1 {
+                return (SpawnStage::Group, errno());
+            }
         }
         // Before anything that changes a table.
         if let Some(end) = plan.leaves_with
@@ -450,6 +486,20 @@ unsafe fn attempt(plan: &mut Plan) -> (SpawnStage, i32) {
             && libc::setrlimit(libc::RLIMIT_NOFILE, limit) < 0
         {
             return (SpawnStage::Limits, errno());
+        }
+        if let Some(limit) = &plan.data {
+            // It may be above what we may have ourselves; then that is the brake.
+            libc::setrlimit(libc::RLIMIT_DATA, limit);
+        }
+        if let Some((nice, text)) = &plan.nice {
+            // More than the usual needs a right we may not have.
+            libc::setpriority(libc::PRIO_PROCESS, 0, *nice);
+            let session =
+                libc::open(c"/proc/self/autogroup".as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC);
+            if session >= 0 {
+                libc::write(session, text.as_ptr().cast(), text.count_bytes());
+                libc::close(session);
+            }
         }
         // When memory runs out, a run goes before its supervisor. Not being allowed to say so is no error.
         let score =
@@ -529,7 +579,7 @@ mod tests {
         }
         let name =
             format!("{:?}-{}-{}", birth, rustix::process::getpid().as_raw_pid(), fastest_unique());
-        let mut scope = room.make(&name, "OSTLER_RUN_ID=x");
+        let mut scope = room.make(&name, "OSTLER_RUN_ID=x", None);
         let launched = launcher.launch(
             &Launch {
                 program: Program::find(command[0].as_bytes(), &environment).expect("a name"),
@@ -588,7 +638,7 @@ mod tests {
         for birth in WAYS {
             for room in [
                 ScopeRoom::open(&format!("test-{}", rustix::process::getpid().as_raw_pid())),
-                ScopeRoom::without_boundary("test"),
+                ScopeRoom::without_boundary("test", "test"),
             ] {
                 let (launched, told) = launch_in(birth, &room, &["sh", "-c", probe], "/tmp");
                 let (launched, scope) = launched.expect("launched");
@@ -617,7 +667,7 @@ mod tests {
 
     #[test]
     fn a_spawn_error_names_the_step_and_leaves_nothing() {
-        let room = ScopeRoom::without_boundary("test");
+        let room = ScopeRoom::without_boundary("test", "test");
         for birth in WAYS {
             let kind = |command: &[&str], directory: &str| {
                 launch_in(birth, &room, command, directory)
@@ -643,7 +693,7 @@ mod tests {
         let mut permissions = std::fs::metadata(&folder).expect("there").permissions();
         std::os::unix::fs::PermissionsExt::set_mode(&mut permissions, 0o755);
         std::fs::set_permissions(&folder, permissions).expect("set");
-        let room = ScopeRoom::without_boundary("test");
+        let room = ScopeRoom::without_boundary("test", "test");
         let path = folder.to_string_lossy().into_owned();
         let (launched, told) = launch_in(WAYS[0], &room, &[&path, "one"], "/");
         assert_eq!(reap(&launched.expect("launched").0), 0);

@@ -60,6 +60,15 @@ pub fn look_at_trees(subjects: &[TreeSubject], detail: Detail) -> Vec<Option<Tre
     seen
 }
 
+/// Who is in a tree.
+pub(super) fn members_of(subject: &TreeSubject) -> Vec<i32> {
+    let leaf = subject.boundary.as_ref().map(|path| Leaf::at(path.into()));
+    match leaf.filter(|leaf| leaf.path().exists()) {
+        Some(leaf) => leaf.members(),
+        None => descendants(subject, &orphans_by_run(std::slice::from_ref(subject))),
+    }
+}
+
 fn look(members: &[i32], leaf: Option<&Leaf>, detail: Detail) -> Option<TreeUsage> {
     let counted_cpu = leaf.and_then(cpu_of_leaf);
     let counted_memory = leaf.and_then(memory_of_leaf);

@@ -11,7 +11,7 @@ pub(super) const RUN_COLUMNS: &str = "runs.run_id, session_id, backend_id, unit,
     process_group_id, cgroup, state, created_at_ms, updated_at_ms, last_output_at_ms, owner_instance_id, \
     leases.expires_at_ms, termination, exit_code, exit_signal, extinct, scope_key, command, error, \
     spawn_error_kind, started_at_ms, ended_at_ms, timeout_ms, no_output_timeout_ms, grace_ms, \
-    detach_allowed, started_mono_ms, output_bytes, process_unique, stop_signal";
+    detach_allowed, started_mono_ms, output_bytes, process_unique, stop_signal, enforced, out_of_memory, memory_kills";
 
 pub(super) const FROM_RUNS: &str = "FROM runs LEFT JOIN leases ON leases.instance_id = runs.owner_instance_id AND runs.state <> 'exited'";
 
@@ -20,11 +20,12 @@ pub(super) const SAVE_RUN: &str = "INSERT INTO runs (run_id, session_id, backend
     boot_id, process_group_id, cgroup, state, created_at_ms, updated_at_ms, last_output_at_ms, \
     owner_instance_id, termination, exit_code, exit_signal, extinct, scope_key, command, error, \
     spawn_error_kind, started_at_ms, ended_at_ms, timeout_ms, no_output_timeout_ms, grace_ms, \
-    detach_allowed, started_mono_ms, output_bytes, process_unique, stop_signal) \
+    detach_allowed, started_mono_ms, output_bytes, process_unique, stop_signal, enforced, out_of_memory, memory_kills) \
   VALUES (:run_id, :session_id, :backend_id, :unit, :pid, :start_time, :boot_id, :process_group_id, :cgroup, \
     :state, :created_at_ms, :updated_at_ms, :last_output_at_ms, :owner_instance_id, :termination, :exit_code, \
     :exit_signal, :extinct, :scope_key, :command, :error, :spawn_error_kind, :started_at_ms, :ended_at_ms, \
-    :timeout_ms, :no_output_timeout_ms, :grace_ms, :detach_allowed, :started_mono_ms, :output_bytes, :process_unique, :stop_signal) \
+    :timeout_ms, :no_output_timeout_ms, :grace_ms, :detach_allowed, :started_mono_ms, :output_bytes, :process_unique, :stop_signal, \
+    :enforced, :out_of_memory, :memory_kills) \
   ON CONFLICT (run_id) DO UPDATE SET pid = excluded.pid, start_time = excluded.start_time, \
     boot_id = excluded.boot_id, process_group_id = excluded.process_group_id, cgroup = excluded.cgroup, \
     state = excluded.state, updated_at_ms = excluded.updated_at_ms, \
@@ -33,13 +34,16 @@ pub(super) const SAVE_RUN: &str = "INSERT INTO runs (run_id, session_id, backend
     error = excluded.error, spawn_error_kind = excluded.spawn_error_kind, \
     started_at_ms = excluded.started_at_ms, ended_at_ms = excluded.ended_at_ms, \
     started_mono_ms = excluded.started_mono_ms, output_bytes = excluded.output_bytes, \
-    process_unique = excluded.process_unique \
+    process_unique = excluded.process_unique, enforced = excluded.enforced, \
+    out_of_memory = excluded.out_of_memory, memory_kills = excluded.memory_kills \
   WHERE runs.owner_instance_id = excluded.owner_instance_id AND runs.state <> 'exited'";
 
 pub(super) fn save_run(
     statement: &mut rusqlite::CachedStatement<'_>,
     run: &RunRecord,
 ) -> rusqlite::Result<usize> {
+    // It holds numbers, words and paths: it can always be written.
+    let enforced = run.enforced.as_ref().and_then(|held| serde_json::to_string(held).ok());
     statement.execute(named_params! {
         ":run_id": run.run_id.to_string(),
         ":session_id": run.session_id,
@@ -73,6 +77,9 @@ pub(super) fn save_run(
         ":started_mono_ms": run.started_mono_ms.map(|value| value as i64),
         ":output_bytes": run.output_bytes as i64,
         ":process_unique": run.process_unique.map(|value| value as i64),
+        ":enforced": enforced,
+        ":out_of_memory": run.out_of_memory,
+        ":memory_kills": run.memory_kills as i64,
     })
 }
 
@@ -129,6 +136,14 @@ pub(super) fn read_run(row: &Row<'_>) -> Result<RunRecord, RegistryError> {
         started_mono_ms: optional(29)?,
         output_bytes: number(30)?,
         process_unique: optional(31)?,
+        enforced: optional_text(33)?
+            .map(|text| {
+                serde_json::from_str(&text)
+                    .map_err(|_| RegistryError::Value { what: "a run's limits", value: text })
+            })
+            .transpose()?,
+        out_of_memory: row.get(34).map_err(RegistryError::read)?,
+        memory_kills: number(35)?,
     })
 }
 

@@ -9,13 +9,14 @@ use std::path::PathBuf;
 const PLACES: [&str; 3] = ["OSTLER_HOME", "XDG_STATE_HOME", "OSTLER_REGISTRY"];
 
 /// What `settings` reads.
-const SETTINGS: [&str; 6] = [
+const SETTINGS: [&str; 7] = [
     "OSTLER_LEASE",
     "OSTLER_ADOPT",
     "OSTLER_HISTORY_COUNT",
     "OSTLER_HISTORY_AGE",
     "OSTLER_LOG_BYTES",
     "OSTLER_NO_CGROUP",
+    "OSTLER_LIMITS",
 ];
 
 /// Whether the one who starts it knows the user's folder.

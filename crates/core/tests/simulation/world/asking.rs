@@ -60,6 +60,9 @@ impl Simulation {
             detach_allowed: false,
             started_mono_ms: None,
             output_bytes: 0,
+            enforced: None,
+            out_of_memory: false,
+            memory_kills: 0,
         };
         Event::SpawnAsked(Box::new(NewRun {
             by: Actor::Supervisor,

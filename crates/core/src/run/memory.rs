@@ -1,0 +1,70 @@
+//! Memory: what the kernel, or our own look, says of a run that may have only so much.
+//!
+//! The kernel may kill one process of a tree and let the others live. Then the run goes on, and the journal
+//! knows. A run ended for want of memory if such a kill came with the end of its first process, and that
+//! end was not a good one.
+
+use super::machine::{Phase, Run};
+use crate::action::{Action, Reach, Signal};
+use crate::event::{ExitStatus, MemorySeen};
+use crate::time::Now;
+use ostler_model::{Actor, Enforced, What};
+use serde_json::json;
+
+/// A kill this long before the end may have caused it: a parent that hears of it gives up.
+const NEAR_MS: u64 = 2_000;
+
+impl Run {
+    /// What a new look says. Told once for each kill.
+    pub(super) fn learn_memory(&mut self, seen: MemorySeen, now: Now, out: &mut Vec<Action>) {
+        if matches!(self.phase, Phase::Exited) {
+            return;
+        }
+        let limit = self.record.enforced.as_deref().and_then(|held| held.resources.memory_bytes);
+        let by = self.record.enforced.as_deref().and_then(|held: &Enforced| held.memory_by);
+        let evidence = |killed: Option<u64>| {
+            json!({
+                "limitBytes": limit,
+                "peakBytes": seen.peak_bytes.or(seen.excess_bytes),
+                "by": by,
+                "killed": killed,
+            })
+        };
+        if seen.kills > self.record.memory_kills {
+            let new = seen.kills - self.record.memory_kills;
+            self.record.memory_kills = seen.kills;
+            self.memory_kill_mono_ms = Some(now.mono_ms);
+            let why = match new {
+                1 => "the kernel killed one of its processes".to_owned(),
+                many => format!("the kernel killed {many} of its processes"),
+            };
+            let state = self.record.state;
+            out.push(self.save(state, now));
+            out.push(self.note(Actor::Kernel, What::OutOfMemory, why, evidence(Some(new)), now));
+        }
+        if let Some(excess) = seen.excess_bytes
+            && matches!(self.phase, Phase::Running { .. })
+        {
+            if !self.record.out_of_memory {
+                self.record.out_of_memory = true;
+                let why = format!(
+                    "its tree had {excess} bytes and may have {}: all of it is killed",
+                    limit.unwrap_or(0)
+                );
+                let state = self.record.state;
+                out.push(self.save(state, now));
+                out.push(self.note(Actor::Supervisor, What::OutOfMemory, why, evidence(None), now));
+            }
+            out.push(Action::Signal { run: self.id(), signal: Signal::Kill, reach: Reach::Tree });
+        }
+    }
+
+    /// Its first process ended without our asking: was it for want of memory?
+    pub(super) fn judge_memory(&mut self, status: ExitStatus, now: Now) {
+        let is_near =
+            self.memory_kill_mono_ms.is_some_and(|at| now.mono_ms.saturating_sub(at) < NEAR_MS);
+        if is_near && status != ExitStatus::Code(0) {
+            self.record.out_of_memory = true;
+        }
+    }
+}

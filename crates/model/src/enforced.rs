@@ -1,0 +1,55 @@
+use crate::Resources;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// By what a run is kept to a limit, strongest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Means {
+    CgroupV2,
+    CgroupV1,
+    /// We look at how much its tree has, and kill it.
+    Watch,
+    /// Of the processor, where there is no group to say it for.
+    Nice,
+}
+
+impl fmt::Display for Means {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Means::CgroupV2 => "cgroup v2",
+            Means::CgroupV1 => "cgroup v1",
+            Means::Watch => "a watch",
+            Means::Nice => "its priority",
+        })
+    }
+}
+
+/// The limits of a run, and how each is kept.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Enforced {
+    pub resources: Resources,
+    pub memory_by: Option<Means>,
+    pub cpu_by: Option<Means>,
+    /// Groups that were made for it beside its boundary, to be removed when it is over.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<String>,
+}
+
+impl Enforced {
+    /// In a few words, for the journal.
+    pub fn told(&self) -> String {
+        let mut told = Vec::new();
+        if let (Some(bytes), Some(by)) = (self.resources.memory_bytes, self.memory_by) {
+            told.push(format!("{bytes} bytes of memory by {by}"));
+        }
+        if let (Some(shares), Some(by)) = (self.resources.cpu_shares, self.cpu_by) {
+            told.push(format!("{shares} processor shares by {by}"));
+        }
+        if let Some(descriptors) = self.resources.descriptors {
+            told.push(format!("{descriptors} descriptors for each process"));
+        }
+        told.join(", ")
+    }
+}

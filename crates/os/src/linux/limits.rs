@@ -1,0 +1,267 @@
+//! How a run is kept to its limits, best first.
+//!
+//! 1. cgroup v2: the run's own leaf, where the controllers reach it. The whole run is killed when it has too
+//!    much: a tree with one of it missing is in a state its author never saw.
+//! 2. cgroup v1: a group beside the leaf, in our own group's hierarchy. The kernel kills one process.
+//! 3. A watch. We look at how much the whole tree has, oftener the nearer it comes, and kill all of it. A
+//!    program that grows faster than we look is braked by a limit on its data; a limit on its address space
+//!    would be hit by everything that reserves what it never uses, as node does.
+//!
+//! Shares of the processor become a weight in a group, else a priority.
+
+use super::cgroup::Leaf;
+use super::controllers;
+use super::group::{self, Group};
+use ostler_model::{Enforced, Means, Resources};
+use std::cell::{Cell, OnceCell};
+use std::fs;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+/// What one of nothing special has.
+const USUAL_SHARES: u64 = 1_024;
+/// What threads' stacks and the like take of it without being memory.
+const BRAKE_SLACK: u64 = 512 << 20;
+
+/// How limits can be kept here, found out when the first run has one.
+#[derive(Debug)]
+pub(super) struct LimitRoom {
+    instance: String,
+    uses_groups: bool,
+    v2: OnceCell<controllers::Reached>,
+    memory_v1: OnceCell<Option<PathBuf>>,
+    cpu_v1: OnceCell<Option<PathBuf>>,
+}
+
+impl LimitRoom {
+    pub(super) fn new(instance: &str, uses_groups: bool) -> Self {
+        Self {
+            instance: instance.to_owned(),
+            uses_groups,
+            v2: OnceCell::new(),
+            memory_v1: OnceCell::new(),
+            cpu_v1: OnceCell::new(),
+        }
+    }
+
+    fn v1(&self, controller: &str) -> Option<&Path> {
+        let (found, limit) = match controller {
+            "memory" => (&self.memory_v1, "memory.limit_in_bytes"),
+            _ => (&self.cpu_v1, "cpu.shares"),
+        };
+        found
+            .get_or_init(|| {
+                group::room_of(controller, &self.instance)
+                    .filter(|room| group::can_make(room, limit))
+            })
+            .as_deref()
+    }
+
+    /// `None` if nothing is limited.
+    pub(super) fn plan(
+        &self,
+        run: &str,
+        resources: Resources,
+        leaves: Option<&Path>,
+    ) -> Option<Box<Enforced>> {
+        if resources == Resources::default() {
+            return None;
+        }
+        let mut plan = Enforced { resources, ..Enforced::default() };
+        let reached = match leaves {
+            Some(room) if self.uses_groups => *self.v2.get_or_init(|| controllers::reach(room)),
+            Some(_) | None => controllers::Reached::default(),
+        };
+        let mut by = |controller: &str, is_v2: bool, last: Means| {
+            if is_v2 {
+                return Means::CgroupV2;
+            }
+            match self.v1(controller).filter(|_| self.uses_groups) {
+                Some(room) => {
+                    let path = room.join(format!("run-{run}")).to_string_lossy().into_owned();
+                    // One hierarchy may have both.
+                    if !plan.groups.contains(&path) {
+                        plan.groups.push(path);
+                    }
+                    Means::CgroupV1
+                }
+                None => last,
+            }
+        };
+        let memory_by = resources.memory_bytes.map(|_| by("memory", reached.memory, Means::Watch));
+        let cpu_by = resources.cpu_shares.map(|_| by("cpu", reached.cpu, Means::Nice));
+        plan.memory_by = memory_by;
+        plan.cpu_by = cpu_by;
+        Some(Box::new(plan))
+    }
+
+    fn rooms(&self) -> impl Iterator<Item = PathBuf> + '_ {
+        ["memory", "cpu"].into_iter().filter_map(|name| group::room_of(name, &self.instance))
+    }
+
+    /// Removes what no live run has. How many processes had to be killed for it.
+    pub(super) fn clear(&self, is_recorded: impl Fn(&str) -> bool) -> usize {
+        let mut killed = 0;
+        for room in self.rooms() {
+            for path in super::cgroup::sub_groups(&room) {
+                let path = path.to_string_lossy().into_owned();
+                if !is_recorded(&path) {
+                    let group = Group::at(&path);
+                    killed += group.kill_members();
+                    group.remove();
+                }
+            }
+        }
+        killed
+    }
+
+    pub(super) fn close(&self) {
+        for room in self.rooms() {
+            let _ = fs::remove_dir(room);
+        }
+    }
+}
+
+/// What is set up for one run.
+#[derive(Debug)]
+pub(super) struct Held {
+    pub(super) plan: Enforced,
+    groups: Vec<Group>,
+    /// What our own look found, where that was too much.
+    pub(super) excess: Cell<Option<u64>>,
+}
+
+impl Held {
+    /// Carries out the plan; what cannot be had is done in the next best way.
+    pub(super) fn set_up(plan: &Enforced, leaf: Option<&Leaf>) -> Box<Self> {
+        let mut held = Self::found(plan);
+        let resources = held.plan.resources;
+        let path = leaf.map(Leaf::path);
+        if let (Some(bytes), Some(Means::CgroupV2)) = (resources.memory_bytes, held.plan.memory_by)
+            && !path.is_some_and(|path| controllers::limit_memory(path, bytes))
+        {
+            held.plan.memory_by = Some(Means::Watch);
+        }
+        if let (Some(shares), Some(Means::CgroupV2)) = (resources.cpu_shares, held.plan.cpu_by)
+            && !path.is_some_and(|path| controllers::weigh_processor(path, weight(shares)))
+        {
+            held.plan.cpu_by = Some(Means::Nice);
+        }
+        let is_made = held.groups.iter().all(|group| {
+            group.make().is_ok()
+                && match (group.is_for_memory(), resources.memory_bytes) {
+                    (true, Some(bytes)) => group.limit_memory(bytes).is_ok(),
+                    (true, None) | (false, _) => true,
+                }
+                && match resources.cpu_shares {
+                    Some(shares) if group.path().join("cpu.shares").exists() => {
+                        group.share_processor(shares).is_ok()
+                    }
+                    Some(_) | None => true,
+                }
+        });
+        if !is_made {
+            held.drop_groups();
+        }
+        held
+    }
+
+    /// As an earlier supervisor set it up.
+    pub(super) fn found(plan: &Enforced) -> Box<Self> {
+        let groups = plan.groups.iter().map(|path| Group::at(path)).collect();
+        Box::new(Self { plan: plan.clone(), groups, excess: Cell::new(None) })
+    }
+
+    /// The kernel would not have it there.
+    pub(super) fn drop_groups(&mut self) {
+        self.remove();
+        self.groups.clear();
+        self.plan.groups.clear();
+        let next = |by: &mut Option<Means>, last| {
+            if *by == Some(Means::CgroupV1) {
+                *by = Some(last);
+            }
+        };
+        next(&mut self.plan.memory_by, Means::Watch);
+        next(&mut self.plan.cpu_by, Means::Nice);
+    }
+
+    pub(super) fn drop_leaf(&mut self) {
+        let next = |by: &mut Option<Means>, last| {
+            if *by == Some(Means::CgroupV2) {
+                *by = Some(last);
+            }
+        };
+        next(&mut self.plan.memory_by, Means::Watch);
+        next(&mut self.plan.cpu_by, Means::Nice);
+    }
+
+    pub(super) fn joins(&self) -> std::io::Result<Vec<OwnedFd>> {
+        self.groups.iter().map(Group::open_members).collect()
+    }
+
+    /// The brake on one process's data, where only we look.
+    pub(super) fn data_most(&self) -> Option<u64> {
+        let bytes = self.plan.resources.memory_bytes?;
+        (self.plan.memory_by == Some(Means::Watch))
+            .then(|| bytes.saturating_mul(2).saturating_add(BRAKE_SLACK))
+    }
+
+    pub(super) fn nice(&self) -> Option<i32> {
+        let shares = self.plan.resources.cpu_shares?;
+        (self.plan.cpu_by == Some(Means::Nice)).then(|| nice(shares))
+    }
+
+    pub(super) fn memory_group(&self) -> Option<&Group> {
+        (self.plan.memory_by == Some(Means::CgroupV1))
+            .then(|| self.groups.iter().find(|group| group.is_for_memory()))?
+    }
+
+    pub(super) fn members(&self) -> Vec<i32> {
+        self.groups.first().map(Group::members).unwrap_or_default()
+    }
+
+    pub(super) fn remove(&self) {
+        for group in &self.groups {
+            group.remove();
+        }
+    }
+
+    pub(super) fn remove_rooms(&self) {
+        for group in &self.groups {
+            group.remove_room();
+        }
+    }
+}
+
+/// 1,024 shares are the usual weight, which is 100.
+fn weight(shares: u64) -> u64 {
+    (shares.saturating_mul(100) / USUAL_SHARES).clamp(1, 10_000)
+}
+
+/// Each step is a quarter more or less.
+fn nice(shares: u64) -> i32 {
+    let ratio = USUAL_SHARES as f64 / shares.max(1) as f64;
+    (ratio.ln() / 1.25f64.ln()).round().clamp(-20.0, 19.0) as i32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_become_weights_and_priorities() {
+        assert_eq!([2, 512, 1_024, 2_048, u64::MAX].map(weight), [1, 50, 100, 200, 10_000]);
+        assert_eq!([1, 512, 819, 1_024, 4_096].map(nice), [19, 3, 1, 0, -6]);
+    }
+
+    #[test]
+    fn without_groups_a_watch_and_a_priority_are_left() {
+        let room = LimitRoom::new("none", false);
+        assert_eq!(room.plan("x", Resources::default(), None), None);
+        let resources = Resources { memory_bytes: Some(1), cpu_shares: Some(2), descriptors: None };
+        let plan = room.plan("x", resources, None).expect("limits");
+        assert_eq!((plan.memory_by, plan.cpu_by), (Some(Means::Watch), Some(Means::Nice)));
+        assert!(plan.groups.is_empty());
+    }
+}

@@ -1,0 +1,90 @@
+//! How we learn that a run has had too much memory: the kernel's word where it keeps the limit, else our own
+//! look at the whole tree.
+
+use super::cgroup::Leaf;
+use super::controllers;
+use super::group::Group;
+use super::poll::Interest;
+use super::scope::Scope;
+use super::usage::{TreeSubject, members_of};
+use ostler_model::Means;
+use std::fs;
+use std::os::fd::OwnedFd;
+
+#[derive(Debug)]
+pub enum MemoryAlarm {
+    /// Becomes ready when the kernel has killed for memory.
+    Told(OwnedFd, Interest),
+    /// To be looked at again and again.
+    Looked(MemorySubject),
+}
+
+/// A tree that may have only so much.
+#[derive(Clone, Debug)]
+pub struct MemorySubject {
+    pub tree: TreeSubject,
+    pub most_bytes: u64,
+}
+
+impl Scope {
+    /// `None` if the run has no limit on memory.
+    pub fn memory_alarm(&self, tag: &str, root: i32) -> Option<MemoryAlarm> {
+        let held = self.held()?;
+        let most_bytes = held.plan.resources.memory_bytes?;
+        match held.plan.memory_by? {
+            Means::CgroupV2 => {
+                let alarm = self.leaf().map(Leaf::path).and_then(controllers::memory_alarm)?;
+                Some(MemoryAlarm::Told(alarm, Interest::Change))
+            }
+            Means::CgroupV1 => {
+                let alarm = held.memory_group().and_then(Group::memory_alarm)?;
+                Some(MemoryAlarm::Told(alarm, Interest::Readable))
+            }
+            Means::Watch | Means::Nice => {
+                let tree = TreeSubject { tag: tag.to_owned(), root, boundary: self.boundary() };
+                Some(MemoryAlarm::Looked(MemorySubject { tree, most_bytes }))
+            }
+        }
+    }
+}
+
+/// To be called when it is ready; false if there is nothing left to wait for.
+pub fn rest_alarm(alarm: &OwnedFd) -> bool {
+    let mut text = [0u8; 256];
+    match rustix::io::pread(alarm, &mut text, 0) {
+        Ok(_) => true,
+        // A counter, not a file.
+        Err(rustix::io::Errno::SPIPE) => rustix::io::read(alarm, &mut text[..8]).is_ok(),
+        Err(_) => false,
+    }
+}
+
+/// How much the whole tree has; `None` if it is gone. Pages that several have are counted once where it
+/// matters: when it would be too much otherwise.
+pub fn memory_of(subject: &MemorySubject) -> Option<u64> {
+    let members = members_of(&subject.tree);
+    if members.is_empty() {
+        return None;
+    }
+    let resident: u64 = members.iter().filter_map(|pid| resident(*pid)).sum();
+    if resident <= subject.most_bytes {
+        return Some(resident);
+    }
+    Some(members.iter().filter_map(|pid| proportional(*pid).or_else(|| self::resident(*pid))).sum())
+}
+
+fn resident(pid: i32) -> Option<u64> {
+    let text = fs::read_to_string(format!("/proc/{pid}/statm")).ok()?;
+    let pages: u64 = text.split_ascii_whitespace().nth(1)?.parse().ok()?;
+    Some(pages * rustix::param::page_size() as u64)
+}
+
+/// Its share of what it has beside files, which can be read again.
+fn proportional(pid: i32) -> Option<u64> {
+    let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
+    let kib = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+        line.trim().split(' ').next()?.parse::<u64>().ok()
+    };
+    Some((kib("Pss_Anon:")? + kib("Pss_Shmem:")?) * 1_024)
+}
