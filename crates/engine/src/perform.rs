@@ -10,9 +10,10 @@ use crate::input::Input;
 use crate::live::{LiveRun, survey};
 use crate::output::{NewLog, OutputState, Resumed, Screen, end_on_disk};
 use ostler_core::{Action, Event, Identity, Reach, Refusal, Signal};
-use ostler_model::{Backend, RunId, RunRecord, RunSpec, SpawnErrorKind};
+use ostler_model::{Backend, RunId, RunRecord, RunSpec, SpawnErrorKind, What};
 use ostler_os::{Allocated, Interest, Launch, Process, Program, ScopeRoom, SpawnError, SpawnStage};
 use ostler_registry::Theft;
+use serde_json::json;
 use std::cell::OnceCell;
 use std::ffi::CString;
 use std::io;
@@ -288,8 +289,11 @@ impl Supervisor {
     }
 
     fn signal(&mut self, run: RunId, signal: Signal, reach: Reach) {
-        if (signal, reach) == (Signal::Term, Reach::Tree) && self.ask_app_to_end(run) {
-            return;
+        if (signal, reach) == (Signal::Term, Reach::Tree) {
+            if self.ask_app_to_end(run) {
+                return;
+            }
+            self.note_term(run);
         }
         self.census = OnceCell::new();
         let Some(live) = self.live.get(&run) else { return };
@@ -314,6 +318,14 @@ impl Supervisor {
                 processes: report.processes,
             });
         }
+    }
+
+    fn note_term(&mut self, run: RunId) {
+        let Some(record) = self.world.record(run) else { return };
+        let (grace_ms, group) = (record.grace_ms, record.process_group_id);
+        let why = format!("it has {grace_ms} ms to end by itself");
+        let evidence = json!({ "graceMs": grace_ms, "processGroupId": group });
+        self.run_entry(run, What::TermSent, &why, evidence);
     }
 
     /// If it is empty already, there will be no change to be told of.

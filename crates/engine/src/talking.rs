@@ -113,7 +113,7 @@ impl Supervisor {
         let is_told = vitals.tell(Told::Shutdown { timeout_ms, reason });
         if is_told {
             let why = format!("it has {timeout_ms} ms to clean up and exit");
-            self.run_entry(run, What::AppToldToEnd, &why, json!({}));
+            self.run_entry(run, What::AppToldToEnd, &why, json!({ "graceMs": timeout_ms }));
         }
         is_told
     }

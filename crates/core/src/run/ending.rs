@@ -24,13 +24,6 @@ impl Run {
         }
         self.record.termination = reason.or(self.record.termination);
         out.push(self.save(RunState::Exiting, now));
-        out.push(self.note(
-            Actor::Supervisor,
-            What::TermSent,
-            format!("it has {} ms to end by itself", self.limits.grace_ms),
-            json!({ "graceMs": self.limits.grace_ms, "processGroupId": self.record.process_group_id }),
-            now,
-        ));
         out.push(Action::Signal { run: self.id(), signal: Signal::Term, reach: Reach::Tree });
         out.push(Action::Watch(self.id()));
         let output = if self.expects_output() { output } else { Output::Ended };

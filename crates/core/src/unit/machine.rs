@@ -437,13 +437,15 @@ impl Unit {
         self.enter(Phase::Ready { run }, now);
         self.record.ready_run = Some(run);
         out.push(self.save(now));
-        out.push(self.note(
-            Actor::Supervisor,
-            What::UnitReady,
-            "as its check says",
-            json!({}),
-            now,
-        ));
+        let why = match self.record.spec.ready.as_ref().map(|ready| &ready.check) {
+            None => "it runs",
+            Some(Check::App) => "it called app.ready",
+            Some(Check::Notify) => "it said READY=1",
+            Some(Check::Delay(_)) => "its time to begin is over",
+            Some(Check::Line(_)) => "it wrote the line",
+            Some(Check::Http(_) | Check::Tcp(_) | Check::Exec(_)) => "as its check says",
+        };
+        out.push(self.note(Actor::Supervisor, What::UnitReady, why, json!({}), now));
         if self.record.spec.health.is_some() || self.record.spec.heartbeat.is_some() {
             out.push(Action::CheckHealth { unit: self.name().to_owned(), run });
         }
