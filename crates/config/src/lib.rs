@@ -1,4 +1,4 @@
-//! `ostler.toml`: read, checked, resolved. Whatever is wrong is told with its file, line, column, the line
+//! `ostler.toml`, an app's manifest, `config.json`: read, checked, resolved. Whatever is wrong is told with its file, line, column, the line
 //! itself, and what would be right.
 
 mod app;
@@ -21,7 +21,7 @@ mod syntax;
 mod text;
 mod words;
 
-pub use app::{DEFAULTS_NAME, MANIFEST_NAME};
+pub use app::{DEFAULTS_NAME, JsonKind, MANIFEST_NAME, check_config_json, json_kind};
 pub use either::HookTarget;
 pub use file::{ConfigFile, DeadmanTable, HookTable, UrlTable};
 pub use import::{Imported, import};

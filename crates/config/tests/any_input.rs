@@ -1,6 +1,6 @@
 //! Whatever is in the file: no panic, and every problem has a place that exists.
 
-use ostler_config::{Circumstances, Problem, load, text_of};
+use ostler_config::{Circumstances, Problem, check_config_json, load, text_of};
 use std::path::Path;
 
 const ROUNDS: u64 = 20_000;
@@ -39,6 +39,25 @@ const WORDS: &[&str] = &[
     "grace",
     "backend",
     "pty",
+    "manifest",
+    "config",
+    "limits",
+    "heartbeat",
+    "memory",
+    "id",
+    "main",
+    "protocol",
+    "version",
+    "capabilities",
+    "resources",
+    "apps",
+    "null",
+    "{}",
+    "[]",
+    ":",
+    "\\",
+    "\\ud83d",
+    "\"../x\"",
     "container",
     "preset",
     "goclaw",
@@ -159,6 +178,74 @@ fn no_input_is_too_odd() {
             mutate(&mut bytes, &mut random);
         }
         check(&bytes, seed);
+    }
+}
+
+fn check_json(bytes: &[u8], seed: u64) {
+    // In a folder where what is named is there.
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/apps/good/any.json");
+    let text = match text_of(&file, bytes.to_vec()) {
+        Ok(text) => text,
+        Err(problem) => return check_place(&problem, &String::from_utf8_lossy(bytes), seed),
+    };
+    let plain = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    let problems = load(&file, &text, &Circumstances::default()).err().into_iter().flatten();
+    for problem in problems.chain(check_config_json(&file, &text).err().into_iter().flatten()) {
+        check_place(&problem, plain, seed);
+    }
+}
+
+#[test]
+fn no_manifest_is_too_odd() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/apps");
+    let mut seeds: Vec<Vec<u8>> = ["broken", "config", "good", "defaults"]
+        .iter()
+        .flat_map(|name| std::fs::read_dir(folder.join(name)).expect("it is there"))
+        .map(|entry| entry.expect("it can be listed").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
+        .map(|path| std::fs::read(path).expect("it can be read"))
+        .collect();
+    seeds.sort();
+    for seed in 1..=ROUNDS {
+        let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let mut bytes = seeds[random.below(seeds.len())].clone();
+        for _ in 0..=random.below(6) {
+            mutate(&mut bytes, &mut random);
+        }
+        check_json(&bytes, seed);
+    }
+    // Cut at every place, which is often inside of something.
+    let whole = std::fs::read(folder.join("good/openclawos.manifest.json")).expect("it is there");
+    for end in 0..whole.len() {
+        check_json(&whole[..end], end as u64);
+    }
+}
+
+#[test]
+fn extreme_json_is_told() {
+    let many = |one: &str| format!("{{{}}}", vec![one; 100_000].join(","));
+    for text in [
+        format!("{{\"id\": \"{}\"}}", "a".repeat(1 << 20)),
+        format!("{{\"id\": {}}}", "9".repeat(1 << 20)),
+        format!(
+            "{{\"capabilities\": {{\"resources\": {{\"env\": [{}]}}}}}}",
+            vec!["1"; 100_000].join(",")
+        ),
+        many("\"id\": 1"),
+        many("\"mian\": 1").replace("mian", "a"),
+        (0..100_000).map(|i| format!("\"k{i}\": {{}},")).collect::<String>(),
+        format!(
+            "{{\"apps\": {{\"supervisor\": {{{}}}}}}}",
+            (0..50_000).map(|i| format!("\"maxRestart{i}\": 1")).collect::<Vec<_>>().join(",")
+        ),
+        "[".repeat(1 << 20),
+        "{\"a\":".repeat(1 << 18),
+        "\"".repeat(1 << 16),
+        "\\".repeat(1 << 16),
+        "\0".repeat(1 << 16),
+        " ".repeat(1 << 20),
+    ] {
+        check_json(text.as_bytes(), 0);
     }
 }
 

@@ -1,7 +1,9 @@
 //! Apps: what a manifest becomes, what is said of a broken one, and what `config.json` says of all of them.
 //! `OSTLER_BLESS=1` writes down what is said now.
 
-use ostler_config::{Circumstances, Problem, load, text_of};
+use ostler_config::{
+    Circumstances, JsonKind, Problem, check_config_json, json_kind, load, text_of,
+};
 use ostler_model::{Check, OsText, Preset, UnitSpec};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -198,19 +200,16 @@ fn every_broken_manifest_is_told() {
     assert_eq!(fs::read_to_string(&path).unwrap_or_default(), told);
 }
 
-/// X1, A11: each broken manifest and `config.json` beside what is said of it.
-#[test]
-fn broken_json_is_told() {
-    let entries = fs::read_dir(root().join("broken")).expect("the folder is there");
+fn compare(folder: &str, read: impl Fn(&Path) -> Result<(), Vec<Problem>>) -> usize {
+    let entries = fs::read_dir(root().join(folder)).expect("the folder is there");
     let mut paths: Vec<PathBuf> =
         entries.map(|entry| entry.expect("it can be listed").path()).collect();
     paths.retain(|path| path.extension().is_some_and(|end| end == "json"));
     paths.sort();
-    assert!(paths.len() >= 20);
     let mut wrong = Vec::new();
-    for path in paths {
-        let said = match read(&path) {
-            Ok(_) => {
+    for path in &paths {
+        let said = match read(path) {
+            Ok(()) => {
                 wrong.push(format!("{} is not broken", path.display()));
                 continue;
             }
@@ -224,4 +223,37 @@ fn broken_json_is_told() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    paths.len()
+}
+
+/// X1: each broken manifest beside what is said of it.
+#[test]
+fn broken_manifests_are_told() {
+    assert!(compare("broken", |path| read(path).map(drop)) >= 20);
+}
+
+/// A11: the same of `config.json`.
+#[test]
+fn broken_config_json_is_told() {
+    let read = |path: &Path| {
+        let text = fs::read_to_string(path).expect("it can be read");
+        check_config_json(path, &text)
+    };
+    assert!(compare("config", read) >= 10);
+}
+
+#[test]
+fn a_file_is_known_by_its_name_or_by_what_is_in_it() {
+    for (name, text, kind) in [
+        ("openclawos.manifest.json", "", JsonKind::Manifest),
+        ("config.json", "", JsonKind::Defaults),
+        ("config.json", "{\"id\":\"a\"}", JsonKind::Manifest),
+        ("other.json", "\u{feff}{\"apps\":{}}", JsonKind::Defaults),
+        ("other.json", "{\"id\":1,\"apps\":{}}", JsonKind::Manifest),
+        ("other.json", "[", JsonKind::Manifest),
+    ] {
+        assert_eq!(json_kind(Path::new(name), text), kind, "{name} {text}");
+    }
+    let told = of_text("config.json", "{}").expect_err("it declares nothing");
+    assert!(told.contains("declares none"), "{told}");
 }

@@ -2,7 +2,7 @@
 
 use super::open::{Unread, open};
 use crate::findings::Findings;
-use crate::json::{self, Node, Object, Unknown};
+use crate::json::{self, Json, Node, Object, Unknown};
 use crate::problem::Problem;
 use ostler_model::{HeartbeatSpec, Limits, Preset, RestartPolicy};
 use std::path::{Path, PathBuf};
@@ -77,8 +77,13 @@ pub(crate) fn check_defaults(
 }
 
 fn whole(findings: &mut Findings<'_>, node: &Node, defaults: &mut AppDefaults) {
-    let Some(file) = json::object(findings, node, "the file") else { return };
+    let Some(file) = json::file(findings, node) else { return };
     let Some(node) = file.get("apps") else { return };
+    if let Json::List(_) = &node.json {
+        let told = "\"apps\" must be an object, not a list";
+        findings.add(node.span.clone(), told, "a list of apps is pm2's: `ostler import` reads it");
+        return;
+    }
     let Some(apps) = json::object(findings, node, "apps") else { return };
     json::known(findings, apps, &["runtime", "supervisor"], Unknown::Ignored);
     if let Some(node) = apps.get("runtime")
@@ -152,11 +157,12 @@ fn restart(findings: &mut Findings<'_>, supervisor: &Object, defaults: &mut AppD
     backoff.initial_ms = delay.unwrap_or(backoff.initial_ms);
     backoff.max_ms = backoff.max_ms.max(backoff.initial_ms);
     let Some(node) = supervisor.get("backoffMultiplier") else { return };
-    let Some(factor) = json::number(findings, node, "backoffMultiplier") else { return };
+    let right = "between 1 and 1000; 2 is usual";
+    let Some(factor) = json::number(findings, node, "backoffMultiplier", right) else { return };
     if (1.0..=1_000.0).contains(&factor) {
         backoff.factor = factor;
     } else {
         let told = format!("\"backoffMultiplier\" cannot be {factor}");
-        findings.add(node.span.clone(), told, "between 1 and 1000; 2 is usual");
+        findings.add(node.span.clone(), told, right);
     }
 }

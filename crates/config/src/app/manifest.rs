@@ -60,7 +60,7 @@ impl Manifest {
 }
 
 fn check(findings: &mut Findings<'_>, node: &Node, runs: Entry) -> Option<Manifest> {
-    let whole = json::object(findings, node, "the manifest")?;
+    let whole = json::file(findings, node)?;
     let path = findings.file.to_owned();
     let folder = path.parent().unwrap_or(Path::new(".")).to_owned();
     let id = required(findings, whole, "id", "\"id\": \"@scope/name\"")
@@ -114,7 +114,7 @@ pub(super) fn missing(findings: &mut Findings<'_>, object: &Object, name: &str, 
     let unknown = object.entries.iter().map(|(key, _)| key);
     let near = unknown
         .filter(|key| !FIELDS.contains(&key.name.as_str()))
-        .find(|key| nearest(&key.name, [name]).is_some());
+        .find(|key| key.name.eq_ignore_ascii_case(name) || nearest(&key.name, [name]).is_some());
     match near {
         Some(key) => findings.add(key.span.clone(), told, format!("did you mean {name:?}?")),
         None => findings.add(object.begin.clone(), told, format!("add {example}")),

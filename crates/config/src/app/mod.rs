@@ -3,12 +3,14 @@
 mod capabilities;
 mod defaults;
 mod entry;
+mod kind;
 mod manifest;
 mod open;
 mod settings;
 mod unit;
 
 pub(crate) use defaults::{AppDefaults, read_defaults};
+pub use kind::{JsonKind, check_config_json, json_kind};
 pub(crate) use manifest::Manifest;
 pub(crate) use unit::load_alone;
 

@@ -2,7 +2,7 @@
 //! kind it is. More of JSON Schema is the app's to check.
 
 use crate::findings::Findings;
-use crate::json::{self, Json, Node};
+use crate::json::{self, Json, Node, Object};
 use serde_json::{Map, Value};
 
 const KINDS: &[(&str, &str)] = &[
@@ -42,6 +42,23 @@ pub(super) fn check_schema(findings: &mut Findings<'_>, node: &Node) {
             Some(node) => check_kind(findings, node),
             None => {}
         }
+        if let Some(node) = property.get("default") {
+            check_default(findings, &key.name, &property_value(property), node);
+        }
+    }
+}
+
+/// As far as it says what its kind is.
+fn property_value(property: &Object) -> Value {
+    let kind = property.get("type").map(|node| ("type".to_owned(), node.value()));
+    Value::Object(kind.into_iter().collect())
+}
+
+fn check_default(findings: &mut Findings<'_>, name: &str, property: &Value, node: &Node) {
+    let Some(needed) = kinds(property) else { return };
+    if !is_one_of(property, &node.value()) {
+        let told = format!("the default of {name:?} must be {needed}, not {}", node.kind());
+        findings.add(node.span.clone(), told, "or correct the type beside it");
     }
 }
 

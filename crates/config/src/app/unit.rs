@@ -1,11 +1,11 @@
 //! From a manifest to a unit.
 
-use super::MANIFEST_NAME;
 use super::capabilities::{FDS_LEAST, FDS_MOST, SHARES_MOST};
 use super::entry::Entry;
 use super::manifest::Manifest;
 use super::open::{Unread, open};
 use super::settings::check_settings;
+use super::{JsonKind, MANIFEST_NAME, json_kind};
 use crate::at::At;
 use crate::file::{ResourceTable, UnitTable};
 use crate::findings::Findings;
@@ -27,6 +27,14 @@ pub(crate) fn load_alone(
     text: &str,
     around: &Circumstances,
 ) -> Result<Config, Vec<Problem>> {
+    if json_kind(file, text) == JsonKind::Defaults {
+        return Err(vec![Problem {
+            file: file.to_owned(),
+            place: None,
+            message: "this says what holds for all apps, and declares none".to_owned(),
+            hint: Some(format!("name an ostler.toml, or an app's {MANIFEST_NAME}")),
+        }]);
+    }
     let manifest = Manifest::read(file, text, Entry::Runs);
     let mut reader = Reader::new(around, Findings::new(file, text));
     reader.read_app_defaults();

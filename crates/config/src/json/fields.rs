@@ -5,6 +5,17 @@ use crate::findings::Findings;
 use crate::problem::nearest;
 use std::ops::{Range, RangeInclusive};
 
+/// What an object looks like.
+const EXAMPLES: &[(&str, &str)] = &[
+    ("protocol", "{ \"version\": \"1.0\" }"),
+    ("capabilities", "{ \"resources\": { \"env\": [\"TOKEN\"] } }"),
+    ("resources", "{ \"env\": [\"TOKEN\"] }"),
+    ("limits", "{ \"maxMemory\": 536870912 }"),
+    ("network", "{ \"hosts\": [\"example.com\"] }"),
+    ("fs", "{ \"read\": [\"/var/data/*\"] }"),
+    ("supervisor", "{ \"heartbeatInterval\": 30000 }"),
+];
+
 fn mistyped(findings: &mut Findings<'_>, node: &Node, what: &str, needed: &str, hint: String) {
     let told = format!("{what:?} must be {needed}, not {}", node.kind());
     findings.add(node.span.clone(), told, hint);
@@ -18,7 +29,19 @@ pub(crate) fn object<'n>(
     if let Json::Object(object) = &node.json {
         return Some(object);
     }
-    mistyped(findings, node, what, "an object", "write { \"key\": … }".to_owned());
+    let example = EXAMPLES.iter().find(|(name, _)| *name == what).map(|(_, example)| *example);
+    let hint = format!("write {}", example.unwrap_or("{ \"key\": … }"));
+    mistyped(findings, node, what, "an object", hint);
+    None
+}
+
+/// The whole of a file.
+pub(crate) fn file<'n>(findings: &mut Findings<'_>, node: &'n Node) -> Option<&'n Object> {
+    if let Json::Object(object) = &node.json {
+        return Some(object);
+    }
+    let told = format!("the file must be an object, not {}", node.kind());
+    findings.add(node.span.clone(), told, "it begins with { and ends with }");
     None
 }
 
@@ -44,11 +67,16 @@ pub(crate) fn list<'n>(
         return Some(list);
     }
     let hint = match &node.json {
+        Json::Text(text) if what == "command" && !text.contains(['\'', '"', '$', '\\']) => {
+            let words: Vec<String> =
+                text.split_whitespace().map(|word| format!("{word:?}")).collect();
+            format!("write [{}]", words.join(", "))
+        }
         Json::Text(_) => {
             let written = findings.text.get(node.span.clone()).unwrap_or_default();
             format!("write [{written}]")
         }
-        _ => String::new(),
+        _ => "write [\"one\", \"two\"]".to_owned(),
     };
     mistyped(findings, node, what, "a list", hint);
     None
@@ -60,16 +88,30 @@ pub(crate) fn texts<'n>(
     node: &'n Node,
     what: &str,
 ) -> Option<Vec<(&'n str, Range<usize>)>> {
-    let list = list(findings, node, what)?;
-    let each = format!("{what}[]");
-    Some(
-        list.iter()
-            .filter_map(|node| Some((text(findings, node, &each)?, node.span.clone())))
-            .collect(),
-    )
+    let mut found = Vec::new();
+    for node in list(findings, node, what)? {
+        if let Json::Text(text) = &node.json {
+            found.push((text.as_str(), node.span.clone()));
+            continue;
+        }
+        let written = findings.text.get(node.span.clone()).unwrap_or_default();
+        let hint = match &node.json {
+            Json::Number(_) | Json::Bool(_) => format!("write \"{written}\""),
+            _ => String::new(),
+        };
+        let told = format!("each of {what:?} must be text in quotes, not {}", node.kind());
+        findings.add(node.span.clone(), told, hint);
+    }
+    Some(found)
 }
 
-pub(crate) fn number(findings: &mut Findings<'_>, node: &Node, what: &str) -> Option<f64> {
+/// `right` says what would be.
+pub(crate) fn number(
+    findings: &mut Findings<'_>,
+    node: &Node,
+    what: &str,
+    right: &str,
+) -> Option<f64> {
     if let Json::Number(number) = &node.json {
         return number.as_f64();
     }
@@ -77,13 +119,13 @@ pub(crate) fn number(findings: &mut Findings<'_>, node: &Node, what: &str) -> Op
         Json::Text(text) if text.trim().parse::<f64>().is_ok_and(f64::is_finite) => {
             format!("take the quotes off: {}", text.trim())
         }
-        _ => String::new(),
+        _ => right.to_owned(),
     };
     mistyped(findings, node, what, "a number", hint);
     None
 }
 
-/// A whole number in this range; `right` says what would be.
+/// A whole number in this range.
 pub(crate) fn whole(
     findings: &mut Findings<'_>,
     node: &Node,
@@ -93,7 +135,7 @@ pub(crate) fn whole(
 ) -> Option<u64> {
     /// Beyond it not every whole number is one of these.
     const EXACT: f64 = 9_007_199_254_740_992.0;
-    let floating = number(findings, node, what)?;
+    let floating = number(findings, node, what, right)?;
     let exact = match &node.json {
         Json::Number(number) => number.as_u64(),
         _ => None,
@@ -122,7 +164,8 @@ pub(crate) fn known(findings: &mut Findings<'_>, object: &Object, known: &[&str]
         if known.contains(&key.name.as_str()) {
             continue;
         }
-        let near = nearest(&key.name, known.iter().copied());
+        let is_shown = !findings.is_full();
+        let near = nearest(&key.name, known.iter().copied().filter(|_| is_shown));
         let hint = match (near, which) {
             (Some(word), _) => format!("did you mean {word:?}?"),
             (None, Unknown::Wrong) => format!("known here: {}", known.join(", ")),

@@ -4,7 +4,7 @@ mod fields;
 mod read;
 mod words;
 
-pub(crate) use fields::{Unknown, known, list, number, object, text, texts, whole};
+pub(crate) use fields::{Unknown, file, known, list, number, object, text, texts, whole};
 pub(crate) use read::parse;
 
 use serde_json::{Map, Number, Value};

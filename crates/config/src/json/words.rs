@@ -29,6 +29,12 @@ pub(super) fn unexpected(text: &str, at: usize, told: &str, hint: &str) -> Broke
     if rest.starts_with('\'') {
         return broken(span, "text has double quotes in JSON", "write \"…\" instead of '…'");
     }
+    if told.starts_with("a comma") && rest.starts_with('}') {
+        return broken(span, "the list above is not closed", "a ] is missing before this");
+    }
+    if told.starts_with("a comma") && rest.starts_with(']') {
+        return broken(span, "the object above is not closed", "a } is missing before this");
+    }
     if let Some(sign) = rest.chars().next().filter(|sign| sign.is_control()) {
         return control(at, sign);
     }
@@ -65,6 +71,8 @@ pub(super) fn no_number(span: Range<usize>, written: &str) -> Broken {
         "JSON has no hexadecimal numbers; write it in digits, or in quotes if text is meant"
     } else if digits.len() > 1 && digits.starts_with('0') && !digits.starts_with("0.") {
         "a number does not begin with 0; text belongs into quotes"
+    } else if written.matches('.').count() > 1 {
+        "text belongs into quotes"
     } else if written.bytes().all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte)) {
         "it is as in 30, -1, 1.5 or 1e3, and not larger than 1e308"
     } else {
