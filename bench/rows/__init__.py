@@ -1,6 +1,6 @@
 """The rows of the table, in its order."""
 
-from rows import adopt, cancel, guardian, list_runs, logs, reconcile, respawn, rest, spawnrate, start, stop, units
+from rows import adopt, apps, cancel, guardian, list_runs, logs, reconcile, respawn, rest, spawnrate, start, stop, units
 
 ALL = {
     "spawnrate": spawnrate.measure,
@@ -15,4 +15,5 @@ ALL = {
     "stop": stop.measure,
     "respawn": respawn.measure,
     "units": units.measure,
+    "apps": apps.measure,
 }
