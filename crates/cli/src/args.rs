@@ -67,7 +67,7 @@ pub enum Verb {
     /// Watch units live, and start, stop, restart them and look into them by single keys
     #[cfg(feature = "top")]
     Top,
-    /// Check ostler.toml: with the line, and what would be right
+    /// Check ostler.toml, an app's manifest or a config.json: with the line, and what would be right
     Check(CheckArguments),
     /// Print an ostler.toml made of a Procfile, pm2's ecosystem JSON or a supervisord.conf
     Import(ImportArguments),
@@ -177,7 +177,7 @@ pub struct ReloadUnitsArguments {
 
 #[derive(Debug, Args)]
 pub struct UpArguments {
-    /// The file; by default the nearest ostler.toml upward from here
+    /// The file, or an app's manifest; by default the nearest ostler.toml upward from here
     #[arg(short, long, value_name = "FILE")]
     pub file: Option<PathBuf>,
     /// Return at once
@@ -213,7 +213,7 @@ pub struct ListArguments {
 
 #[derive(Debug, Args)]
 pub struct CheckArguments {
-    /// The file; by default the nearest ostler.toml upward from here
+    /// The file, an app's manifest or a config.json; by default the nearest ostler.toml upward from here
     pub file: Option<PathBuf>,
     /// Print the JSON Schema of the file instead
     #[arg(long)]

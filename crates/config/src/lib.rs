@@ -4,12 +4,15 @@
 mod app;
 mod at;
 mod checks;
+mod depends;
 mod either;
 mod environment;
 mod file;
 mod findings;
 mod import;
 mod json;
+mod load;
+mod merge;
 mod order;
 mod parse;
 mod plain;
@@ -25,9 +28,9 @@ pub use app::{DEFAULTS_NAME, JsonKind, MANIFEST_NAME, check_config_json, json_ki
 pub use either::HookTarget;
 pub use file::{ConfigFile, DeadmanTable, HookTable, UrlTable};
 pub use import::{Imported, import};
+pub use load::{Circumstances, Config, SupervisorSettings, is_unit_name, load};
 pub use order::waves;
 pub use problem::{Place, Problem};
-pub use resolve::{Circumstances, Config, SupervisorSettings, is_unit_name, load};
 pub use schema::schema;
 pub use text::text_of;
 pub use words::{Command, Duration, HttpUrl, parse_duration};

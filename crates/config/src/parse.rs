@@ -2,8 +2,9 @@
 //! the next.
 
 use crate::at::At;
-use crate::file::{ConfigFile, Piecewise, UnitTable};
+use crate::file::{ConfigFile, UnitTable};
 use crate::findings::Findings;
+use crate::merge::Piecewise;
 use crate::plain;
 use crate::problem::nearest;
 use crate::syntax::{self, Syntax};

@@ -1,7 +1,8 @@
 //! What is wrong with the shape of a table, in plain words and with what would be right.
 
-use crate::file::{Piecewise, UnitTable};
+use crate::file::UnitTable;
 use crate::findings::Findings;
+use crate::merge::Piecewise;
 use crate::problem::{named, nearest};
 use std::ops::Range;
 use toml::de::Error;

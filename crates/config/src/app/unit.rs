@@ -9,10 +9,9 @@ use super::{JsonKind, MANIFEST_NAME, json_kind};
 use crate::at::At;
 use crate::file::{ResourceTable, UnitTable};
 use crate::findings::Findings;
+use crate::load::{Circumstances, Config, SupervisorSettings, is_unit_name};
 use crate::problem::Problem;
-use crate::resolve::{
-    Circumstances, Config, Kind, Reader, SupervisorSettings, is_unit_name, resolve,
-};
+use crate::resolve::{Kind, Reader, resolve};
 use crate::words::Text;
 use ostler_model::{AppSpec, Resources};
 use serde_json::{Map, Value};

@@ -1,6 +1,6 @@
 //! A unit on its way into ostler.toml.
 
-use crate::resolve::is_unit_name;
+use crate::load::is_unit_name;
 use ostler_model::Limits;
 use std::collections::BTreeSet;
 use std::fmt::Write;

@@ -11,8 +11,8 @@ mod supervisord_value;
 mod words;
 
 use crate::findings::place;
+use crate::load::{Circumstances, load};
 use crate::problem::Problem;
-use crate::resolve::{Circumstances, load};
 use draft::Draft;
 use std::path::Path;
 

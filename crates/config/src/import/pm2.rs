@@ -58,7 +58,7 @@ fn take(app: App, units: &mut Vec<Draft>, notes: &mut Vec<String>) {
     }
     if let Some(most) = &app.max_memory_restart {
         notes.push(format!(
-            "{name}: max_memory_restart = {most} is not taken over; memory cannot be limited yet"
+            "{name}: max_memory_restart = {most} is not taken over; limits = {{ memory = \"512M\" }} ends a unit that takes more"
         ));
     }
     let mut draft = Draft::new(name.clone(), command(&app, &name, notes));

@@ -3,7 +3,7 @@ use crate::args::CheckArguments;
 use crate::exit::{Exit, Failure};
 use crate::render;
 use crate::say::say;
-use ostler_config::load;
+use ostler_config::{JsonKind, Problem, check_config_json, json_kind, load};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -14,23 +14,54 @@ pub fn check(arguments: &CheckArguments) -> Result<Exit, Failure> {
         return Ok(Exit::DONE);
     }
     let path = file::find(arguments.file.as_deref())?;
+    let read = file::text(&path)?.and_then(|text| checked(&path, &text));
     if arguments.json {
-        return check_json(&path);
+        return Ok(tell_json(&path, read));
     }
-    let config = file::read(&path)?;
-    say!("{}: {}, nothing wrong", path.display(), render::count(config.units.len(), "unit"));
+    let right = read.map_err(|problems| file::refused(&path, &problems))?;
+    let what = match right {
+        Right::Units(units) => render::count(units.len(), "unit"),
+        Right::App(id) => format!("app {id}"),
+        Right::Defaults => "what holds for all apps".to_owned(),
+    };
+    say!("{}: {what}, nothing wrong", path.display());
     Ok(Exit::DONE)
 }
 
+/// What a file is that is right.
+enum Right {
+    /// Their names.
+    Units(Vec<String>),
+    /// Its id.
+    App(String),
+    Defaults,
+}
+
+fn checked(path: &Path, text: &str) -> Result<Right, Vec<Problem>> {
+    let is_json = path.extension().is_some_and(|end| end == "json");
+    if is_json && json_kind(path, text) == JsonKind::Defaults {
+        return check_config_json(path, text).map(|()| Right::Defaults);
+    }
+    let mut names: Vec<String> =
+        load(path, text, &file::circumstances())?.units.into_iter().map(|unit| unit.name).collect();
+    Ok(match names.pop() {
+        Some(id) if is_json => Right::App(id),
+        last => Right::Units(names.into_iter().chain(last).collect()),
+    })
+}
+
 /// For editors and scripts: every problem with its place.
-fn check_json(path: &Path) -> Result<Exit, Failure> {
-    let read = file::text(path)?.and_then(|text| load(path, &text, &file::circumstances()));
+fn tell_json(path: &Path, read: Result<Right, Vec<Problem>>) -> Exit {
     let file = path.display().to_string();
     let problems = match read {
-        Ok(config) => {
-            let names: Vec<&str> = config.units.iter().map(|unit| unit.name.as_str()).collect();
+        Ok(right) => {
+            let names = match right {
+                Right::Units(names) => names,
+                Right::App(id) => vec![id],
+                Right::Defaults => Vec::new(),
+            };
             say!("{}", json!({ "ok": true, "file": file, "units": names }));
-            return Ok(Exit::DONE);
+            return Exit::DONE;
         }
         Err(problems) => problems,
     };
@@ -39,6 +70,7 @@ fn check_json(path: &Path) -> Result<Exit, Failure> {
         .map(|problem| {
             let place = problem.place.as_ref();
             json!({
+                "file": problem.file.display().to_string(),
                 "line": place.map(|place| place.line),
                 "column": place.map(|place| place.column),
                 "width": place.map(|place| place.width),
@@ -48,5 +80,5 @@ fn check_json(path: &Path) -> Result<Exit, Failure> {
         })
         .collect();
     say!("{}", json!({ "ok": false, "file": file, "problems": told }));
-    Ok(Exit::USAGE)
+    Exit::USAGE
 }

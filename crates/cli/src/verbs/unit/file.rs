@@ -1,8 +1,8 @@
-//! Finding `ostler.toml`, and reading it.
+//! Finding `ostler.toml`, or the manifest that is named instead of one, and reading it.
 
 use crate::exit::{Exit, Failure};
 use crate::say::tell;
-use ostler_config::{Circumstances, Config, Problem, load, text_of};
+use ostler_config::{Circumstances, Config, MANIFEST_NAME, Problem, load, text_of};
 use ostler_engine::Home;
 use ostler_model::OsText;
 use std::io::Read;
@@ -14,8 +14,15 @@ const NAME: &str = "ostler.toml";
 /// As it is named; else the nearest upward from here; else the user's own.
 pub fn find(named: Option<&Path>) -> Result<PathBuf, Failure> {
     if let Some(path) = named {
-        let path = if path.is_dir() { path.join(NAME) } else { path.to_owned() };
-        return Ok(std::path::absolute(path)?);
+        let file = match path.is_dir() {
+            false => path.to_owned(),
+            // An app's folder needs no more than its manifest.
+            true if !path.join(NAME).exists() && path.join(MANIFEST_NAME).exists() => {
+                path.join(MANIFEST_NAME)
+            }
+            true => path.join(NAME),
+        };
+        return Ok(std::path::absolute(file)?);
     }
     let here = std::env::current_dir()?;
     let upward = here.ancestors().map(|folder| folder.join(NAME));
@@ -36,17 +43,25 @@ pub fn find(named: Option<&Path>) -> Result<PathBuf, Failure> {
 /// Every problem is told; any is a usage error.
 pub fn read(path: &Path) -> Result<Config, Failure> {
     let read = text(path)?.and_then(|text| load(path, &text, &circumstances()));
-    read.map_err(|problems| {
-        let count = problems.len();
-        for problem in problems {
-            tell!("{problem}\n");
-        }
-        let told = if count == 1 { "one problem".to_owned() } else { format!("{count} problems") };
-        Failure {
-            exit: Exit::USAGE,
-            cause: anyhow::anyhow!("{told} in {}; nothing was changed", path.display()),
-        }
-    })
+    read.map_err(|problems| refused(path, &problems))
+}
+
+pub fn refused(path: &Path, problems: &[Problem]) -> Failure {
+    for problem in problems {
+        tell!("{problem}\n");
+    }
+    let told = match problems.len() {
+        1 => "one problem".to_owned(),
+        count => format!("{count} problems"),
+    };
+    let is_own = problems.iter().any(|problem| problem.file == path);
+    let is_other = problems.iter().any(|problem| problem.file != path);
+    let place = match (is_own, is_other) {
+        (_, false) => format!("in {}", path.display()),
+        (true, true) => format!("in {} and what it names", path.display()),
+        (false, true) => format!("in what {} names", path.display()),
+    };
+    Failure { exit: Exit::USAGE, cause: anyhow::anyhow!("{told} {place}; nothing was changed") }
 }
 
 /// More is no configuration, and `/dev/zero` has no end.

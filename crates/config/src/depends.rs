@@ -1,0 +1,59 @@
+//! Whether units can depend on each other as they say.
+
+use crate::file::ConfigFile;
+use crate::order::waves;
+use crate::problem::{named, nearest};
+use crate::resolve::Reader;
+use std::collections::BTreeSet;
+
+impl Reader<'_> {
+    /// Those it depends on exist, and nobody waits for himself.
+    pub fn check_order(&mut self, parsed: &ConfigFile) {
+        let names: BTreeSet<&str> = parsed.units.keys().map(|name| name.as_str()).collect();
+        let mut is_whole = true;
+        for table in parsed.units.values() {
+            for needed in table.depends_on.iter().flatten() {
+                if names.contains(needed.as_str()) {
+                    continue;
+                }
+                is_whole = false;
+                let hint = match nearest(
+                    needed,
+                    names.iter().copied().filter(|_| !self.findings.is_full()),
+                ) {
+                    Some(word) => format!("did you mean {word:?}?"),
+                    None => format!("units here: {}", named(names.iter().copied())),
+                };
+                let told = format!("there is no unit {:?}", needed.as_str());
+                self.findings.add(needed.span(), told, hint);
+            }
+        }
+        if !is_whole {
+            return;
+        }
+        let needs = parsed
+            .units
+            .iter()
+            .map(|(name, table)| {
+                let needed = table.depends_on.iter().flatten();
+                (name.to_string(), needed.map(|needed| needed.to_string()).collect())
+            })
+            .collect();
+        let Err(circle) = waves(&needs) else { return };
+        // The place is where the first names the second.
+        let [first, second, ..] = circle.as_slice() else { return };
+        let (_, table) = match parsed.units.iter().find(|(name, _)| name.as_str() == first) {
+            Some(found) => found,
+            None => return,
+        };
+        let mut named = table.depends_on.iter().flatten();
+        let span = named.find(|needed| needed.as_str() == second).map_or(0..0, |at| at.span());
+        if first == second {
+            let told = format!("unit {first:?} depends on itself");
+            self.findings.add(span, told, "take it out of its own depends_on");
+            return;
+        }
+        let told = format!("these units wait for each other: {}", circle.join(" -> "));
+        self.findings.add(span, told, "take one of them out of depends_on");
+    }
+}

@@ -1,0 +1,115 @@
+//! From a file's text to what it declares.
+
+use crate::either;
+use crate::file::{HookTable, SupervisorTable};
+use crate::findings::Findings;
+use crate::parse::parse;
+use crate::problem::Problem;
+use crate::resolve::Reader;
+use crate::words::AdoptWord;
+use ostler_model::{AdoptPolicy, DeadmanSpec, HookSpec, HookTarget, OsText, UnitSpec};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+/// What the file does not say: who reads it, and where.
+#[derive(Clone, Debug, Default)]
+pub struct Circumstances {
+    /// The caller's environment.
+    pub environment: Vec<(String, OsText)>,
+    pub umask: u32,
+    /// The daemon's home, where `config.json` may be.
+    pub home: Option<PathBuf>,
+}
+
+/// A file that is right.
+#[derive(Clone, Debug)]
+pub struct Config {
+    pub units: Vec<UnitSpec>,
+    pub supervisor: SupervisorSettings,
+}
+
+/// What the file says about the daemon itself; `None` where it says nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SupervisorSettings {
+    /// `Some(None)` turns it off.
+    pub http: Option<Option<SocketAddr>>,
+    pub lease_ms: Option<u64>,
+    pub adopt: Option<AdoptPolicy>,
+}
+
+const NAME_MOST: usize = 64;
+
+/// Reads the text of an `ostler.toml`, or of a manifest, which declares one app. Every problem that can be told at
+/// once is told.
+pub fn load(file: &Path, text: &str, around: &Circumstances) -> Result<Config, Vec<Problem>> {
+    // Some editors begin a file with a mark of its encoding.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    if file.extension().is_some_and(|end| end == "json") {
+        return crate::app::load_alone(file, text, around);
+    }
+    let mut findings = Findings::new(file, text);
+    let mut parsed = parse(&mut findings);
+    let mut reader = Reader::new(around, findings);
+    // What a unit has no command for may be only what could not be read.
+    let is_read = reader.findings.is_empty();
+    let defaults = std::mem::take(&mut parsed.defaults);
+    if let Some(manifest) = &defaults.manifest {
+        let hint = "write it in the app's own unit";
+        reader.findings.add(manifest.span(), "every app has a manifest of its own", hint);
+    }
+    if parsed.units.values().any(|table| table.manifest.is_some()) {
+        reader.read_app_defaults();
+    }
+    let mut units = Vec::new();
+    for (name, table) in &mut parsed.units {
+        reader.check_name(name, name.span());
+        *table = std::mem::take(table).with_defaults(&defaults);
+        if is_read || table.command.is_some() || table.manifest.is_some() {
+            units.extend(reader.unit(name, table, name.span()));
+        }
+    }
+    reader.check_order(&parsed);
+    reader.done()?;
+    let hooks = hooks(parsed.hooks);
+    for unit in &mut units {
+        unit.hooks = hooks.clone();
+    }
+    Ok(Config { units, supervisor: supervisor(&parsed.supervisor) })
+}
+
+fn supervisor(table: &SupervisorTable) -> SupervisorSettings {
+    SupervisorSettings {
+        http: table.http.map(|door| door.0),
+        lease_ms: table.lease.map(|lease| lease.0),
+        adopt: table.adopt.map(|adopt| match adopt {
+            AdoptWord::Adopt => AdoptPolicy::Adopt,
+            AdoptWord::Terminate => AdoptPolicy::Terminate,
+        }),
+    }
+}
+
+/// Every unit of the file has the same: it is kept with each.
+fn hooks(table: HookTable) -> HookSpec {
+    let target = |target: Option<either::HookTarget>| {
+        target.map(|target| match target {
+            either::HookTarget::Command(command) => HookTarget::Command(command.argv()),
+            either::HookTarget::Url(table) => HookTarget::Url(table.url.0),
+        })
+    };
+    HookSpec {
+        on_crash: target(table.on_crash),
+        on_breaker: target(table.on_breaker),
+        on_recovery: target(table.on_recovery),
+        deadman: table
+            .deadman
+            .map(|table| DeadmanSpec { url: table.url.0, every_ms: table.every.0 }),
+    }
+}
+
+/// Whether units may be called so.
+pub fn is_unit_name(name: &str) -> bool {
+    name.len() <= NAME_MOST
+        // An app's id may be `@scope/name`.
+        && name.strip_prefix('@').unwrap_or(name).chars().next().is_some_and(char::is_alphanumeric)
+        && name.chars().all(|c| c.is_alphanumeric() || "-_.@/".contains(c))
+}
