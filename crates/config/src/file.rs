@@ -172,7 +172,7 @@ pub struct ReadyTable {
     pub notify: Option<bool>,
     /// After this long.
     pub delay: Option<Duration>,
-    /// Not ready within this time is an error; by default 60s.
+    /// Not ready within this time is an error; by default 60s. Of an app it begins when it has registered.
     pub timeout: Option<Duration>,
     /// An app that has not registered within this time after its start is an error; by default 30s.
     pub register: Option<At<Duration>>,

@@ -33,4 +33,4 @@ pub use order::waves;
 pub use problem::{Place, Problem};
 pub use schema::schema;
 pub use text::text_of;
-pub use words::{Command, Duration, HttpUrl, parse_duration};
+pub use words::{Command, Duration, HttpUrl, parse_duration, parse_size};

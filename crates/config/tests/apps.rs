@@ -141,6 +141,11 @@ fn a_unit_has_the_last_word() {
     );
     assert_eq!(app.config, config);
 
+    // A table of its own is the same.
+    let unit = only("[units.a]\nmanifest = 'good'\n[units.a.config]\n'odd key' = 1\nlevel = 2\n");
+    let config = unit.app.as_deref().map(|app| app.config.clone());
+    assert_eq!(config, Some(serde_json::json!({ "odd key": 1, "level": 2 })));
+
     // What all units have by default is no word of the app's own.
     let unit = only(
         "[defaults]\ncommand = ['x']\nready = { delay = '1s' }\n[units.a]\nmanifest = 'good'\n",
@@ -256,4 +261,6 @@ fn a_file_is_known_by_its_name_or_by_what_is_in_it() {
     }
     let told = of_text("config.json", "{}").expect_err("it declares nothing");
     assert!(told.contains("declares none"), "{told}");
+    let told = of_text("pm2.json", "{\"apps\":[]}").expect_err("it is another's");
+    assert!(told.contains("`ostler import` reads it"), "{told}");
 }

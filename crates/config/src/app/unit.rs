@@ -5,7 +5,7 @@ use super::entry::Entry;
 use super::manifest::Manifest;
 use super::open::{Unread, open};
 use super::settings::check_settings;
-use super::{JsonKind, MANIFEST_NAME, json_kind};
+use super::{JsonKind, MANIFEST_NAME, check_config_json, json_kind};
 use crate::at::At;
 use crate::file::{ResourceTable, UnitTable};
 use crate::findings::Findings;
@@ -27,6 +27,7 @@ pub(crate) fn load_alone(
     around: &Circumstances,
 ) -> Result<Config, Vec<Problem>> {
     if json_kind(file, text) == JsonKind::Defaults {
+        check_config_json(file, text)?;
         return Err(vec![Problem {
             file: file.to_owned(),
             place: None,

@@ -16,5 +16,5 @@ pub use command::Command;
 pub use door::{HttpDoor, Lease};
 pub use duration::{Duration, Grace, parse_duration};
 pub use free::Free;
-pub use size::Size;
+pub use size::{Size, parse_size};
 pub use text::{Address, Cron, Factor, HttpUrl, Pattern, Text, TimeZone, VariableName};
