@@ -110,6 +110,9 @@ fn usage(seen: TreeUsage, before: Option<&Usage>, started_ms: u64, now_ms: u64) 
         cpu_ms: seen.cpu_ms,
         memory_bytes: seen.memory_bytes,
         processes: seen.members as u64,
+        read_bytes: seen.read_bytes,
+        written_bytes: seen.written_bytes,
+        descriptors: seen.descriptors,
         tree: seen.processes.into_iter().map(process).collect(),
     }
 }
@@ -119,7 +122,7 @@ mod tests {
     use super::*;
 
     fn seen(cpu_ms: u64) -> TreeUsage {
-        TreeUsage { cpu_ms, memory_bytes: 1, members: 1, processes: Vec::new() }
+        TreeUsage { cpu_ms, memory_bytes: 1, members: 1, ..TreeUsage::default() }
     }
 
     #[test]

@@ -16,6 +16,8 @@ const WAKER: u64 = 0;
 const FAR_MS: u64 = 2_000;
 const NEAR_MS: u64 = 500;
 const LEAST_MS: u64 = 20;
+/// The older groups tell that memory has run out before anybody is killed for it.
+const AFTER_MS: [u64; 3] = [0, 50, 500];
 
 enum Order {
     Add(RunId, MemoryAlarm),
@@ -78,6 +80,7 @@ impl LimitWatch {
             dispatcher: self.dispatcher.clone(),
             told: HashMap::new(),
             looked: HashMap::new(),
+            owed: Vec::new(),
             next_token: WAKER + 1,
         };
         std::thread::Builder::new()
@@ -141,6 +144,8 @@ struct Watch {
     dispatcher: Waker,
     told: HashMap<u64, (RunId, OwnedFd)>,
     looked: HashMap<RunId, Looked>,
+    /// When the engine is to look for what the kernel has killed.
+    owed: Vec<(u64, RunId)>,
     next_token: u64,
 }
 
@@ -148,7 +153,8 @@ impl Watch {
     fn run(mut self) {
         let mut ready: Vec<Ready> = Vec::new();
         loop {
-            let due = self.looked.values().map(|looked| looked.due_ms).min();
+            let owed = self.owed.iter().map(|(due_ms, _)| *due_ms);
+            let due = self.looked.values().map(|looked| looked.due_ms).chain(owed).min();
             let wait = due.map(|due| due.saturating_sub(ostler_os::mono_ms()));
             if self.poller.wait(wait, &mut ready).is_err() {
                 return;
@@ -192,6 +198,7 @@ impl Watch {
             }
             Order::Remove(run) => {
                 self.looked.remove(&run);
+                self.owed.retain(|(_, owed)| *owed != run);
                 let poller = &self.poller;
                 self.told.retain(|_, (told, alarm)| {
                     if *told == run {
@@ -207,7 +214,9 @@ impl Watch {
         let Some((run, alarm)) = self.told.get(&token) else { return };
         let run = *run;
         if ostler_os::rest_alarm(alarm) {
-            self.tell(run, None);
+            let now_ms = ostler_os::mono_ms();
+            self.owed.retain(|(_, owed)| *owed != run);
+            self.owed.extend(AFTER_MS.map(|after_ms| (now_ms + after_ms, run)));
         } else if let Some((_, alarm)) = self.told.remove(&token) {
             self.poller.remove(&alarm);
         }
@@ -226,6 +235,11 @@ impl Watch {
                 looked.due_ms = now_ms + NEAR_MS;
                 excessive.push((*run, bytes));
             }
+        }
+        for (_, run) in
+            self.owed.extract_if(.., |(due_ms, _)| *due_ms <= now_ms).collect::<Vec<_>>()
+        {
+            self.tell(run, None);
         }
         for (run, bytes) in excessive {
             self.tell(run, Some(bytes));

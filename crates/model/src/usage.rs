@@ -16,6 +16,14 @@ pub struct Usage {
     pub cpu_ms: u64,
     pub memory_bytes: u64,
     pub processes: u64,
+    /// From and to disks since its start.
+    #[serde(default)]
+    pub read_bytes: u64,
+    #[serde(default)]
+    pub written_bytes: u64,
+    /// Open ones, of all its processes.
+    #[serde(default)]
+    pub descriptors: u64,
     /// Only where it was asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tree: Vec<ProcessUsage>,

@@ -87,6 +87,9 @@ mod tests {
             cpu_ms: 0,
             memory_bytes: 2_048,
             processes: 1,
+            read_bytes: 0,
+            written_bytes: 0,
+            descriptors: 0,
             tree: Vec::new(),
         };
         assert_eq!(memory(&usage, 10_900), "2.0K");

@@ -24,6 +24,7 @@ mod full_disk;
 mod guardian_garbage;
 mod init;
 mod last_resort;
+mod limits;
 mod output;
 mod scope_key;
 mod shutdown;
@@ -65,3 +66,8 @@ mod unit_progress;
 mod unit_seeing;
 mod unit_shell;
 mod unit_top;
+
+// Apps: units that talk back.
+mod app_manifest;
+mod apps_setup;
+mod apps_start;

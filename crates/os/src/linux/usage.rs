@@ -5,9 +5,10 @@
 
 use super::cgroup::Leaf;
 use super::scope::{carried, children_of};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, fstat, openat, statat};
 use std::collections::HashMap;
-use std::fs::{self, File};
-use std::io::Read;
+use std::fs;
+use std::os::fd::OwnedFd;
 
 /// A tree to be looked at.
 #[derive(Clone, Debug)]
@@ -22,6 +23,10 @@ pub struct TreeSubject {
 pub struct TreeUsage {
     pub cpu_ms: u64,
     pub memory_bytes: u64,
+    /// From and to disks, with what has ended of it.
+    pub read_bytes: u64,
+    pub written_bytes: u64,
+    pub descriptors: u64,
     pub members: usize,
     /// Only where it was asked for.
     pub processes: Vec<MemberUsage>,
@@ -48,9 +53,13 @@ pub fn look_at_trees(subjects: &[TreeSubject], detail: Detail) -> Vec<Option<Tre
     let mut orphans = None;
     let mut seen = Vec::with_capacity(subjects.len());
     for subject in subjects {
-        let leaf = subject.boundary.as_ref().map(|path| Leaf::at(path.into()));
-        seen.push(match leaf.filter(|leaf| leaf.path().exists()) {
-            Some(leaf) => look(&leaf.members(), Some(&leaf), detail),
+        let leaf = subject.boundary.as_deref().and_then(|path| Some((path, open_folder(path)?)));
+        seen.push(match leaf {
+            Some((path, leaf)) => {
+                let members =
+                    quick_members(&leaf).unwrap_or_else(|| Leaf::at(path.into()).members());
+                look(&members, Some(&leaf), detail)
+            }
             None => {
                 let orphans = orphans.get_or_insert_with(|| orphans_by_run(subjects));
                 look(&descendants(subject, orphans), None, detail)
@@ -69,49 +78,65 @@ pub(super) fn members_of(subject: &TreeSubject) -> Vec<i32> {
     }
 }
 
-fn look(members: &[i32], leaf: Option<&Leaf>, detail: Detail) -> Option<TreeUsage> {
-    let counted_cpu = leaf.and_then(cpu_of_leaf);
-    let counted_memory = leaf.and_then(memory_of_leaf);
+fn look(members: &[i32], leaf: Option<&OwnedFd>, detail: Detail) -> Option<TreeUsage> {
     let mut usage = TreeUsage::default();
-    let is_counted = counted_cpu.is_some() && counted_memory.is_some();
-    if is_counted && detail == Detail::Sums {
-        usage.members = members.len();
-    } else {
-        for pid in members {
-            let Some(account) = account(*pid) else { continue };
-            usage.members += 1;
-            usage.cpu_ms += account.own_cpu_ms + account.waited_cpu_ms;
-            usage.memory_bytes += account.memory_bytes;
-            if detail == Detail::Processes {
-                usage.processes.push(MemberUsage {
-                    pid: *pid,
-                    parent: account.parent,
-                    command: command_of(*pid).unwrap_or(account.name),
-                    cpu_ms: account.own_cpu_ms,
-                    memory_bytes: account.memory_bytes,
-                });
-            }
+    for pid in members {
+        let Some(account) = account(*pid) else { continue };
+        usage.members += 1;
+        usage.cpu_ms += account.own_cpu_ms + account.waited_cpu_ms;
+        usage.memory_bytes += account.memory_bytes;
+        usage.read_bytes += account.read_bytes;
+        usage.written_bytes += account.written_bytes;
+        usage.descriptors += account.descriptors;
+        if detail == Detail::Processes {
+            usage.processes.push(MemberUsage {
+                pid: *pid,
+                parent: account.parent,
+                command: command_of(*pid).unwrap_or(account.name),
+                cpu_ms: account.own_cpu_ms,
+                memory_bytes: account.memory_bytes,
+            });
         }
     }
-    usage.cpu_ms = counted_cpu.unwrap_or(usage.cpu_ms);
-    usage.memory_bytes = counted_memory.unwrap_or(usage.memory_bytes);
+    if let Some(leaf) = leaf {
+        usage.cpu_ms = cpu_of_leaf(leaf).unwrap_or(usage.cpu_ms);
+        usage.memory_bytes = memory_of_leaf(leaf).unwrap_or(usage.memory_bytes);
+    }
     (usage.members > 0).then_some(usage)
 }
 
-fn cpu_of_leaf(leaf: &Leaf) -> Option<u64> {
-    let text = read_small(&leaf.path().join("cpu.stat").to_string_lossy())?;
+fn cpu_of_leaf(leaf: &OwnedFd) -> Option<u64> {
+    let text = read_in(leaf, "cpu.stat")?;
     let us = text.lines().find_map(|line| line.strip_prefix("usage_usec "))?;
     Some(us.trim().parse::<u64>().ok()? / 1_000)
 }
 
-fn memory_of_leaf(leaf: &Leaf) -> Option<u64> {
-    read_small(&leaf.path().join("memory.current").to_string_lossy())?.trim().parse().ok()
+fn memory_of_leaf(leaf: &OwnedFd) -> Option<u64> {
+    read_in(leaf, "memory.current")?.trim().parse().ok()
 }
 
-fn read_small(path: &str) -> Option<String> {
+/// A folder is opened once for all that is read in it: finding the way to it costs more than the reading.
+fn open_folder(path: &str) -> Option<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    openat(CWD, path, flags, Mode::empty()).ok()
+}
+
+fn read_in(folder: &OwnedFd, name: &str) -> Option<String> {
     let mut buffer = [0u8; 1024];
-    let length = File::open(path).ok()?.read(&mut buffer).ok()?;
+    let file = openat(folder, name, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()?;
+    let length = rustix::io::read(&file, &mut buffer).ok()?;
     String::from_utf8(buffer[..length].to_vec()).ok()
+}
+
+/// `None` if there are too many for a quick look, or groups below it.
+fn quick_members(leaf: &OwnedFd) -> Option<Vec<i32>> {
+    const LINKS_OF_A_LEAF: u64 = 2;
+    const FITS_BELOW: usize = 1_000;
+    if fstat(leaf).ok()?.st_nlink as u64 != LINKS_OF_A_LEAF {
+        return None;
+    }
+    let list = read_in(leaf, "cgroup.procs").filter(|list| list.len() < FITS_BELOW)?;
+    Some(list.lines().filter_map(|line| line.parse().ok()).filter(|pid| *pid > 0).collect())
 }
 
 /// What the root's children are, however deep, and what came to us of it when their parents ended.
@@ -136,7 +161,9 @@ fn orphans_by_run(subjects: &[TreeSubject]) -> HashMap<i32, Vec<i32>> {
     let roots: HashMap<i32, ()> = subjects.iter().map(|subject| (subject.root, ())).collect();
     let mut orphans: HashMap<i32, Vec<i32>> = HashMap::new();
     let own = rustix::process::getpid().as_raw_pid();
-    for pid in children_of(own).unwrap_or_default() {
+    // The kernel gives orphans to the first thread; those that another thread has made are runs.
+    let list = fs::read_to_string(format!("/proc/{own}/task/{own}/children")).unwrap_or_default();
+    for pid in list.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()) {
         if roots.contains_key(&pid) {
             continue;
         }
@@ -157,11 +184,37 @@ struct Account {
     own_cpu_ms: u64,
     waited_cpu_ms: u64,
     memory_bytes: u64,
+    read_bytes: u64,
+    written_bytes: u64,
+    descriptors: u64,
 }
 
 /// `None` if it is gone, or a corpse.
 fn account(pid: i32) -> Option<Account> {
-    parse(&read_small(&format!("/proc/{pid}/stat"))?)
+    let folder = open_folder(&format!("/proc/{pid}"))?;
+    let mut account = parse(&read_in(&folder, "stat")?)?;
+    // One that changed its user does not tell.
+    let io = read_in(&folder, "io").unwrap_or_default();
+    let counted = |name: &str| {
+        io.lines()
+            .find_map(|line| line.strip_prefix(name))
+            .and_then(|count| count.trim().parse().ok())
+            .unwrap_or(0)
+    };
+    account.read_bytes = counted("read_bytes: ");
+    account.written_bytes = counted("write_bytes: ");
+    account.descriptors = descriptors_of(&folder, pid);
+    Some(account)
+}
+
+/// The size of the folder since Linux 6.2; before that, somebody has to count.
+fn descriptors_of(folder: &OwnedFd, pid: i32) -> u64 {
+    match statat(folder, "fd", AtFlags::empty()) {
+        Ok(stat) if stat.st_size > 0 => stat.st_size as u64,
+        Ok(_) | Err(_) => {
+            fs::read_dir(format!("/proc/{pid}/fd")).map_or(0, |list| list.count() as u64)
+        }
+    }
 }
 
 fn parse(line: &str) -> Option<Account> {
@@ -180,6 +233,9 @@ fn parse(line: &str) -> Option<Account> {
         own_cpu_ms: ms(11)?,
         waited_cpu_ms: ms(13)?,
         memory_bytes: number(21)? * rustix::param::page_size() as u64,
+        read_bytes: 0,
+        written_bytes: 0,
+        descriptors: 0,
     })
 }
 
@@ -217,6 +273,7 @@ mod tests {
         let seen = look_at_trees(&[subject], Detail::Processes);
         let usage = seen[0].as_ref().expect("we are there");
         assert!(usage.members >= 1 && usage.memory_bytes > 0, "{usage:?}");
+        assert!(usage.descriptors >= 3, "{usage:?}");
         assert!(usage.processes.iter().any(|process| process.pid == pid));
     }
 }

@@ -1,0 +1,240 @@
+//! A8, A9, A12: what a run may have of the machine, each way of keeping it to that, and what it is told to use.
+
+use crate::daemon::{QUICK, replace_supervisor};
+use ostler_e2e::{Home, eventually};
+use serde_json::{Value, json};
+use std::path::PathBuf;
+
+/// Takes four megabytes at a time until it has far too much.
+const EATER: &str = "import time\nheld = []\nfor _ in range(200):\n    held.append(bytearray(4 << 20))\n    time.sleep(0.01)\n";
+/// The same once a file is there.
+const WAITING_EATER: &str = "import os, sys, time\nprint('ready', flush=True)\nwhile not os.path.exists(sys.argv[1]):\n    time.sleep(0.02)\nheld = []\nfor _ in range(200):\n    held.append(bytearray(4 << 20))\n    time.sleep(0.01)\n";
+
+/// How limits can be kept on this machine.
+const WAYS: [(&str, &[(&str, &str)]); 4] = [
+    ("groups", &[]),
+    ("groups without a boundary", &[("OSTLER_NO_CGROUP", "1")]),
+    ("a watch", &[("OSTLER_LIMITS", "watch")]),
+    ("a watch without a boundary", &[("OSTLER_LIMITS", "watch"), ("OSTLER_NO_CGROUP", "1")]),
+];
+
+/// Groups of any hierarchy that were made for this home.
+fn groups(home: &Home) -> Vec<PathBuf> {
+    let instance = std::fs::read_to_string(home.file("instance")).unwrap_or_default();
+    let name = format!("ostler-{}", instance.trim());
+    let own = std::fs::read_to_string("/proc/self/cgroup").expect("our groups");
+    let mut found = Vec::new();
+    for line in own.lines() {
+        let mut fields = line.splitn(3, ':').skip(1);
+        let controller = fields.next().unwrap_or_default();
+        let path = fields.next().unwrap_or_default().trim_start_matches('/');
+        let room = PathBuf::from("/sys/fs/cgroup").join(controller).join(path).join(&name);
+        if !controller.is_empty() && room.exists() {
+            let entries = std::fs::read_dir(&room).into_iter().flatten().flatten();
+            found.extend(entries.map(|entry| entry.path()).filter(|path| path.is_dir()));
+            found.push(room);
+        }
+    }
+    found
+}
+
+/// Whether this machine has hierarchies of the older kind that we may make groups in.
+fn has_old_groups(record: &Value) -> bool {
+    record["enforced"]["memoryBy"] == "cgroup-v1"
+}
+
+/// A8: in each way of keeping it, the run ends for want of memory and everything says so. A12: the run beside it
+/// lives on. Nothing is left behind.
+#[test]
+fn one_that_eats_memory_says_so_and_its_neighbour_lives() {
+    for (way, variables) in WAYS {
+        let home = Home::with(variables);
+        let neighbour =
+            home.start_ready(&["--memory", "64M"], &["sh", "-c", "echo ready; sleep 971"]);
+        let result = home.run(&["--memory", "64M"], &["python3", "-c", EATER]);
+        let run = result["runId"].as_str().expect("an id").to_owned();
+        assert_eq!(result["outOfMemory"], true, "{way}: {result}");
+        assert_eq!(
+            (&result["termination"], &result["exitSignal"]),
+            (&json!("signal"), &json!(9)),
+            "{way}: {result}"
+        );
+        let entry = home.event(&run, "out-of-memory");
+        assert_eq!(entry["evidence"]["limitBytes"], 64 << 20, "{way}: {entry}");
+        let by = if variables.iter().any(|(name, _)| *name == "OSTLER_LIMITS") {
+            "watch"
+        } else {
+            "cgroup"
+        };
+        let told = entry["evidence"]["by"].as_str().expect("a way");
+        assert!(told.starts_with(by) || told == "watch", "{way}: {entry}");
+        assert!(
+            entry["evidence"]["peakBytes"].as_u64().is_some_and(|peak| peak > 50 << 20),
+            "{way}: {entry}"
+        );
+        assert_eq!(home.count(&run, "limited"), 1, "{way}");
+        assert!(home.ostler(&["runs", "--all"]).text().contains("SIGKILL, out of memory"), "{way}");
+        assert!(home.ostler(&["why", &run]).text().contains("out of memory"), "{way}");
+        assert_eq!(home.record(&neighbour)["state"], "running", "{way}");
+        assert!(home.root(&neighbour).is_alive(), "{way}");
+        home.stop();
+        assert_eq!(groups(&home), Vec::<PathBuf>::new(), "{way}");
+    }
+}
+
+/// A8: the whole tree counts, and a shell that only waits for the one that eats passes its end on.
+#[test]
+fn the_whole_tree_counts() {
+    for (way, variables) in WAYS {
+        let home = Home::with(variables);
+        let script = "python3 -c \"$0\" & python3 -c \"$0\" & wait; wait; exit 3";
+        let half = EATER.replace("range(200)", "range(12)") + "time.sleep(3)\n";
+        let result = home.run(&["--memory", "64M"], &["sh", "-c", script, &half]);
+        let run = result["runId"].as_str().expect("an id");
+        assert!(home.count(run, "out-of-memory") >= 1, "{way}: {result}");
+    }
+}
+
+/// Where the kernel killed a child only, the run goes on; the journal knows, and its end is its own.
+#[test]
+fn a_child_that_is_killed_for_memory_is_noted_and_the_run_goes_on() {
+    let home = Home::new();
+    let script =
+        "python3 -c \"$0\"; echo status $?; until test -e \"$1\"; do sleep 0.02; done; exit 0";
+    let gate = home.folder().join("gate");
+    let gate = gate.to_str().expect("a path");
+    let run = home.start(&["--memory", "64M"], &["sh", "-c", script, EATER, gate]);
+    let record = home.record(&run);
+    if !has_old_groups(&record) {
+        eprintln!("skipped: only the older groups kill one of many here");
+        std::fs::write(gate, "").expect("written");
+        home.wait(&run);
+        return;
+    }
+    home.until_logged(&run, "status 137");
+    eventually("it is noted while it runs", || {
+        (home.count(&run, "out-of-memory") == 1).then_some(())
+    });
+    assert_eq!(home.record(&run)["state"], "running");
+    std::fs::write(gate, "").expect("written");
+    let result = home.wait(&run);
+    assert_eq!(
+        (&result["exitCode"], &result["outOfMemory"]),
+        (&json!(0), &json!(false)),
+        "{result}"
+    );
+    assert_eq!(home.record(&run)["memoryKills"], 1);
+}
+
+/// An adopted run is kept to the same limits, and says so when it ends by them.
+#[test]
+fn an_adopted_run_that_is_killed_for_memory_says_so() {
+    for (way, variables) in WAYS {
+        let mut home = Home::with(variables);
+        home.set(QUICK.0, QUICK.1);
+        let gate = home.folder().join("gate");
+        let path = gate.to_str().expect("a path").to_owned();
+        let run = home.start_ready(&["--memory", "64M"], &["python3", "-c", WAITING_EATER, &path]);
+        replace_supervisor(&home);
+        assert_eq!(home.count(&run, "adopted"), 1, "{way}");
+        std::fs::write(&gate, "").expect("written");
+        let result = home.wait(&run);
+        assert_eq!(result["outOfMemory"], true, "{way}: {result}");
+        assert_eq!(result["exitSignal"], 9, "{way}: {result}");
+        assert_eq!(home.count(&run, "out-of-memory"), 1, "{way}");
+        home.stop();
+        assert_eq!(groups(&home), Vec::<PathBuf>::new(), "{way}");
+    }
+}
+
+/// It ends for want of memory while nobody is there: the next supervisor learns it from the kernel.
+#[test]
+fn an_end_for_memory_meanwhile_is_learned() {
+    let home = Home::with(&[("OSTLER_WAIT_MS", "1000")]);
+    let gate = home.folder().join("gate");
+    let path = gate.to_str().expect("a path");
+    let run = home.start_ready(&["--memory", "64M"], &["python3", "-c", WAITING_EATER, path]);
+    if !has_old_groups(&home.record(&run)) {
+        eprintln!("skipped: a watch sees nothing while nobody is there");
+        return;
+    }
+    let root = home.root(&run);
+    home.kill_supervisor();
+    std::fs::write(&gate, "").expect("written");
+    root.wait_gone();
+    let result = home.wait(&run);
+    assert_eq!(result["outOfMemory"], true, "{result}");
+    home.stop();
+    assert_eq!(groups(&home), Vec::<PathBuf>::new());
+}
+
+/// Descriptors in each process, shares of the processor in the group or as a priority.
+#[test]
+fn descriptors_and_shares_reach_the_child() {
+    for (way, variables) in WAYS {
+        let home = Home::with(variables);
+        let script = "ulimit -Sn; ulimit -Hn; nice; echo ready; sleep 972";
+        let run = home.start_ready(&["--fds", "77", "--cpu-shares", "512"], &["sh", "-c", script]);
+        let log = home.ostler(&["logs", &run]).text();
+        let lines: Vec<&str> = log.lines().collect();
+        assert_eq!(lines[..2], ["77", "77"], "{way}");
+        let record = home.record(&run);
+        match record["enforced"]["cpuBy"].as_str().expect("a way") {
+            "cgroup-v1" => {
+                let group = record["enforced"]["groups"][0].as_str().expect("a group");
+                let shares =
+                    std::fs::read_to_string(format!("{group}/cpu.shares")).expect("shares");
+                assert_eq!(shares.trim(), "512", "{way}");
+                let pid = home.root(&run).pid;
+                let own =
+                    std::fs::read_to_string(format!("/proc/{pid}/cgroup")).expect("its groups");
+                assert!(
+                    own.lines().any(|line| line.contains(":cpu") && line.contains(&run)),
+                    "{own}"
+                );
+            }
+            "cgroup-v2" => {
+                let leaf = record["cgroup"].as_str().expect("a leaf");
+                let weight =
+                    std::fs::read_to_string(format!("{leaf}/cpu.weight")).expect("a weight");
+                assert_eq!(weight.trim(), "50", "{way}");
+            }
+            _ => assert_eq!(lines[2], "3", "{way}"),
+        }
+        home.stop();
+        assert_eq!(groups(&home), Vec::<PathBuf>::new(), "{way}");
+    }
+}
+
+/// A daemon that is killed with its guardian leaves groups behind; the next one removes them.
+#[test]
+fn groups_of_a_killed_daemon_are_removed_by_the_next() {
+    let home = Home::new();
+    let run = home.start_ready(
+        &["--memory", "64M", "--cpu-shares", "512"],
+        &["sh", "-c", "echo ready; sleep 973"],
+    );
+    let root = home.root(&run);
+    home.kill_daemon();
+    root.signal(ostler_e2e::Signal::KILL);
+    root.wait_gone();
+    assert_eq!(home.records().len(), 1);
+    home.wait(&run);
+    let left: Vec<PathBuf> =
+        groups(&home).into_iter().filter(|path| path.to_string_lossy().contains("/run-")).collect();
+    assert_eq!(left, Vec::<PathBuf>::new());
+    home.stop();
+    assert_eq!(groups(&home), Vec::<PathBuf>::new());
+}
+
+/// What is no size, no share or no count is refused before anything runs.
+#[test]
+fn bad_limits_are_refused() {
+    let home = Home::new();
+    for (option, value) in
+        [("--memory", "lots"), ("--memory", "1K"), ("--cpu-shares", "1"), ("--fds", "0")]
+    {
+        let output = home.ostler(&["run", option, value, "--", "true"]);
+        assert_eq!(output.code, 2, "{option} {value}: {output:?}");
+    }
+}
