@@ -71,6 +71,3 @@ mod unit_top;
 mod app_manifest;
 mod apps_setup;
 mod apps_start;
-
-// Apps: units that talk back.
-mod app_manifest;
