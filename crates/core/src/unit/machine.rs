@@ -520,6 +520,16 @@ impl Unit {
                 Cause::TimedOut
             }
             (_, Some(Termination::SpawnError)) => Cause::NotSpawned,
+            // Also where nobody saw its end: the kernel has counted it.
+            (
+                _,
+                Some(
+                    Termination::Exit
+                    | Termination::Signal
+                    | Termination::OwnershipEscape
+                    | Termination::ReconciledStale,
+                ),
+            ) if record.out_of_memory => Cause::OutOfMemory,
             // Nobody saw its end, or it was being ended for us, which is no fault of its own.
             (_, Some(Termination::ReconciledStale | Termination::LeaseLost))
             | (Phase::Reconciling, Some(Termination::ManualCancel)) => {
