@@ -7,7 +7,9 @@ use crate::live::LiveRun;
 use crate::output::{OutputState, Screen};
 use crate::units::UnitWaiter;
 use ostler_core::{Event, NewRun};
-use ostler_model::{Actor, Backend, Detach, Extinct, RunId, RunRecord, RunSpec, RunState, UnitView};
+use ostler_model::{
+    Actor, Backend, Detach, Extinct, RunId, RunRecord, RunSpec, RunState, UnitView,
+};
 use std::sync::Arc;
 use tokio::sync::oneshot;
 
@@ -90,9 +92,7 @@ impl Supervisor {
             Ask::Whose { pid, reply } => {
                 let _ = reply.send(self.whose(pid));
             }
-            Ask::Said { unit, event } => {
-                self.events.push_back(Event::Unit { name: unit, event });
-            }
+            Ask::Said { unit, event } => self.note_app(unit, event),
             Ask::Specs { reply } => {
                 let views = self.unit_views();
                 let app = |view: UnitView| {

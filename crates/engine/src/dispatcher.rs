@@ -81,6 +81,8 @@ pub struct Supervisor {
     pub(crate) prober: Prober,
     pub(crate) limit_watch: LimitWatch,
     pub(crate) apps: Arc<Apps>,
+    /// When this was last noted of a unit, and how often since.
+    pub(crate) noted: HashMap<(String, &'static str), (u64, u64)>,
     pub(crate) unit_waiters: Vec<UnitWaiter>,
     /// When what somebody waits for may be true.
     pub(crate) proven_at: Option<u64>,
@@ -203,11 +205,8 @@ impl Supervisor {
                 "it is turned off by OSTLER_NO_CGROUP",
             )
         };
-        let room = if settings.limit_groups {
-            room
-        } else {
-            room.without_groups(&instance.to_string())
-        };
+        let room =
+            if settings.limit_groups { room } else { room.without_groups(&instance.to_string()) };
         let mut supervisor = Self {
             world: World::new(&settings, now()),
             handle,
@@ -247,6 +246,7 @@ impl Supervisor {
             prober,
             limit_watch: LimitWatch::new(waker.clone()),
             apps,
+            noted: HashMap::new(),
             unit_waiters: Vec::new(),
             proven_at: None,
             timetable: Timetable::default(),

@@ -5,15 +5,17 @@ use crate::dispatcher::Supervisor;
 use crate::handle::Claim;
 use crate::live::LiveRun;
 use crate::prober::Order;
-use ostler_core::unit::UnitEvent;
 use ostler_core::Event;
+use ostler_core::unit::UnitEvent;
 use ostler_model::{AppSpec, Check, OsText, RunId, UnitSpec, What};
 use serde_json::{Value, json};
+use std::fmt::Write;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::net::UnixDatagram;
 use std::path::Path;
 use std::sync::Arc;
 
+const NOTED_EVERY_MS: u64 = 10_000;
 /// What a language without 64-bit numbers can hold.
 const EXACT_BITS: u32 = 53;
 
@@ -21,10 +23,12 @@ impl Supervisor {
     /// What a unit that talks back needs to know, in its environment.
     pub(crate) fn ways_of(&self, spec: &UnitSpec, run: RunId) -> Vec<OsText> {
         let mut ways = Vec::new();
-        let mut say = |name: &str, value: &str| ways.push(OsText::from(&*format!("{name}={value}")));
+        let mut say =
+            |name: &str, value: &str| ways.push(OsText::from(&*format!("{name}={value}")));
         if let Some(app) = &spec.app {
             let socket = self.apps.socket().to_string_lossy();
-            for name in ["OPENCLAWOS_SOCKET", "OPENCLAWOS_KERNEL_SOCKET", "OPENCLAW_KERNEL_SOCKET"] {
+            for name in ["OPENCLAWOS_SOCKET", "OPENCLAWOS_KERNEL_SOCKET", "OPENCLAW_KERNEL_SOCKET"]
+            {
                 say(name, &socket);
             }
             say("OPENCLAWOS_APP_ID", &app.id);
@@ -85,8 +89,7 @@ impl Supervisor {
         }
         for (name, run, why) in notes {
             let evidence = json!({ "pid": claim.pid, "claimed": claim.app });
-            let event = UnitEvent::Noted { run, what: What::AppRefused, why, evidence };
-            self.events.push_back(Event::Unit { name, event });
+            self.note_app(name, UnitEvent::Noted { run, what: What::AppRefused, why, evidence });
         }
         Err(if running.is_empty() { Refused::NotRunning } else { Refused::Stranger })
     }
@@ -101,6 +104,26 @@ impl Supervisor {
                 || first.is_some_and(|first| kin.descends_from(first))
         };
         self.live.values().find(is_of).map(|live| live.run)
+    }
+
+    /// What an app makes us say is said once in a while, and how often it would have been: nobody fills our journal.
+    pub(crate) fn note_app(&mut self, name: String, mut event: UnitEvent) {
+        if let UnitEvent::Noted { what, why, .. } = &mut event
+            && *what != What::AppRegistered
+        {
+            let now_ms = ostler_os::mono_ms();
+            let (at_ms, more) = self.noted.entry((name.clone(), what.as_str())).or_default();
+            if *at_ms > 0 && now_ms.saturating_sub(*at_ms) < NOTED_EVERY_MS {
+                *more += 1;
+                return;
+            }
+            *at_ms = now_ms;
+            let more = std::mem::take(more);
+            if more > 0 {
+                let _ = write!(why, "; {more} more times since it was last told");
+            }
+        }
+        self.events.push_back(Event::Unit { name, event });
     }
 
     /// An app that listens is asked over its socket; whether it was.

@@ -23,6 +23,8 @@ use tokio::sync::{broadcast, mpsc};
 
 /// Read at once: so much, and then the others have their turn.
 const CHUNK: usize = 8 << 10;
+/// Before somebody is told that it is not who it says it is.
+const NO_PROOF: Duration = Duration::from_millis(100);
 /// For a last word to one that may not read any more.
 const LAST_WORD: Duration = Duration::from_secs(1);
 
@@ -47,7 +49,7 @@ pub(crate) async fn serve(stream: UnixStream, crowd: Rc<Crowd>, shared: Rc<Share
         let told = format!("this supervisor is uid {user}'s; you are uid {}", peer.uid);
         return connection.refuse(FaultCode::Forbidden, told).await;
     }
-    let whose = connection.whose().await;
+    let whose = connection.whose(&crowd).await;
     let place: Place = match crowd.enter(whose) {
         Ok(place) => place,
         Err(told) => {
@@ -93,9 +95,23 @@ enum Then {
     Close,
 }
 
+/// Whoever guesses shall not do it quickly.
+fn is_no_proof(fault: &Fault) -> bool {
+    matches!(fault.code, FaultCode::Unauthorized | FaultCode::Forbidden | FaultCode::NotFound)
+}
+
 impl Connection {
-    async fn whose(&mut self) -> Whose {
-        match self.shared.engine.whose(self.pid).await {
+    async fn whose(&mut self, crowd: &Crowd) -> Whose {
+        let now_ms = ostler_os::mono_ms();
+        let run = match crowd.seen(self.pid, now_ms) {
+            Some(run) => run,
+            None => {
+                let run = self.shared.engine.whose(self.pid).await;
+                crowd.see(self.pid, run, now_ms);
+                run
+            }
+        };
+        match run {
             Some(run) => {
                 self.of_app = self.shared.engine.apps().get(run).filter(|app| app.app.is_some());
                 Whose::Run(run)
@@ -182,6 +198,9 @@ impl Connection {
                 Some(Line::Whole(line)) => match read_request(line) {
                     Ok(request) => {
                         let outcome = self.answer(&request).await;
+                        if outcome.as_ref().is_err_and(is_no_proof) {
+                            tokio::time::sleep(NO_PROOF).await;
+                        }
                         let id = request.id.into_owned();
                         (id, outcome, Then::Go)
                     }

@@ -19,9 +19,16 @@ pub(crate) enum Whose {
     Caller(i32),
 }
 
+/// For so long a process is taken for what it was: one that comes again and again is looked up once.
+const SEEN_MS: u64 = 1_000;
+/// More than this, and those of long ago are forgotten.
+const SEEN_MOST: usize = 1_024;
+
 #[derive(Debug, Default)]
 pub(crate) struct Crowd {
     seats: RefCell<HashMap<Whose, usize>>,
+    /// Whose process it was, and when it was looked up.
+    seen: RefCell<HashMap<i32, (Option<RunId>, u64)>>,
 }
 
 /// A place among them, as long as it is held.
@@ -32,6 +39,20 @@ pub(crate) struct Place {
 }
 
 impl Crowd {
+    /// Whose process this is, if that was asked just now.
+    pub(crate) fn seen(&self, pid: i32, now_ms: u64) -> Option<Option<RunId>> {
+        let (run, at_ms) = *self.seen.borrow().get(&pid)?;
+        (now_ms.saturating_sub(at_ms) < SEEN_MS).then_some(run)
+    }
+
+    pub(crate) fn see(&self, pid: i32, run: Option<RunId>, now_ms: u64) {
+        let mut seen = self.seen.borrow_mut();
+        if seen.len() >= SEEN_MOST {
+            seen.retain(|_, (_, at_ms)| now_ms.saturating_sub(*at_ms) < SEEN_MS);
+        }
+        seen.insert(pid, (run, now_ms));
+    }
+
     pub(crate) fn enter(self: &Rc<Self>, whose: Whose) -> Result<Place, String> {
         let mut seats = self.seats.borrow_mut();
         let taken = seats.get(&whose).copied().unwrap_or(0);
@@ -79,8 +100,10 @@ mod tests {
         let held: Vec<_> = (0..1_000).filter_map(|_| crowd.enter(greedy).ok()).collect();
         assert_eq!(held.len(), OF_RUN_MOST);
         assert!(crowd.enter(modest).is_ok());
-        let callers: Vec<_> =
-            (0..100).flat_map(|pid| (0..100).map(move |_| pid)).filter_map(|pid| crowd.enter(Whose::Caller(pid)).ok()).collect();
+        let callers: Vec<_> = (0..100)
+            .flat_map(|pid| (0..100).map(move |_| pid))
+            .filter_map(|pid| crowd.enter(Whose::Caller(pid)).ok())
+            .collect();
         assert_eq!(callers.len(), OF_CALLERS_MOST);
         assert!(crowd.enter(modest).is_ok(), "runs have places of their own");
         drop((held, callers));

@@ -27,11 +27,19 @@ pub struct Gateway {
     pub(crate) topics: broadcast::Sender<Topic>,
 }
 
-pub struct GatewayCall {
-    pub method: String,
-    pub params: Value,
-    pub by: Actor,
-    pub reply: oneshot::Sender<Result<Value, Fault>>,
+pub(crate) enum GatewayCall {
+    Operate {
+        method: String,
+        params: Value,
+        by: Actor,
+        reply: oneshot::Sender<Result<Value, Fault>>,
+    },
+    Metrics {
+        reply: oneshot::Sender<Result<String, Fault>>,
+    },
+    Ping {
+        reply: oneshot::Sender<()>,
+    },
 }
 
 /// Something that subscribers are told.
@@ -43,15 +51,32 @@ pub enum Topic {
 impl Gateway {
     pub async fn call(&self, method: &str, params: Value, by: Actor) -> Result<Value, Fault> {
         let (reply, answer) = oneshot::channel();
-        let call = GatewayCall { method: method.to_owned(), params, by, reply };
+        let call = GatewayCall::Operate { method: method.to_owned(), params, by, reply };
         let _ = self.calls.send(call);
-        let gone = || Err(Fault::new(FaultCode::InternalError, "the supervisor is stopping"));
-        answer.await.unwrap_or_else(|_| gone())
+        answer.await.unwrap_or_else(|_| Err(gone()))
+    }
+
+    /// The counters and every app, in the format that Prometheus reads.
+    pub async fn metrics(&self) -> Result<String, Fault> {
+        let (reply, answer) = oneshot::channel();
+        let _ = self.calls.send(GatewayCall::Metrics { reply });
+        answer.await.unwrap_or_else(|_| Err(gone()))
+    }
+
+    /// Returns when the engine has answered, and whether it did.
+    pub async fn ping(&self) -> bool {
+        let (reply, answer) = oneshot::channel();
+        let _ = self.calls.send(GatewayCall::Ping { reply });
+        answer.await.is_ok()
     }
 
     pub fn subscribe(&self) -> broadcast::Receiver<Topic> {
         self.topics.subscribe()
     }
+}
+
+fn gone() -> Fault {
+    Fault::new(FaultCode::InternalError, "the supervisor is stopping")
 }
 
 #[derive(Deserialize)]
@@ -153,12 +178,20 @@ async fn look(shared: &Shared, depth: Depth) -> HashMap<String, Usage> {
 }
 
 pub(crate) async fn statuses(shared: &Shared, depth: Depth) -> Vec<AppStatus> {
+    unit_statuses(shared, depth).await.into_iter().map(|(_, status)| status).collect()
+}
+
+/// With the names of the units, of which two may run the same app.
+pub(crate) async fn unit_statuses(shared: &Shared, depth: Depth) -> Vec<(String, AppStatus)> {
     let apps = shared.engine.app_views().await;
     let seen = match depth {
         Depth::None => HashMap::new(),
         Depth::Quick | Depth::Whole | Depth::Tree => look(shared, depth).await,
     };
-    apps.iter().map(|(view, app)| status(view, app, seen.get(&view.name), shared)).collect()
+    let told = |(view, app): &(UnitView, Arc<AppSpec>)| {
+        (view.name.clone(), status(view, app, seen.get(&view.name), shared))
+    };
+    apps.iter().map(told).collect()
 }
 
 fn status(view: &UnitView, app: &AppSpec, usage: Option<&Usage>, shared: &Shared) -> AppStatus {

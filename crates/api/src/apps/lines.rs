@@ -59,7 +59,8 @@ impl Lines {
             if line.is_empty() {
                 continue;
             }
-            let from = from + (self.bytes[from..end].len() - self.bytes[from..end].trim_ascii_start().len());
+            let from = from
+                + (self.bytes[from..end].len() - self.bytes[from..end].trim_ascii_start().len());
             let to = from + line.len();
             return Some(Line::Whole(&self.bytes[from..to]));
         }

@@ -75,9 +75,11 @@ enum Id<'a> {
 
 /// What is wrong with a line, and of which request, if that could be read.
 pub fn read_request(line: &[u8]) -> Result<Request<'_>, (String, Fault)> {
-    let invalid = |id: String, message: String| (id, Fault::new(FaultCode::InvalidRequest, message));
-    let text = std::str::from_utf8(line)
-        .map_err(|bad| invalid(String::new(), format!("not UTF-8 at byte {}", bad.valid_up_to())))?;
+    let invalid =
+        |id: String, message: String| (id, Fault::new(FaultCode::InvalidRequest, message));
+    let text = std::str::from_utf8(line).map_err(|bad| {
+        invalid(String::new(), format!("not UTF-8 at byte {}", bad.valid_up_to()))
+    })?;
     let envelope: Envelope<'_> = serde_json::from_str(text)
         .map_err(|bad| invalid(id_of(text), format!("not a request: {bad}")))?;
     let id = match envelope.id {
@@ -167,9 +169,13 @@ mod tests {
     fn a_request_is_read_and_what_is_none_says_why() {
         let line = r#"{"id":"1","type":"request","timestamp":5,"method":"app.ready","params":{"a":[1]},"token":"t","more":0}"#;
         let request = read_request(line.as_bytes()).expect("a request");
-        assert_eq!((&*request.id, &*request.method, request.token.as_deref()), ("1", "app.ready", Some("t")));
+        assert_eq!(
+            (&*request.id, &*request.method, request.token.as_deref()),
+            ("1", "app.ready", Some("t"))
+        );
         assert_eq!(request.params(), json!({"a": [1]}));
-        let numbered = read_request(br#"{"id":7,"type":"request","method":"m"}"#).expect("a request");
+        let numbered =
+            read_request(br#"{"id":7,"type":"request","method":"m"}"#).expect("a request");
         assert_eq!((&*numbered.id, numbered.params()), ("7", Value::Null));
         assert_eq!(fault("[]").0, "");
         assert_eq!(fault("{").0, "");

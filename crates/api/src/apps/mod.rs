@@ -10,7 +10,7 @@ mod rate;
 
 pub(crate) use connection::serve;
 pub(crate) use crowd::Crowd;
-pub(crate) use gateway::{operate, statuses};
-pub use gateway::{Gateway, GatewayCall, Topic};
+pub use gateway::{Gateway, Topic};
+pub(crate) use gateway::{GatewayCall, operate, statuses, unit_statuses};
 pub use lines::{Line, Lines};
 pub use message::{Fault, FaultCode, read_request};
