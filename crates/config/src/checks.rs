@@ -25,7 +25,7 @@ impl Reader<'_> {
     pub fn app_ready(&mut self, table: Option<&At<ReadyTable>>) -> (Option<ReadySpec>, u64) {
         let usual = ReadySpec { check: Check::App, timeout_ms: DEFAULT_READY_MS };
         let Some(table) = table else { return (Some(usual), DEFAULT_REGISTER_MS) };
-        if !named(table).is_empty() {
+        if table.names_a_check() {
             let told = "an app says itself when it is ready: it calls app.ready";
             let hint = "keep only ready = { register = \"30s\", timeout = \"60s\" }";
             self.findings.add(table.span(), told, hint);

@@ -178,6 +178,18 @@ pub struct ReadyTable {
     pub register: Option<At<Duration>>,
 }
 
+impl ReadyTable {
+    pub(crate) fn names_a_check(&self) -> bool {
+        let Self { http, tcp, exec, line, notify, delay, timeout: _, register: _ } = self;
+        http.is_some()
+            || tcp.is_some()
+            || exec.is_some()
+            || line.is_some()
+            || *notify == Some(true)
+            || delay.is_some()
+    }
+}
+
 pub type ConfigTable = BTreeMap<At<String>, At<Free>>;
 
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]

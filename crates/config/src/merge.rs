@@ -1,6 +1,7 @@
 //! Tables that are put together: of single keys, and of a unit's own and those of all units.
 
-use crate::file::{HookTable, SupervisorTable, UnitTable};
+use crate::at::At;
+use crate::file::{HookTable, ReadyTable, SupervisorTable, UnitTable};
 
 /// A table that can be read key by key.
 pub(crate) trait Piecewise: Default + serde::de::DeserializeOwned {
@@ -57,13 +58,28 @@ impl UnitTable {
         }
         let mut shared = defaults.clone();
         shared.manifest = None;
-        if self.manifest.is_some() {
-            // What runs, and when it is ready, an app says itself.
+        let is_app = self.manifest.is_some();
+        shared.ready = shared.ready.and_then(|ready| ready_for(&ready, is_app));
+        if is_app {
             shared.command = None;
-            shared.ready = None;
         } else {
             shared.config = None;
         }
         self.over(&shared)
+    }
+}
+
+/// What runs, and when it is ready, an app says itself: of what holds for all it has the times. Any other has no
+/// time to register in.
+fn ready_for(all: &At<ReadyTable>, is_app: bool) -> Option<At<ReadyTable>> {
+    let table = (**all).clone();
+    let only_for_apps = table.register.is_some() && !table.names_a_check();
+    match (is_app, only_for_apps) {
+        (true, _) => {
+            let ReadyTable { timeout, register, .. } = table;
+            Some(At::new(all.span(), ReadyTable { timeout, register, ..ReadyTable::default() }))
+        }
+        (false, true) => None,
+        (false, false) => Some(At::new(all.span(), ReadyTable { register: None, ..table })),
     }
 }

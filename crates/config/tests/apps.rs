@@ -152,6 +152,15 @@ fn a_unit_has_the_last_word() {
     );
     assert_eq!(unit.argv[0], "node");
     assert_eq!(unit.ready.map(|ready| ready.check), Some(Check::App));
+    let units = of_text(
+        "ostler.toml",
+        "[defaults]\nready = { register = '2s', timeout = '4s' }\n\
+         [units.a]\nmanifest = 'good'\n[units.b]\ncommand = ['b']\n",
+    )
+    .unwrap_or_else(|told| panic!("{told}"));
+    assert_eq!(units[0].app.as_deref().map(|app| app.register_ms), Some(2_000));
+    assert_eq!(units[0].ready.as_ref().map(|ready| ready.timeout_ms), Some(4_000));
+    assert_eq!(units[1].ready, None);
     assert_eq!(
         only("[units.a]\nmanifest = 'good'\nheartbeat = { interval = '0' }\n").heartbeat,
         None

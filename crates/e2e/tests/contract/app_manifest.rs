@@ -118,6 +118,7 @@ fn config_json_is_checked() {
         assert!(told.contains("config.json:3:57: \"shutdownTimeout\" is too small: 5"), "{told}");
     }
     // A config.json declares nothing, and nothing was started for all of this.
+    apps.write("config.json", "{}");
     let path = apps.path("config.json").display().to_string();
     let answer = apps.home.ostler(&["up", "-f", &path]);
     assert_eq!(answer.code, 2, "{answer:?}");
