@@ -6,6 +6,7 @@ mod exit;
 mod render;
 mod say;
 mod settings;
+mod stored;
 mod supervisor;
 mod verbs;
 

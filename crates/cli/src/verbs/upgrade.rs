@@ -2,7 +2,7 @@ use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::render;
 use crate::say::say;
-use ostler_client::{ClientError, greet};
+use ostler_client::{Client, ClientError, greet};
 use ostler_model::wire::{Answer, Call, HandOverCall, Pong};
 use serde_json::json;
 use std::os::unix::fs::PermissionsExt;
@@ -24,13 +24,7 @@ pub fn upgrade(context: &Context, path: Option<PathBuf>, json: bool) -> Result<E
     let Answer::Pong(before) = client.call(Call::Ping)? else {
         return Err(ClientError::Unexpected.into());
     };
-    let call = HandOverCall { program: Some(program.display().to_string()) };
-    match client.call(Call::HandOver(call)) {
-        // It may be gone before its answer is here.
-        Ok(Answer::HandingOver) | Err(ClientError::Lost(_)) => {}
-        Ok(_) => return Err(ClientError::Unexpected.into()),
-        Err(error) => return Err(error.into()),
-    }
+    hand_over(&mut client, Some(program.display().to_string()))?;
     let mut after = successor(context, &before)?;
     if after.went_back.is_none() && !ostler_os::executes(after.pid as i32, &program) {
         // It died while it handed over, and its guardian knew of no other program.
@@ -63,6 +57,25 @@ pub fn upgrade(context: &Context, path: Option<PathBuf>, json: bool) -> Result<E
         say!("{runs} went on; version {old} (pid {}) -> {new} (pid {})", before.pid, after.pid);
     }
     Ok(Exit::DONE)
+}
+
+/// Returns when the same program has taken its own place, as it does to take up other settings. The runs go on.
+pub fn take_up_settings(context: &Context) -> Result<(), Failure> {
+    let mut client = context.connect_running()?;
+    let Answer::Pong(before) = client.call(Call::Ping)? else {
+        return Err(ClientError::Unexpected.into());
+    };
+    hand_over(&mut client, None)?;
+    successor(context, &before).map(drop)
+}
+
+fn hand_over(client: &mut Client, program: Option<String>) -> Result<(), Failure> {
+    match client.call(Call::HandOver(HandOverCall { program })) {
+        // It may be gone before its answer is here.
+        Ok(Answer::HandingOver) | Err(ClientError::Lost(_)) => Ok(()),
+        Ok(_) => Err(ClientError::Unexpected.into()),
+        Err(error) => Err(error.into()),
+    }
 }
 
 fn check(program: &Path) -> Result<(), Failure> {

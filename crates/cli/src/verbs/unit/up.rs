@@ -5,7 +5,10 @@ use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::render::unit_line;
 use crate::say::say;
+use crate::stored;
+use crate::verbs::upgrade;
 use ostler_client::{Client, ClientError};
+use ostler_config::SupervisorSettings;
 use ostler_model::wire::{Answer, AwaitUntil, Call, Change, ChangeKind, DeclareCall};
 
 /// Makes the daemon match the file: what is new or was stopped is started, what changed is restarted, what is
@@ -13,7 +16,7 @@ use ostler_model::wire::{Answer, AwaitUntil, Call, Change, ChangeKind, DeclareCa
 pub fn up(context: &Context, arguments: &UpArguments) -> Result<Exit, Failure> {
     let path = file::find(arguments.file.as_deref())?;
     let config = file::read(&path)?;
-    let mut client = context.connect()?;
+    let mut client = connect_as_told(context, &config.supervisor)?;
     let plan = declare(
         &mut client,
         DeclareCall {
@@ -32,7 +35,11 @@ pub fn up(context: &Context, arguments: &UpArguments) -> Result<Exit, Failure> {
 pub fn reload(context: &Context, arguments: &ReloadUnitsArguments) -> Result<Exit, Failure> {
     let path = file::find(arguments.file.as_deref())?;
     let config = file::read(&path)?;
-    let mut client = context.connect()?;
+    let mut client = if arguments.dry_run {
+        context.connect()?
+    } else {
+        connect_as_told(context, &config.supervisor)?
+    };
     let plan = declare(
         &mut client,
         DeclareCall {
@@ -75,6 +82,17 @@ pub fn down(context: &Context, arguments: &DownArguments) -> Result<Exit, Failur
     let names = plan.iter().map(|change| change.unit.clone()).collect();
     await_units(context, &mut client, names, AwaitUntil::Stopped)?;
     tell_plan(&plan, arguments.json)
+}
+
+/// To a supervisor that has the settings which the file gives it.
+fn connect_as_told(context: &Context, settings: &SupervisorSettings) -> Result<Client, Failure> {
+    let client = context.connect()?;
+    if !stored::keep(context.home.path(), settings)? {
+        return Ok(client);
+    }
+    drop(client);
+    upgrade::take_up_settings(context)?;
+    context.connect()
 }
 
 pub fn declare(client: &mut Client, call: DeclareCall) -> Result<Vec<Change>, Failure> {

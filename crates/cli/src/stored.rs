@@ -1,0 +1,89 @@
+//! What a file said about the daemon itself (`[supervisor]`): kept in the home in the words of the environment, which
+//! has the last one.
+
+use crate::exit::Failure;
+use ostler_config::SupervisorSettings;
+use ostler_model::AdoptPolicy;
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+const NAMES: [&str; 3] = ["OSTLER_ADOPT", "OSTLER_HTTP", "OSTLER_LEASE"];
+
+fn place(home: &Path) -> PathBuf {
+    home.join("settings")
+}
+
+/// Lines of `NAME=value`. Others are nobody's.
+pub fn read(home: &Path) -> BTreeMap<String, String> {
+    let text = std::fs::read_to_string(place(home)).unwrap_or_default();
+    let pairs = text.lines().filter_map(|line| line.split_once('='));
+    let known = pairs.filter(|(name, _)| NAMES.contains(name));
+    known.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+}
+
+/// Whether it is other than before. What a file does not say stays as it is: one daemon has several files.
+pub fn keep(home: &Path, settings: &SupervisorSettings) -> Result<bool, Failure> {
+    let before = read(home);
+    let mut new = before.clone();
+    if let Some(lease_ms) = settings.lease_ms {
+        new.insert("OSTLER_LEASE".to_owned(), format!("{lease_ms}ms"));
+    }
+    if let Some(adopt) = settings.adopt {
+        let word = match adopt {
+            AdoptPolicy::Adopt => "adopt",
+            AdoptPolicy::Terminate => "terminate",
+        };
+        new.insert("OSTLER_ADOPT".to_owned(), word.to_owned());
+    }
+    match settings.http {
+        Some(Some(address)) => {
+            new.insert("OSTLER_HTTP".to_owned(), address.to_string());
+        }
+        Some(None) => {
+            new.remove("OSTLER_HTTP");
+        }
+        None => {}
+    }
+    if new == before {
+        return Ok(false);
+    }
+    let path = place(home);
+    let text: String = new.iter().map(|(name, value)| format!("{name}={value}\n")).collect();
+    let beside = path.with_extension("new");
+    let options = std::fs::OpenOptions::new()
+        .create(true)
+        .write(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(&beside);
+    options.and_then(|mut file| file.write_all(text.as_bytes())).map_err(Failure::failed)?;
+    std::fs::rename(&beside, &path).map_err(Failure::failed)?;
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_is_read_again_and_what_is_not_said_stays() {
+        let home = tempfile::tempdir().expect("a folder");
+        let said = SupervisorSettings {
+            http: Some(Some(([127, 0, 0, 1], 7420).into())),
+            lease_ms: Some(10_000),
+            adopt: Some(AdoptPolicy::Terminate),
+        };
+        assert!(keep(home.path(), &said).expect("kept"));
+        assert!(!keep(home.path(), &said).expect("the same"));
+        let read_again = read(home.path());
+        assert_eq!(read_again["OSTLER_HTTP"], "127.0.0.1:7420");
+        assert_eq!(read_again["OSTLER_LEASE"], "10000ms");
+        assert_eq!(read_again["OSTLER_ADOPT"], "terminate");
+        let off = SupervisorSettings { http: Some(None), ..SupervisorSettings::default() };
+        assert!(!keep(home.path(), &SupervisorSettings::default()).expect("nothing is said"));
+        assert!(keep(home.path(), &off).expect("kept"));
+        assert_eq!(read(home.path()).keys().collect::<Vec<_>>(), ["OSTLER_ADOPT", "OSTLER_LEASE"]);
+    }
+}
