@@ -1,6 +1,6 @@
 """The rows of the table, in its order."""
 
-from rows import adopt, apps, cancel, guardian, list_runs, logs, reconcile, respawn, rest, spawnrate, start, stop, units
+from rows import adopt, apps, cancel, guardian, list_runs, logs, reconcile, respawn, rest, spawnrate, start, stop, units, usage
 
 ALL = {
     "spawnrate": spawnrate.measure,
@@ -15,5 +15,6 @@ ALL = {
     "stop": stop.measure,
     "respawn": respawn.measure,
     "units": units.measure,
+    "usage": usage.measure,
     "apps": apps.measure,
 }

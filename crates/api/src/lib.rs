@@ -4,6 +4,7 @@ mod apps;
 mod connection;
 mod find;
 mod frames;
+mod history;
 mod looks;
 mod metrics;
 mod server;

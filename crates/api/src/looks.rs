@@ -1,5 +1,6 @@
-//! What units use. It is looked at only while somebody asks, and beside the door's own thread.
+//! What units use. It is looked at only while somebody cares, and beside the door's own thread.
 
+use crate::history::History;
 use crate::server::Shared;
 use ostler_model::wire::LookCall;
 use ostler_model::{Depth, ProcessUsage, RunId, RunSpec, UnitLook, UnitView, Usage};
@@ -13,8 +14,12 @@ const FRESH_MS: u64 = 200;
 /// Farther than this from the last look, the time since its start says more.
 const STALE_MS: u64 = 60_000;
 
-/// What was seen last.
-pub(crate) type Looked = HashMap<RunId, Usage>;
+/// What was seen last, and before.
+#[derive(Debug, Default)]
+pub(crate) struct Looked {
+    last: HashMap<RunId, Usage>,
+    pub(crate) history: History,
+}
 
 pub(crate) async fn look(call: LookCall, shared: &Shared) -> Vec<UnitLook> {
     let mut views = shared.engine.unit_views().await;
@@ -28,6 +33,7 @@ pub(crate) async fn look(call: LookCall, shared: &Shared) -> Vec<UnitLook> {
         Depth::Whole | Depth::Tree => live > 0,
     };
     if is_looked_at {
+        shared.looked.borrow_mut().history.somebody_looked(ostler_os::wall_ms());
         look_at(&views, call.depth, shared).await;
     }
     let looked = shared.looked.borrow();
@@ -38,14 +44,29 @@ pub(crate) async fn look(call: LookCall, shared: &Shared) -> Vec<UnitLook> {
             view.ends.clear();
             view.file = None;
         }
-        let usage = view.run_id.and_then(|run| looked.get(&run)).cloned();
+        let usage = view.run_id.and_then(|run| looked.last.get(&run)).cloned();
         let mut usage = usage.filter(|_| call.depth != Depth::None && view.pid.is_some());
         if let Some(usage) = usage.as_mut().filter(|_| call.depth != Depth::Tree) {
             usage.tree.clear();
         }
-        UnitLook { view, usage }
+        let history = match view.run_id {
+            Some(run) if call.names.len() == 1 => looked.history.of(run),
+            Some(_) | None => Vec::new(),
+        };
+        UnitLook { view, usage, history }
     };
     views.into_iter().map(with_usage).collect()
+}
+
+/// One more point of each unit's history; false if nothing runs.
+pub(crate) async fn sample(shared: &Shared) -> bool {
+    let mut views = shared.engine.unit_views().await;
+    views.retain(|view| view.pid.is_some());
+    if views.is_empty() {
+        return false;
+    }
+    look_at(&views, Depth::Whole, shared).await;
+    true
 }
 
 async fn look_at(views: &[UnitView], depth: Depth, shared: &Shared) {
@@ -53,16 +74,17 @@ async fn look_at(views: &[UnitView], depth: Depth, shared: &Shared) {
     let now_ms = ostler_os::wall_ms();
     let subjects: Vec<(RunId, u64, TreeSubject)> = {
         let mut looked = shared.looked.borrow_mut();
-        if looked.len() > 2 * views.len() + 16 {
+        if looked.last.len() > 2 * views.len() + 16 {
             // Of runs that are over.
-            looked.retain(|run, _| boundaries.contains_key(run));
+            looked.last.retain(|run, _| boundaries.contains_key(run));
+            looked.history.keep_only(|run| boundaries.contains_key(&run));
         }
         let is_due =
             |seen: &Usage| depth == Depth::Tree || now_ms.saturating_sub(seen.at_ms) >= FRESH_MS;
         views
             .iter()
             .filter_map(|view| Some((view, view.run_id?, view.pid?)))
-            .filter(|(_, run, _)| looked.get(run).is_none_or(is_due))
+            .filter(|(_, run, _)| looked.last.get(run).is_none_or(is_due))
             .map(|(view, run, root)| {
                 let tag = format!("{}={run}", RunSpec::RUN_ID_VARIABLE);
                 let boundary = boundaries.get(&run).cloned().flatten();
@@ -82,8 +104,9 @@ async fn look_at(views: &[UnitView], depth: Depth, shared: &Shared) {
     let mut looked = shared.looked.borrow_mut();
     for (seen, (run, started_ms, _)) in seen.into_iter().zip(subjects) {
         if let Some(seen) = seen {
-            let usage = usage(seen, looked.get(&run), started_ms, now_ms);
-            looked.insert(run, usage);
+            let usage = usage(seen, looked.last.get(&run), started_ms, now_ms);
+            looked.history.add(run, &usage);
+            looked.last.insert(run, usage);
         }
     }
 }

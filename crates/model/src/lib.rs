@@ -34,4 +34,4 @@ pub use unit::{
     Check, Desired, HealthSpec, Missed, Opened, Over, Overlap, ReadySpec, ScheduleSpec, StopSpec,
     Tally, UnitEnd, UnitRecord, UnitSpec, UnitState, UnitView,
 };
-pub use usage::{Depth, ProcessUsage, UnitLook, Usage};
+pub use usage::{Depth, ProcessUsage, UnitLook, Usage, UsagePoint};

@@ -46,6 +46,18 @@ pub struct ProcessUsage {
 pub struct UnitLook {
     pub view: UnitView,
     pub usage: Option<Usage>,
+    /// Of the last hour, as far as somebody looked; only where one unit was asked for by name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub history: Vec<UsagePoint>,
+}
+
+/// One point of a chart.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct UsagePoint {
+    pub at_ms: u64,
+    pub cpu_percent: f64,
+    pub memory_bytes: u64,
 }
 
 /// How much of what units use is to be looked at.

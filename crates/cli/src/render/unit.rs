@@ -21,7 +21,7 @@ pub const UNIT_COLUMNS: [Column; 8] = [
 const NOW_MS: u64 = 1_500;
 
 pub fn unit_row(look: &UnitLook, now_ms: u64) -> Vec<Cell> {
-    let UnitLook { view, usage } = look;
+    let UnitLook { view, usage, .. } = look;
     let nothing = || "-".to_owned();
     let uptime = view.started_at_ms.filter(|_| view.pid.is_some());
     let changed = if view.changed { "changed since its start" } else { "" };

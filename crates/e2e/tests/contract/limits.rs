@@ -1,6 +1,7 @@
 //! A8, A9, A12: what a run may have of the machine, each way of keeping it to that, and what it is told to use.
 
 use crate::daemon::{QUICK, replace_supervisor};
+use crate::unit_seeing::Seen;
 use ostler_e2e::{Home, eventually};
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -236,5 +237,60 @@ fn bad_limits_are_refused() {
     {
         let output = home.ostler(&["run", option, value, "--", "true"]);
         assert_eq!(output.code, 2, "{option} {value}: {output:?}");
+    }
+}
+
+/// A unit that is killed for memory says so wherever it is seen, is started again, and its neighbour is not.
+#[test]
+fn a_unit_that_eats_memory_says_so_everywhere() {
+    for (way, variables) in WAYS {
+        let mut seen = Seen::of(&[]);
+        for (name, value) in variables {
+            seen.home.set(name, value);
+        }
+        let eater = seen.home.folder().join("eat.py");
+        std::fs::write(&eater, EATER).expect("written");
+        let script = format!("exec python3 {}", eater.display());
+        let policy = "limits = { memory = \"64M\" }\nrestart = { when = \"never\" }";
+        seen.declare(&[("eater", &script, policy), ("calm", "exec sleep 974", "")]);
+        seen.call(&["up"]);
+        eventually("it has ended", || (seen.view("eater")["state"] == "error").then_some(()));
+        let view = seen.view("eater");
+        assert_eq!(view["ends"][0]["told"], "killed, out of memory", "{way}: {view:#}");
+        for verb in [&["ls"][..], &["status", "eater"], &["why", "eater"], &["crashes", "eater"]] {
+            let told = seen.call(verb);
+            assert!(told.text().contains("out of memory"), "{way} {verb:?}: {told:?}");
+        }
+        let calm = seen.view("calm");
+        assert_eq!((&calm["state"], &calm["restarts"]), (&json!("ready"), &json!(0)), "{way}");
+    }
+}
+
+/// A9: what is shown is of the whole tree, whatever it is found by.
+#[test]
+fn usage_is_of_the_whole_tree() {
+    for (way, variables) in WAYS {
+        let mut seen = Seen::of(&[]);
+        for (name, value) in variables {
+            seen.home.set(name, value);
+        }
+        let grandchild = "import time; held = bytearray(40 << 20); time.sleep(975)";
+        let script = format!("sh -c 'python3 -c \"{grandchild}\" & wait' & wait");
+        seen.declare(&[("tree", &script, "")]);
+        seen.call(&["up"]).ok();
+        let usage = eventually("the grandchild counts", || {
+            let usage = seen.view("tree")["usage"].clone();
+            (usage["memoryBytes"].as_u64()? > 40 << 20 && usage["processes"] == 3).then_some(usage)
+        });
+        assert!(usage["descriptors"].as_u64().is_some_and(|count| count >= 9), "{way}: {usage}");
+        assert!(usage["cpuMs"].as_u64().is_some(), "{way}: {usage}");
+        let sheet = seen.call(&["status", "tree"]).text();
+        assert!(sheet.contains(" open") && sheet.contains(" written"), "{way}: {sheet}");
+        let document = seen.call(&["status", "tree", "--json"]).ok().json();
+        let document = document.as_array().map_or(document.clone(), |list| list[0].clone());
+        assert!(
+            document["history"].as_array().is_some_and(|points| !points.is_empty()),
+            "{document:#}"
+        );
     }
 }

@@ -31,6 +31,9 @@ fn call(client: &mut Client, call: LookCall) -> Result<Vec<UnitLook>, Failure> {
 pub fn document(look: &UnitLook) -> Result<Value, serde_json::Error> {
     let mut document = serde_json::to_value(&look.view)?;
     document["usage"] = serde_json::to_value(&look.usage)?;
+    if !look.history.is_empty() {
+        document["history"] = serde_json::to_value(&look.history)?;
+    }
     Ok(document)
 }
 

@@ -90,7 +90,7 @@ fn sheet(
     log: &[Line],
     colours: Colours,
 ) -> Vec<String> {
-    let UnitLook { view, usage } = look;
+    let UnitLook { view, usage, .. } = look;
     let now_ms = ostler_os::wall_ms();
     let ago = |at_ms: u64| {
         let age = render::duration(now_ms.saturating_sub(at_ms));
@@ -163,6 +163,15 @@ fn sheet(
             ),
         );
         sheet.add("Memory", render::size(usage.memory_bytes));
+        sheet.add(
+            "Disk",
+            format!(
+                "{} read, {} written",
+                render::size(usage.read_bytes),
+                render::size(usage.written_bytes)
+            ),
+        );
+        sheet.add("Files", format!("{} open", usage.descriptors));
         sheet.add_lines("Tree", tree_lines(&usage.tree, view.pid));
     }
     let ends = view.ends.iter().map(|end| {
