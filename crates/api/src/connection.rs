@@ -335,7 +335,7 @@ async fn follow_entries(
     }
 }
 
-async fn metrics(shared: &Shared) -> Result<Vec<Sample>, WireError> {
+pub(crate) async fn metrics(shared: &Shared) -> Result<Vec<Sample>, WireError> {
     let mut samples = shared.read(|reader| reader.counters()).map_err(registry_error)?;
     samples.push(Sample {
         name: "run_live".to_owned(),

@@ -1,8 +1,9 @@
 //! The thread that opens the door and hears everyone who comes in.
 
-use crate::apps::{self, Crowd, Gateway, GatewayCall, Topic};
+use crate::apps::{self, Crowd, Fault, FaultCode, Gateway, GatewayCall, Topic};
 use crate::connection;
 use crate::looks::Looked;
+use crate::metrics::{app_exposition, exposition};
 use crate::viewers::Viewers;
 use ostler_engine::{Handle, Home};
 use ostler_os::Door;
@@ -72,6 +73,7 @@ impl Shared {
 
 /// The open door.
 pub struct Server {
+    gateway: Gateway,
     close: Option<oneshot::Sender<Duration>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -91,6 +93,8 @@ impl Server {
         let reader = Mutex::new(Reader::open(home.registry())?);
         let (close, closed) = oneshot::channel();
         let (calls, inbox) = mpsc::unbounded_channel();
+        let gateway = Gateway { calls, topics: broadcast::channel(TOPICS_MOST).0 };
+        let own = gateway.clone();
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_io()
             .enable_time()
@@ -108,11 +112,12 @@ impl Server {
                     looked: RefCell::default(),
                     started_at_ms: ostler_os::wall_ms(),
                     version,
-                    gateway: Gateway { calls, topics: broadcast::channel(TOPICS_MOST).0 },
+                    gateway: own,
                     on_their_way: Cell::new(0),
                     all_given: Notify::new(),
                 });
                 let local = tokio::task::LocalSet::new();
+                local.spawn_local(crate::history::keep(Rc::clone(&shared)));
                 local.spawn_local(answer_calls(inbox, Rc::clone(&shared)));
                 local.spawn_local(watch_apps(Rc::clone(&shared)));
                 if let Some(app_door) = app_door {
@@ -121,7 +126,12 @@ impl Server {
                 local.block_on(&runtime, serve(door, shared, closed));
             })
             .map_err(ServeError::Thread)?;
-        Ok(Self { close: Some(close), thread: Some(thread) })
+        Ok(Self { gateway, close: Some(close), thread: Some(thread) })
+    }
+
+    /// For faces that live on threads of their own.
+    pub fn gateway(&self) -> Gateway {
+        self.gateway.clone()
     }
 
     /// Lets the last answers go out.
@@ -192,12 +202,30 @@ async fn hear_apps(door: Door, shared: Rc<Shared>) {
 
 /// What faces on other threads ask.
 async fn answer_calls(mut inbox: mpsc::UnboundedReceiver<GatewayCall>, shared: Rc<Shared>) {
-    while let Some(GatewayCall { method, params, by, reply }) = inbox.recv().await {
+    while let Some(call) = inbox.recv().await {
         let shared = Rc::clone(&shared);
         tokio::task::spawn_local(async move {
-            let _ = reply.send(apps::operate(&method, params, by, &shared).await);
+            match call {
+                GatewayCall::Operate { method, params, by, reply } => {
+                    let _ = reply.send(apps::operate(&method, params, by, &shared).await);
+                }
+                GatewayCall::Metrics { reply } => {
+                    let _ = reply.send(whole_exposition(&shared).await);
+                }
+                GatewayCall::Ping { reply } => {
+                    shared.engine.live().await;
+                    let _ = reply.send(());
+                }
+            }
         });
     }
+}
+
+async fn whole_exposition(shared: &Shared) -> Result<String, Fault> {
+    let samples = connection::metrics(shared).await;
+    let samples = samples.map_err(|error| Fault::new(FaultCode::InternalError, error.message))?;
+    let apps = apps::unit_statuses(shared, ostler_model::Depth::Whole).await;
+    Ok(exposition(&samples) + &app_exposition(&apps))
 }
 
 /// Whoever subscribed is told of every change of an app.

@@ -83,6 +83,9 @@ looks after\n\nTo start the supervisor anew while everything goes on: `ostler re
     Restart(UnitsArguments),
     /// Say how units are; without a name whether the daemon runs, and how often it crashed
     Status(StatusArguments),
+    /// Make the token for HTTP and show it, this once; the one before it is no longer valid
+    #[cfg(feature = "http")]
+    Token(TokenArguments),
     /// Replace the running supervisor's program; every run goes on
     Upgrade(UpgradeArguments),
     /// Apply what changed; with --self, start the supervisor anew from the program on disk
@@ -131,6 +134,22 @@ looks after\n\nTo start the supervisor anew while everything goes on: `ostler re
 
 #[derive(Debug, Args)]
 pub struct JsonArguments {
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[cfg(feature = "http")]
+#[derive(Debug, Args)]
+#[command(
+    after_help = "HTTP is off unless OSTLER_HTTP names an address where the daemon is started; `ostler status` shows it.\n\n\
+Example:\n  OSTLER_HTTP=127.0.0.1:7420 ostler start\n  \
+curl -H \"Authorization: Bearer $(ostler token)\" http://127.0.0.1:7420/api/apps"
+)]
+pub struct TokenArguments {
+    /// Make the present token invalid instead, and no new one
+    #[arg(long)]
+    pub revoke: bool,
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,

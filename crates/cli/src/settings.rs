@@ -61,6 +61,29 @@ pub fn from_environment(get: impl Fn(&str) -> Option<String>) -> Result<Settings
     Ok(settings)
 }
 
+/// Where `OSTLER_HTTP` wants it to listen, and the names in `OSTLER_HTTP_HOSTS` it may be called by.
+#[cfg(feature = "http")]
+pub fn http_from_environment(
+    get: impl Fn(&str) -> Option<String>,
+) -> Result<Option<ostler_http::HttpSettings>, String> {
+    let read = |name: &str| get(name).filter(|value| !value.is_empty());
+    let Some(address) = read("OSTLER_HTTP") else { return Ok(None) };
+    let hosts = read("OSTLER_HTTP_HOSTS").unwrap_or_default();
+    let settings = ostler_http::HttpSettings::parse(&address, &hosts);
+    settings.map(Some).map_err(|error| match error {
+        ostler_http::SettingsError::Host(_) => format!("OSTLER_HTTP_HOSTS: {error}"),
+        _ => format!("OSTLER_HTTP: {error}"),
+    })
+}
+
+#[cfg(not(feature = "http"))]
+pub fn http_from_environment(get: impl Fn(&str) -> Option<String>) -> Result<(), String> {
+    match get("OSTLER_HTTP").filter(|value| !value.is_empty()) {
+        Some(_) => Err("OSTLER_HTTP: this ostler was built without HTTP".to_owned()),
+        None => Ok(()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -80,6 +103,28 @@ mod tests {
             let error = from_environment(|asked| (asked == name).then(|| value.to_owned()))
                 .expect_err("a wrong value");
             assert!(error.contains(name), "{error}");
+        }
+    }
+
+    #[cfg(feature = "http")]
+    #[test]
+    fn a_wrong_address_names_its_variable() {
+        let read = |name: &str, value: &str| {
+            http_from_environment(|asked| match asked {
+                _ if asked == name => Some(value.to_owned()),
+                "OSTLER_HTTP" => Some("127.0.0.1:0".to_owned()),
+                _ => None,
+            })
+        };
+        assert!(http_from_environment(|_| None).is_ok_and(|settings| settings.is_none()));
+        assert!(read("OSTLER_HTTP", "").is_ok_and(|settings| settings.is_none()));
+        for (name, value) in [
+            ("OSTLER_HTTP", "here"),
+            ("OSTLER_HTTP", "0.0.0.0:7420"),
+            ("OSTLER_HTTP_HOSTS", "http://box.example"),
+        ] {
+            let error = read(name, value).expect_err("a wrong value");
+            assert!(error.starts_with(&format!("{name}: ")), "{error}");
         }
     }
 }

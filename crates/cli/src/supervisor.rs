@@ -2,6 +2,7 @@
 
 use crate::exit::{Exit, Failure};
 use crate::settings;
+use crate::stored;
 use ostler_api::Server;
 use ostler_engine::{EngineError, Guarded, Home, Inheritance, Outcome, Supervisor};
 use std::error::Error;
@@ -30,7 +31,7 @@ fn dispatch(purpose: Purpose) -> Result<Exit, Failure> {
             std::process::abort();
         }
     }));
-    let (mut supervisor, server) =
+    let (mut supervisor, server, faces) =
         open(Inheritance::new(inherited)).inspect_err(|failure| tell_why(&failure.told()))?;
     supervisor.say_ready();
     if purpose == Purpose::EndAll {
@@ -38,10 +39,12 @@ fn dispatch(purpose: Purpose) -> Result<Exit, Failure> {
     }
     match supervisor.run().map_err(Failure::failed)? {
         Outcome::Stopped(_lock) => {
+            drop(faces);
             server.close();
             Ok(Exit::DONE)
         }
         Outcome::HandedOver => {
+            drop(faces);
             server.leave();
             Ok(Exit(ostler_guardian::HAND_OVER as u8))
         }
@@ -76,11 +79,36 @@ fn refused_because(told: String) -> Failure {
     Failure { exit: Exit(ostler_guardian::REFUSED as u8), cause: anyhow::anyhow!(told) }
 }
 
-fn open(inheritance: Inheritance) -> Result<(Supervisor, Server), Failure> {
-    let settings =
-        settings::from_environment(|name| std::env::var(name).ok()).map_err(refused_because)?;
+/// The ways in besides the door. They ask its thread, and close before it.
+struct Faces {
+    #[cfg(feature = "http")]
+    _http: Option<ostler_http::Http>,
+}
+
+impl Faces {
+    /// Without them everything else goes on; what went wrong is told.
+    #[cfg(feature = "http")]
+    fn open(settings: Option<ostler_http::HttpSettings>, server: &Server, home: &Home) -> Self {
+        let open = |settings| ostler_http::Http::open(settings, server.gateway(), home.path());
+        let http = settings
+            .map(open)
+            .and_then(|opened| opened.inspect_err(|error| tell_why(&refused(error).told())).ok());
+        Self { _http: http }
+    }
+
+    #[cfg(not(feature = "http"))]
+    fn open((): (), _: &Server, _: &Home) -> Self {
+        Self {}
+    }
+}
+
+fn open(inheritance: Inheritance) -> Result<(Supervisor, Server, Faces), Failure> {
     let home =
         Home::from_environment(|name| std::env::var_os(name)).map_err(|error| refused(&error))?;
+    let stored = stored::read(home.path());
+    let variable = |name: &str| std::env::var(name).ok().or_else(|| stored.get(name).cloned());
+    let settings = settings::from_environment(variable).map_err(refused_because)?;
+    let http = settings::http_from_environment(variable).map_err(refused_because)?;
     // Only now: a home may be named relative to where we were started.
     let _ = std::env::set_current_dir("/");
     let supervisor = Supervisor::start(home.clone(), settings, guarded(), inheritance);
@@ -95,11 +123,21 @@ fn open(inheritance: Inheritance) -> Result<(Supervisor, Server), Failure> {
     })?;
     // Without it apps cannot talk to us; everything else goes on.
     let app_door = supervisor.open_app_door().inspect_err(|error| {
-        tell_why(&format!("the app socket {} cannot be opened: {error}", home.app_socket().display()));
+        tell_why(&format!(
+            "the app socket {} cannot be opened: {error}",
+            home.app_socket().display()
+        ));
     });
-    let server = Server::open(supervisor.handle(), door, app_door.ok(), home, env!("CARGO_PKG_VERSION"))
-        .map_err(|error| refused(&error))?;
-    Ok((supervisor, server))
+    let server = Server::open(
+        supervisor.handle(),
+        door,
+        app_door.ok(),
+        home.clone(),
+        env!("CARGO_PKG_VERSION"),
+    )
+    .map_err(|error| refused(&error))?;
+    let faces = Faces::open(http, &server, &home);
+    Ok((supervisor, server, faces))
 }
 
 /// Who looks after us, as they told us.

@@ -21,7 +21,7 @@ pub struct Entry {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Actor {
-    /// A person or program at the door.
+    /// A person or program at the door. One that came over HTTP has no pid that we would know: it is 0.
     Caller {
         uid: u32,
         pid: i32,
@@ -33,6 +33,7 @@ pub enum Actor {
 impl fmt::Display for Actor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Actor::Caller { uid, pid: 0 } => write!(f, "uid {uid} (over HTTP)"),
             Actor::Caller { uid, pid } => write!(f, "uid {uid} (pid {pid})"),
             Actor::Supervisor => f.write_str("supervisor"),
             Actor::Kernel => f.write_str("kernel"),

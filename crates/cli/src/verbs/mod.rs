@@ -15,6 +15,8 @@ mod shell;
 mod start;
 mod status;
 mod stop;
+#[cfg(feature = "http")]
+mod token;
 #[cfg(feature = "top")]
 mod top;
 mod unit;
@@ -90,6 +92,8 @@ pub fn carry_out(arguments: Arguments) -> Result<Exit, Failure> {
         }
         Verb::Status(status) if status.names.is_empty() => status::status(&context, status.json),
         Verb::Status(status) => unit::show(&context, &status.names, status.json),
+        #[cfg(feature = "http")]
+        Verb::Token(token) => token::token(&context, &token),
         Verb::Upgrade(upgrade) => upgrade::upgrade(&context, upgrade.path, upgrade.json),
         Verb::Enable(enable) => boot::enable(&context, &enable),
         Verb::Disable(disable) => boot::disable(&disable),

@@ -28,6 +28,10 @@ pub struct Status {
     pub home: String,
     pub version: Option<String>,
     pub runs: Option<u64>,
+    /// Where it listens for HTTP.
+    pub http: Option<String>,
+    /// Why it does not, although it should.
+    pub http_error: Option<String>,
     pub units: Vec<UnitView>,
 }
 
@@ -69,6 +73,8 @@ impl Status {
             home: home.path().display().to_string(),
             version: None,
             runs: None,
+            http: None,
+            http_error: None,
             units: Vec::new(),
         };
         if !status.running {
@@ -85,6 +91,13 @@ impl Status {
                 status.units = looks.into_iter().map(|look| look.view).collect();
             }
             None => (status.pid, status.gateway_pid) = holders(home, file.pid, file.gateway_pid),
+        }
+        #[cfg(feature = "http")]
+        if let Some(told) = ostler_http::listening(home.path())
+            && status.gateway_pid == i32::try_from(told.pid).ok()
+        {
+            status.http = told.address.filter(|_| told.error.is_none()).map(|at| at.to_string());
+            status.http_error = told.error;
         }
         if file.pid.is_none() || file.pid != status.pid {
             // Of an earlier guardian: what is counted there is not of this one.
@@ -131,6 +144,12 @@ impl Status {
         say("Crashes:", format!("{} this session{}", self.crash_count, last.unwrap_or_default()));
         if let Some(runs) = self.runs {
             say("Runs:", format!("{runs} live"));
+        }
+        if let Some(address) = &self.http {
+            say("HTTP:", format!("http://{address}"));
+        }
+        if let Some(error) = &self.http_error {
+            say("HTTP:", format!("not yet, it is tried again ({error})"));
         }
         if !self.units.is_empty() {
             let is_ready = |view: &&UnitView| view.state == UnitState::Ready;

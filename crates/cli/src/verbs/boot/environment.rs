@@ -9,7 +9,7 @@ use std::path::PathBuf;
 const PLACES: [&str; 3] = ["OSTLER_HOME", "XDG_STATE_HOME", "OSTLER_REGISTRY"];
 
 /// What `settings` reads.
-const SETTINGS: [&str; 7] = [
+const SETTINGS: [&str; 9] = [
     "OSTLER_LEASE",
     "OSTLER_ADOPT",
     "OSTLER_HISTORY_COUNT",
@@ -17,6 +17,8 @@ const SETTINGS: [&str; 7] = [
     "OSTLER_LOG_BYTES",
     "OSTLER_NO_CGROUP",
     "OSTLER_LIMITS",
+    "OSTLER_HTTP",
+    "OSTLER_HTTP_HOSTS",
 ];
 
 /// Whether the one who starts it knows the user's folder.

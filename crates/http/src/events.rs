@@ -1,0 +1,76 @@
+//! Server-sent events: every app as it is, then every change. Nothing is piled up for one who reads slowly: what it
+//! missed is counted, and it may ask again.
+
+use crate::refusal::Refusal;
+use crate::rest::actor;
+use crate::routes::{Face, Shared};
+use crate::token::{Kept, Verdict};
+use axum::Extension;
+use axum::body::{Body, Bytes};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use futures_util::stream;
+use ostler_api::{FaultCode, Topic};
+use serde_json::{Value, json};
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::broadcast::Receiver;
+use tokio::sync::broadcast::error::RecvError;
+
+/// So often something is said, so that either side finds out that the other is gone.
+const EVERY: Duration = Duration::from_secs(15);
+
+struct Follower {
+    face: Arc<Face>,
+    topics: Receiver<Topic>,
+    token: Kept,
+    /// What is said first.
+    first: Option<Bytes>,
+    _seat: OwnedSemaphorePermit,
+}
+
+pub async fn follow(face: Shared, Extension(token): Extension<Kept>) -> Result<Response, Refusal> {
+    let seat = Arc::clone(&face.followers).try_acquire_owned().map_err(|_| {
+        let told = "too many follow events already; close one";
+        Refusal::new(StatusCode::SERVICE_UNAVAILABLE, FaultCode::Conflict, told)
+    })?;
+    // Before we ask how it is: no change is missed between the two.
+    let topics = face.gateway.subscribe();
+    let now = face.gateway.call("apps.list", Value::Null, actor()).await?;
+    let apps = now["apps"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let first: String = apps.iter().map(|app| event("app", app)).collect();
+    let first = Some(Bytes::from(format!("retry: 1000\n\n{first}")));
+    let follower = Follower { face: Arc::clone(&face), topics, token, first, _seat: seat };
+    let said = stream::unfold(follower, |mut follower| async {
+        let said = follower.next().await?;
+        Some((Ok::<_, Infallible>(said), follower))
+    });
+    Ok(([(header::CONTENT_TYPE, "text/event-stream")], Body::from_stream(said)).into_response())
+}
+
+impl Follower {
+    async fn next(&mut self) -> Option<Bytes> {
+        if let Some(first) = self.first.take() {
+            return Some(first);
+        }
+        let mut closed = self.face.closed.clone();
+        let said = tokio::select! {
+            topic = self.topics.recv() => match topic {
+                Ok(Topic::App(status)) => event("app", &json!(status)),
+                Err(RecvError::Lagged(missed)) => event("lagged", &json!({ "missed": missed })),
+                Err(RecvError::Closed) => return None,
+            },
+            () = tokio::time::sleep(EVERY) => ":\n\n".to_owned(),
+            _ = closed.wait_for(|closed| *closed) => return None,
+        };
+        // Who was let in may have been shut out since.
+        (self.face.tokens.judge(self.token) == Verdict::Right).then(|| Bytes::from(said))
+    }
+}
+
+/// JSON has no line breaks of its own, so it is one line of data.
+fn event(name: &str, data: &Value) -> String {
+    format!("event: {name}\ndata: {data}\n\n")
+}

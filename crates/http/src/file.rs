@@ -1,0 +1,17 @@
+//! Small files of ours in the home.
+
+use std::fs::{OpenOptions, rename};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+/// For this user alone, and replaced whole or not at all.
+pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut part = path.as_os_str().to_owned();
+    part.push(format!(".{}", std::process::id()));
+    let mut file =
+        OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&part)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    rename(&part, path)
+}

@@ -1,0 +1,119 @@
+//! REST: each is one call to the gateway.
+
+use crate::refusal::Refusal;
+use crate::routes::Shared;
+use axum::Json;
+use axum::extract::rejection::{PathRejection, QueryRejection};
+use axum::extract::{Path, Query};
+use axum::http::{StatusCode, header};
+use axum::response::IntoResponse;
+use ostler_api::{FaultCode, Gateway};
+use ostler_model::Actor;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use std::time::Duration;
+
+/// Longer than this the engine does not take for an answer, or it is not well.
+const READY_WITHIN: Duration = Duration::from_secs(2);
+
+type Answer = Result<Json<Value>, Refusal>;
+type Id = Result<Path<String>, PathRejection>;
+type Asked<T> = Result<Query<T>, QueryRejection>;
+
+/// Who asks over HTTP has shown the token of this user.
+pub fn actor() -> Actor {
+    Actor::Caller { uid: ostler_os::user_id(), pid: 0 }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Wanted {
+    state: Option<String>,
+    search: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Lines {
+    lines: Option<u64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Waiting {
+    wait: Option<bool>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Nothing {}
+
+fn read<T>(query: Asked<T>) -> Result<T, Refusal> {
+    query.map(|Query(query)| query).map_err(|bad| Refusal::invalid(bad.body_text()))
+}
+
+async fn call(gateway: &Gateway, method: &str, params: Map<String, Value>) -> Answer {
+    Ok(Json(gateway.call(method, Value::Object(params), actor()).await?))
+}
+
+/// What is said of one app, without what was not asked.
+fn of_app(id: Id, key: &str, value: Option<Value>) -> Result<Map<String, Value>, Refusal> {
+    let Path(id) = id.map_err(|bad| Refusal::invalid(bad.body_text()))?;
+    let mut params = Map::from_iter([("packageId".to_owned(), Value::String(id))]);
+    params.extend(value.map(|value| (key.to_owned(), value)));
+    Ok(params)
+}
+
+pub async fn list(face: Shared, query: Asked<Wanted>) -> Answer {
+    let Wanted { state, search } = read(query)?;
+    let mut params = Map::new();
+    params.extend(state.map(|state| ("state".to_owned(), Value::String(state))));
+    params.extend(search.map(|search| ("search".to_owned(), Value::String(search))));
+    call(&face.gateway, "apps.list", params).await
+}
+
+pub async fn info(face: Shared, id: Id, query: Asked<Nothing>) -> Answer {
+    read(query)?;
+    call(&face.gateway, "apps.info", of_app(id, "", None)?).await
+}
+
+pub async fn logs(face: Shared, id: Id, query: Asked<Lines>) -> Answer {
+    let lines = read(query)?.lines.map(Value::from);
+    call(&face.gateway, "apps.logs", of_app(id, "lines", lines)?).await
+}
+
+pub async fn start(face: Shared, id: Id, query: Asked<Waiting>) -> Answer {
+    ask(face, "apps.start", id, query).await
+}
+
+pub async fn stop(face: Shared, id: Id, query: Asked<Waiting>) -> Answer {
+    ask(face, "apps.stop", id, query).await
+}
+
+pub async fn restart(face: Shared, id: Id, query: Asked<Waiting>) -> Answer {
+    ask(face, "apps.restart", id, query).await
+}
+
+async fn ask(face: Shared, method: &str, id: Id, query: Asked<Waiting>) -> Answer {
+    let wait = read(query)?.wait.map(Value::from);
+    call(&face.gateway, method, of_app(id, "wait", wait)?).await
+}
+
+pub async fn metrics(face: Shared) -> Result<impl IntoResponse, Refusal> {
+    let kind = "text/plain; version=0.0.4; charset=utf-8";
+    Ok(([(header::CONTENT_TYPE, kind)], face.gateway.metrics().await?))
+}
+
+pub async fn healthz() -> Json<Value> {
+    Json(json!({ "ok": true }))
+}
+
+pub async fn readyz(face: Shared) -> Answer {
+    match tokio::time::timeout(READY_WITHIN, face.gateway.ping()).await {
+        Ok(true) => Ok(Json(json!({ "ok": true }))),
+        Ok(false) | Err(_) => {
+            let told = "the engine does not answer";
+            Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE, FaultCode::Timeout, told))
+        }
+    }
+}

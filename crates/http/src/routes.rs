@@ -1,0 +1,231 @@
+//! Every way in, once: the router and the OpenAPI document are both made of this list.
+
+use crate::guard::{Names, guard};
+use crate::refusal::Refusal;
+use crate::token::Tokens;
+use crate::{events, openapi, rest, rpc};
+use axum::Router;
+use axum::body::Body;
+use axum::http::uri::PathAndQuery;
+use axum::http::{Request, StatusCode, Uri};
+use axum::routing::{MethodRouter, get, post};
+use ostler_api::{FaultCode, Gateway};
+use std::sync::Arc;
+use tokio::sync::{Semaphore, watch};
+
+/// What every request needs.
+pub struct Face {
+    pub gateway: Gateway,
+    pub tokens: Tokens,
+    pub names: Names,
+    pub followers: Arc<Semaphore>,
+    /// Paths that need no token.
+    pub open: Vec<&'static str>,
+    pub closed: watch::Receiver<bool>,
+}
+
+pub type Shared = axum::extract::State<Arc<Face>>;
+
+/// One operation, and what the document says of it.
+pub struct Route {
+    pub method: &'static str,
+    pub path: &'static str,
+    pub id: &'static str,
+    pub summary: &'static str,
+    /// Names of `components.parameters`.
+    pub parameters: &'static [&'static str],
+    /// What it takes and gives: content type and a name of `components.schemas`.
+    pub takes: Option<&'static str>,
+    pub gives: (&'static str, &'static str),
+    /// Statuses besides 200 and those that every operation has.
+    pub also: &'static [u16],
+    /// It needs no token: it says nothing but that we live, to whoever watches over us.
+    pub is_open: bool,
+    handler: fn() -> MethodRouter<Arc<Face>>,
+}
+
+const JSON: &str = "application/json";
+
+const fn app(
+    method: &'static str,
+    path: &'static str,
+    id: &'static str,
+    summary: &'static str,
+    gives: &'static str,
+    handler: fn() -> MethodRouter<Arc<Face>>,
+) -> Route {
+    Route {
+        method,
+        path,
+        id,
+        summary,
+        parameters: &["id"],
+        takes: None,
+        gives: (JSON, gives),
+        also: &[400, 404],
+        is_open: false,
+        handler,
+    }
+}
+
+pub fn routes() -> Vec<Route> {
+    let text = ("text/plain; version=0.0.4; charset=utf-8", "Text");
+    let asked = |path, id, summary, handler| Route {
+        parameters: &["id", "wait"],
+        also: &[400, 404, 409],
+        ..app("post", path, id, summary, "Done", handler)
+    };
+    let plain = |path, id, summary, gives, handler| Route {
+        parameters: &[],
+        also: &[],
+        ..app("get", path, id, summary, gives, handler)
+    };
+    vec![
+        Route {
+            parameters: &["state", "search"],
+            also: &[400],
+            ..plain("/api/apps", "listApps", "Every app", "AppList", || get(rest::list))
+        },
+        app("get", "/api/apps/{id}", "getApp", "All that is known of an app", "AppInfo", || {
+            get(rest::info)
+        }),
+        Route {
+            parameters: &["id", "lines"],
+            ..app(
+                "get",
+                "/api/apps/{id}/logs",
+                "getAppLogs",
+                "The last lines an app has written",
+                "Log",
+                || get(rest::logs),
+            )
+        },
+        asked("/api/apps/{id}/start", "startApp", "Start an app; answers when it is ready", || {
+            post(rest::start)
+        }),
+        asked("/api/apps/{id}/stop", "stopApp", "Stop an app; answers when it is gone", || {
+            post(rest::stop)
+        }),
+        asked(
+            "/api/apps/{id}/restart",
+            "restartApp",
+            "Restart an app; answers when it is ready again",
+            || post(rest::restart),
+        ),
+        Route {
+            gives: ("text/event-stream", "Text"),
+            also: &[503],
+            ..plain(
+                "/api/events",
+                "followApps",
+                "Every app as it is now, then each change: events `app` with an AppStatus; `lagged` \
+                 where some were missed",
+                "Text",
+                || get(events::follow),
+            )
+        },
+        Route {
+            method: "post",
+            takes: Some("RpcCall"),
+            also: &[204, 408, 413],
+            ..plain(
+                "/rpc",
+                "callRpc",
+                "JSON-RPC 2.0, also in batches: apps.list info logs start stop restart",
+                "RpcAnswer",
+                || post(rpc::call),
+            )
+        },
+        Route {
+            gives: text,
+            ..plain(
+                "/metrics",
+                "getMetrics",
+                "Counters, and every app, for Prometheus",
+                "Text",
+                || get(rest::metrics),
+            )
+        },
+        Route {
+            is_open: true,
+            ..plain("/healthz", "isAlive", "The process lives", "Done", || get(rest::healthz))
+        },
+        Route {
+            is_open: true,
+            also: &[503],
+            ..plain("/readyz", "isReady", "The engine answers", "Done", || get(rest::readyz))
+        },
+        plain("/openapi.json", "getDocument", "This document", "Any", || get(openapi::give)),
+    ]
+}
+
+pub fn open_paths() -> Vec<&'static str> {
+    routes().iter().filter(|route| route.is_open).map(|route| route.path).collect()
+}
+
+pub fn router(face: Arc<Face>) -> Router {
+    let mut router = Router::new();
+    for route in routes() {
+        router = router.route(route.path, (route.handler)());
+    }
+    let nothing = async |uri: Uri| {
+        let told = format!("there is nothing at {}; GET /openapi.json tells what is", uri.path());
+        Refusal::new(StatusCode::NOT_FOUND, FaultCode::NotFound, told)
+    };
+    let otherwise = async || {
+        let told = "not with this method; GET /openapi.json tells which";
+        Refusal::new(StatusCode::METHOD_NOT_ALLOWED, FaultCode::InvalidRequest, told)
+    };
+    router
+        .fallback(nothing)
+        .method_not_allowed_fallback(otherwise)
+        .layer(axum::middleware::from_fn_with_state(Arc::clone(&face), guard))
+        .with_state(face)
+}
+
+const APPS: &str = "/api/apps/";
+
+/// `@scope/name` may be written as it is: its two parts become the one that the router knows.
+pub fn with_whole_id(mut request: Request<Body>) -> Request<Body> {
+    if let Some(uri) = whole_id(request.uri()) {
+        *request.uri_mut() = uri;
+    }
+    request
+}
+
+fn whole_id(uri: &Uri) -> Option<Uri> {
+    let rest = uri.path().strip_prefix(APPS)?;
+    let (scope, name) = rest.split_once('/')?;
+    let is_scope = (scope.starts_with('@') || scope.starts_with("%40"))
+        && !scope.to_ascii_lowercase().contains("%2f");
+    if !is_scope {
+        return None;
+    }
+    let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
+    let whole: PathAndQuery = format!("{APPS}{scope}%2F{name}{query}").parse().ok()?;
+    let mut parts = uri.clone().into_parts();
+    parts.path_and_query = Some(whole);
+    Uri::from_parts(parts).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scope_and_a_name_are_one_id() {
+        for (given, whole) in [
+            ("/api/apps/@a/b", Some("/api/apps/@a%2Fb")),
+            ("/api/apps/%40a/b/logs?lines=3", Some("/api/apps/%40a%2Fb/logs?lines=3")),
+            ("/api/apps/@a/logs/logs", Some("/api/apps/@a%2Flogs/logs")),
+            ("/api/apps/@a%2fb/logs", None),
+            ("/api/apps/a/logs", None),
+            ("/api/apps", None),
+            ("/rpc", None),
+        ] {
+            let uri: Uri = given.parse().expect("a path");
+            let joined = whole_id(&uri).map(|uri| uri.to_string());
+            assert_eq!(joined.as_deref(), whole, "{given}");
+        }
+    }
+}

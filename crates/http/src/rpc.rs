@@ -1,0 +1,123 @@
+//! JSON-RPC 2.0 over POST: one call, or a batch of them.
+
+use crate::refusal::Refusal;
+use crate::rest::actor;
+use crate::routes::Shared;
+use axum::Json;
+use axum::body::{Body, to_bytes};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use ostler_api::{Fault, FaultCode, Gateway};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+const BODY_MOST: usize = 1 << 20;
+const BODY_WITHIN: Duration = Duration::from_secs(10);
+/// Each answer may be long, so a batch may not be.
+const BATCH_MOST: usize = 100;
+
+pub async fn call(face: Shared, headers: HeaderMap, body: Body) -> Result<Response, Refusal> {
+    let bytes = read(&headers, body).await?;
+    let answer = match serde_json::from_slice(&bytes) {
+        Ok(Value::Array(calls)) => batch(&face.gateway, calls).await,
+        Ok(call) => one(&face.gateway, call).await,
+        Err(bad) => Some(refused(Value::Null, -32700, &format!("not JSON: {bad}"), None)),
+    };
+    Ok(match answer {
+        Some(answer) => Json(answer).into_response(),
+        None => StatusCode::NO_CONTENT.into_response(),
+    })
+}
+
+async fn read(headers: &HeaderMap, body: Body) -> Result<axum::body::Bytes, Refusal> {
+    let told = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
+    let told: Option<usize> = told.and_then(|length| length.parse().ok());
+    let too_large = || {
+        let told = format!("a request has at most {BODY_MOST} bytes");
+        Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, FaultCode::InvalidRequest, told)
+    };
+    if told.is_some_and(|length| length > BODY_MOST) {
+        return Err(too_large());
+    }
+    match tokio::time::timeout(BODY_WITHIN, to_bytes(body, BODY_MOST)).await {
+        Ok(Ok(bytes)) => Ok(bytes),
+        Ok(Err(_)) => Err(too_large()),
+        Err(_) => {
+            let told = format!("a request is sent within {} s", BODY_WITHIN.as_secs());
+            Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, FaultCode::Timeout, told))
+        }
+    }
+}
+
+/// In its order. Nothing where nothing was to be answered.
+async fn batch(gateway: &Gateway, calls: Vec<Value>) -> Option<Value> {
+    if calls.is_empty() {
+        return Some(refused(Value::Null, -32600, "a batch has at least one call", None));
+    }
+    if calls.len() > BATCH_MOST {
+        let told = format!("a batch has at most {BATCH_MOST} calls");
+        return Some(refused(Value::Null, -32600, &told, None));
+    }
+    let mut answers = Vec::new();
+    for call in calls {
+        answers.extend(one(gateway, call).await);
+    }
+    (!answers.is_empty()).then_some(Value::Array(answers))
+}
+
+async fn one(gateway: &Gateway, mut call: Value) -> Option<Value> {
+    let invalid = |id: Value, told: &str| Some(refused(id, -32600, told, None));
+    let Some(fields) = call.as_object_mut() else {
+        return invalid(Value::Null, "a call is an object");
+    };
+    let id = fields.remove("id");
+    if let Some(Value::Bool(_) | Value::Array(_) | Value::Object(_)) = id {
+        return invalid(Value::Null, "\"id\" is text, a number or null");
+    }
+    if fields.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
+        return invalid(id.unwrap_or_default(), "a call has \"jsonrpc\": \"2.0\"");
+    }
+    let Some(Value::String(method)) = fields.remove("method") else {
+        return invalid(id.unwrap_or_default(), "a call has a \"method\", which is text");
+    };
+    let outcome = match fields.remove("params").unwrap_or_default() {
+        _ if method == "apps.subscribe" => Err(Fault::new(
+            FaultCode::MethodNotFound,
+            "over HTTP, changes are told by GET /api/events",
+        )),
+        Value::Array(params) if params.is_empty() => {
+            gateway.call(&method, Value::Null, actor()).await
+        }
+        params @ (Value::Object(_) | Value::Null) => gateway.call(&method, params, actor()).await,
+        _ => Err(Fault::new(FaultCode::InvalidParams, "\"params\" is an object, by name")),
+    };
+    let id = id?;
+    Some(match outcome {
+        Ok(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
+        Err(fault) => refused(id, number(fault.code), &fault.message, Some(&fault)),
+    })
+}
+
+/// The numbers that JSON-RPC itself gives, and ours.
+fn number(code: FaultCode) -> i64 {
+    match code {
+        FaultCode::InvalidRequest => -32600,
+        FaultCode::MethodNotFound => -32601,
+        FaultCode::InvalidParams => -32602,
+        FaultCode::InternalError => -32603,
+        FaultCode::Unauthorized => -32001,
+        FaultCode::Forbidden => -32003,
+        FaultCode::NotFound => -32004,
+        FaultCode::Timeout => -32008,
+        FaultCode::Conflict => -32009,
+        FaultCode::AppNotRegistered => -32010,
+    }
+}
+
+fn refused(id: Value, number: i64, message: &str, fault: Option<&Fault>) -> Value {
+    let mut error = json!({ "code": number, "message": message });
+    if let Some(fault) = fault {
+        error["data"] = json!({ "code": fault.code, "details": fault.details });
+    }
+    json!({ "jsonrpc": "2.0", "id": id, "error": error })
+}

@@ -1,0 +1,71 @@
+//! Who comes in, how many, and how long each may take.
+
+use crate::patience::Patient;
+use crate::routes::with_whole_id;
+use axum::Router;
+use axum::body::Body;
+use hyper::Request;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use std::pin::pin;
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tower::Service;
+
+const CONNECTIONS_MOST: usize = 128;
+/// From the first byte that is awaited to the end of the headers; so also for how long one may be idle.
+const HEADERS_WITHIN: Duration = Duration::from_secs(10);
+const HEADERS_MOST: usize = 64;
+const HEADER_BYTES_MOST: usize = 32 << 10;
+const LAST_ANSWERS: Duration = Duration::from_secs(1);
+
+const TOO_MANY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\n\
+connection: close\r\nretry-after: 10\r\n\r\n\
+{\"error\":{\"code\":\"CONFLICT\",\"message\":\"too many connections; close some\"}}";
+
+pub async fn serve(listener: TcpListener, router: Router, mut closed: watch::Receiver<bool>) {
+    let mut connections = JoinSet::new();
+    let theirs = closed.clone();
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) if connections.len() < CONNECTIONS_MOST => {
+                    connections.spawn(converse(stream, router.clone(), theirs.clone()));
+                }
+                Ok((stream, _)) => {
+                    let _ = stream.try_write(TOO_MANY);
+                }
+                // Out of descriptors: those who are in will leave.
+                Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+            },
+            Some(_) = connections.join_next(), if !connections.is_empty() => {}
+            _ = closed.wait_for(|closed| *closed) => break,
+        }
+    }
+    drop(listener);
+    let all = async { while connections.join_next().await.is_some() {} };
+    let _ = tokio::time::timeout(LAST_ANSWERS, all).await;
+}
+
+async fn converse(stream: TcpStream, router: Router, mut closed: watch::Receiver<bool>) {
+    let _ = stream.set_nodelay(true);
+    let service = hyper::service::service_fn(move |request: Request<Incoming>| {
+        let mut router = router.clone();
+        router.call(with_whole_id(request.map(Body::new)))
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEADERS_WITHIN)
+        .max_headers(HEADERS_MOST)
+        .max_buf_size(HEADER_BYTES_MOST)
+        .serve_connection(TokioIo::new(Patient::new(stream)), service);
+    let mut connection = pin!(connection);
+    tokio::select! {
+        _ = connection.as_mut() => return,
+        _ = closed.wait_for(|closed| *closed) => connection.as_mut().graceful_shutdown(),
+    }
+    let _ = connection.await;
+}

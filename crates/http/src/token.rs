@@ -1,0 +1,120 @@
+//! The token: random, shown once, and kept only as its digest.
+
+use crate::file::write_private;
+use sha2::{Digest, Sha256};
+use std::fmt::Write;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use subtle::ConstantTimeEq;
+
+/// So that those who look for leaked secrets know what they have found.
+const PREFIX: &str = "ostler_";
+const DIGEST: usize = 32;
+
+/// What is kept of a token.
+#[derive(Clone, Copy)]
+pub(crate) struct Kept([u8; DIGEST]);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Right,
+    Wrong,
+    /// None was made, or it was revoked.
+    NoneMade,
+}
+
+/// The home's token. It is read anew for every request: a revoked one is of no use from that moment on.
+#[derive(Clone, Debug)]
+pub struct Tokens {
+    path: PathBuf,
+}
+
+impl Tokens {
+    pub fn of(home: &Path) -> Self {
+        Self { path: home.join("http-token") }
+    }
+
+    /// A new one, in the place of any other. Nobody can read it again.
+    pub fn make(&self) -> io::Result<String> {
+        let bytes: [u8; 32] = ostler_os::random()?;
+        let token = format!("{PREFIX}{}", hex(&bytes));
+        write_private(&self.path, format!("{}\n", hex(&digest(&token).0)).as_bytes())?;
+        Ok(token)
+    }
+
+    /// Whether there was one.
+    pub fn revoke(&self) -> io::Result<bool> {
+        match fs::remove_file(&self.path) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    pub fn is_made(&self) -> bool {
+        self.kept().is_some()
+    }
+
+    pub(crate) fn judge(&self, given: Kept) -> Verdict {
+        match self.kept() {
+            None => Verdict::NoneMade,
+            Some(kept) if bool::from(kept.0.ct_eq(&given.0)) => Verdict::Right,
+            Some(_) => Verdict::Wrong,
+        }
+    }
+
+    fn kept(&self) -> Option<Kept> {
+        unhex(fs::read_to_string(&self.path).ok()?.trim()).map(Kept)
+    }
+}
+
+pub(crate) fn digest(token: &str) -> Kept {
+    Kept(Sha256::digest(token.as_bytes()).into())
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        // Writing into a String does not fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+fn unhex(text: &str) -> Option<[u8; DIGEST]> {
+    let mut bytes = [0; DIGEST];
+    if text.len() != 2 * DIGEST || !text.is_ascii() {
+        return None;
+    }
+    for (at, byte) in bytes.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(&text[2 * at..2 * at + 2], 16).ok()?;
+    }
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_last_one_made_is_right() {
+        let home = std::env::temp_dir().join(format!("ostler-token-{}", std::process::id()));
+        fs::create_dir_all(&home).expect("a folder");
+        let tokens = Tokens::of(&home);
+        assert_eq!(tokens.judge(digest("any")), Verdict::NoneMade);
+        let first = tokens.make().expect("made");
+        assert_eq!(first.len(), PREFIX.len() + 64);
+        assert_eq!(tokens.judge(digest(&first)), Verdict::Right);
+        let kept = fs::read_to_string(home.join("http-token")).expect("a file");
+        assert!(!kept.contains(&first[PREFIX.len()..]), "the token itself is kept");
+        let second = tokens.make().expect("made");
+        assert_eq!(tokens.judge(digest(&first)), Verdict::Wrong);
+        assert_eq!(tokens.judge(digest(&second)), Verdict::Right);
+        assert_eq!((tokens.revoke().ok(), tokens.revoke().ok()), (Some(true), Some(false)));
+        assert_eq!(tokens.judge(digest(&second)), Verdict::NoneMade);
+        // Half a file is no token, and no empty token is right.
+        fs::write(home.join("http-token"), "12").expect("written");
+        assert_eq!(tokens.judge(digest("")), Verdict::NoneMade);
+        fs::remove_dir_all(&home).expect("removed");
+    }
+}
