@@ -3,6 +3,7 @@
 use crate::at::At;
 use crate::file::{HealthTable, HeartbeatTable, ReadyTable};
 use crate::resolve::Reader;
+use crate::words::{ExpectWord, HttpUrl};
 use ostler_model::{Check, HealthSpec, HeartbeatSpec, ReadySpec};
 use std::ops::Range;
 
@@ -15,6 +16,7 @@ impl Reader<'_> {
             let hint = "take it out, or name the app's manifest";
             self.findings.add(register.span(), "only an app registers", hint);
         }
+        self.expected(table.expect.as_ref(), table.http.is_some());
         let checks = named(table);
         let check = self.one_of(checks, at.clone(), "http, tcp, exec, line, notify or delay")?;
         let timeout_ms = self.ready_timeout(table, at)?;
@@ -50,8 +52,9 @@ impl Reader<'_> {
     }
 
     pub fn health(&mut self, table: &HealthTable, at: Range<usize>) -> Option<HealthSpec> {
+        self.expected(table.expect.as_ref(), table.http.is_some());
         let mut checks: Vec<Check> = Vec::new();
-        checks.extend(table.http.clone().map(|url| Check::Http(url.0)));
+        checks.extend(http(table.http.as_ref(), table.expect.as_ref()));
         checks.extend(table.tcp.clone().map(|address| Check::Tcp(address.0)));
         checks.extend(table.exec.as_ref().map(|command| Check::Exec(command.argv())));
         let check = self.one_of(checks, at.clone(), "http, tcp or exec")?;
@@ -75,6 +78,17 @@ impl Reader<'_> {
             return None;
         }
         Some(spec)
+    }
+
+    fn expected(&mut self, expect: Option<&At<ExpectWord>>, is_http: bool) {
+        if let Some(expect) = expect.filter(|_| !is_http) {
+            let hint = "add http = \"http://127.0.0.1:8080/health\", or take expect out";
+            self.findings.add(
+                expect.span(),
+                "only an answer to http is expected to say something",
+                hint,
+            );
+        }
     }
 
     fn one_of(&mut self, mut checks: Vec<Check>, at: Range<usize>, words: &str) -> Option<Check> {
@@ -120,10 +134,18 @@ impl Reader<'_> {
     }
 }
 
+fn http(url: Option<&HttpUrl>, expect: Option<&At<ExpectWord>>) -> Option<Check> {
+    let url = url?.0.clone();
+    Some(match expect.map(|word| **word) {
+        None => Check::Http(url),
+        Some(ExpectWord::Healthy) => Check::HttpHealthy(url),
+    })
+}
+
 /// Everything that is named to be checked.
 fn named(table: &ReadyTable) -> Vec<Check> {
     let mut checks: Vec<Check> = Vec::new();
-    checks.extend(table.http.clone().map(|url| Check::Http(url.0)));
+    checks.extend(http(table.http.as_ref(), table.expect.as_ref()));
     checks.extend(table.tcp.clone().map(|address| Check::Tcp(address.0)));
     checks.extend(table.exec.as_ref().map(|command| Check::Exec(command.argv())));
     checks.extend(table.line.clone().map(|pattern| Check::Line(pattern.0)));

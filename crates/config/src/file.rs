@@ -3,9 +3,9 @@
 use crate::at::At;
 use crate::either::{HookTarget, ScheduleWord};
 use crate::words::{
-    Address, AdoptWord, BackendWord, Command, Cron, Duration, Factor, Free, Grace, HttpDoor,
-    HttpUrl, Lease, MissedWord, OverlapWord, Pattern, PresetWord, SignalName, Size, Text, TimeZone,
-    VariableName, WhenWord,
+    Address, AdoptWord, BackendWord, Command, Cron, Duration, ExpectWord, Factor, Free, Grace,
+    HttpDoor, HttpUrl, Lease, MissedWord, OverlapWord, Pattern, PresetWord, SignalName, Size, Text,
+    TimeZone, VariableName, WhenWord,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -164,6 +164,8 @@ pub struct StopTable {
 #[serde(deny_unknown_fields, default)]
 pub struct ReadyTable {
     pub http: Option<HttpUrl>,
+    /// Of http: "healthy" if its answer must be 200 and a JSON object whose status is "healthy".
+    pub expect: Option<At<ExpectWord>>,
     pub tcp: Option<Address>,
     pub exec: Option<Command>,
     /// A line of its output that matches.
@@ -180,8 +182,9 @@ pub struct ReadyTable {
 
 impl ReadyTable {
     pub(crate) fn names_a_check(&self) -> bool {
-        let Self { http, tcp, exec, line, notify, delay, timeout: _, register: _ } = self;
+        let Self { http, expect, tcp, exec, line, notify, delay, timeout: _, register: _ } = self;
         http.is_some()
+            || expect.is_some()
             || tcp.is_some()
             || exec.is_some()
             || line.is_some()
@@ -220,6 +223,8 @@ pub struct ResourceTable {
 #[serde(deny_unknown_fields, default)]
 pub struct HealthTable {
     pub http: Option<HttpUrl>,
+    /// Of http: "healthy" if its answer must be 200 and a JSON object whose status is "healthy".
+    pub expect: Option<At<ExpectWord>>,
     pub tcp: Option<Address>,
     pub exec: Option<Command>,
     /// How often it is asked; by default 30s.

@@ -14,6 +14,7 @@ mod guarding;
 mod handle;
 mod home;
 mod hooks;
+mod http_check;
 mod inheritance;
 mod input;
 mod keeper;

@@ -301,7 +301,13 @@ impl Supervisor {
         let process = live.process.as_ref();
         let report = match (signal, reach) {
             (Signal::Term, Reach::Tree) => {
-                let asked = self.world.record(run).and_then(|record| record.stop_signal);
+                let record = self.world.record(run);
+                // As its unit is declared now, which may have changed since it was started.
+                let unit = record.and_then(|record| self.world.unit(record.unit.as_deref()?));
+                let asked = match unit {
+                    Some(unit) => Some(unit.spec.stop.signal),
+                    None => record.and_then(|record| record.stop_signal),
+                };
                 let signal = asked.map_or(ostler_os::Signal::Term, ostler_os::Signal::Other);
                 scope.ask_to_end(signal, process, &self.members(live));
                 return;

@@ -3,27 +3,29 @@
 
 use crate::apps::{self, Vitals};
 use crate::handle::{Cancelled, Handle};
+use crate::http_check::{get, get_healthy, post};
 use crate::output::{LogReader, OutputState, Piece};
 use crate::pulse;
 use ostler_core::unit::UnitEvent;
 use ostler_model::{
-    Actor, Check, DeadmanSpec, HealthSpec, HeartbeatSpec, OsText, ReadySpec, RunId, RunRecord, RunSpec, UnitState,
+    Actor, Check, DeadmanSpec, HealthSpec, HeartbeatSpec, OsText, ReadySpec, RunId, RunRecord,
+    RunSpec, UnitState, What,
 };
 use std::io;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep, timeout};
 
 /// Between two questions whether it is ready.
 const READY_EVERY: Duration = Duration::from_millis(100);
 /// One question; an answer that got lost is asked for again.
 const QUESTION_MOST: Duration = Duration::from_secs(5);
-/// `HTTP/1.1 200`.
-const STATUS_LINE: usize = 12;
+/// So many failures of a check are noted one after the other, and from then on one each so often.
+const NOTES_AT_ONCE: u64 = 20;
+const NOTE_EVERY_MS: u64 = 10_000;
 
 /// What a check needs to know of its unit.
 pub(crate) struct Subject {
@@ -152,21 +154,25 @@ async fn work(mut inbox: mpsc::UnboundedReceiver<Order>, engine: Handle, tell: T
             }
             Order::Pulse { vitals, heartbeat } => {
                 let (tell, run) = (Arc::clone(&tell), vitals.run);
-                let task = tasks.spawn(async move { pulse::watch(&vitals, heartbeat, &*tell).await });
+                let task =
+                    tasks.spawn(async move { pulse::watch(&vitals, heartbeat, &*tell).await });
                 running.entry(run).or_default().push(task);
             }
             Order::Ready { subject, ready, register_ms } => {
                 let (tell, engine, run) = (Arc::clone(&tell), engine.clone(), subject.run);
                 let task = tasks.spawn(async move {
                     let unit = subject.unit.clone();
-                    tell(Probed { unit, event: until_ready(subject, ready, register_ms, &engine).await });
+                    tell(Probed {
+                        unit,
+                        event: until_ready(subject, ready, register_ms, &engine).await,
+                    });
                 });
                 running.entry(run).or_default().push(task);
             }
             Order::Health { subject, health } => {
                 let (tell, engine, run) = (Arc::clone(&tell), engine.clone(), subject.run);
                 let task = tasks.spawn(async move {
-                    let why = until_unhealthy(&subject, &health, &engine).await;
+                    let why = until_unhealthy(&subject, &health, &engine, &*tell).await;
                     let unit = subject.unit;
                     tell(Probed { unit, event: UnitEvent::Unhealthy { run, why } });
                 });
@@ -235,27 +241,70 @@ async fn until_ready(
 }
 
 /// Returns when it has failed so often in a row that it is not healthy any more.
-async fn until_unhealthy(subject: &Subject, health: &HealthSpec, engine: &Handle) -> String {
-    sleep(Duration::from_millis(health.start_after_ms)).await;
+async fn until_unhealthy(
+    subject: &Subject,
+    health: &HealthSpec,
+    engine: &Handle,
+    tell: &(dyn Fn(Probed) + Send + Sync),
+) -> String {
+    let first = Instant::now() + Duration::from_millis(health.start_after_ms);
+    let mut clock = interval_at(first, Duration::from_millis(health.interval_ms.max(1)));
+    // What takes longer than the time between two is not made up for.
+    clock.set_missed_tick_behavior(MissedTickBehavior::Skip);
     let most = Duration::from_millis(health.timeout_ms);
     let (mut failures, mut successes) = (0, 0);
+    let mut notes = Notes::new(subject, health);
     loop {
+        clock.tick().await;
         match ask(&health.check, subject, most, engine).await {
             Ok(()) => {
                 successes += 1;
-                if successes >= health.successes {
+                if failures > 0 && successes >= health.successes {
+                    notes.add(tell, What::CheckPassed, "it answered well", failures);
                     failures = 0;
                 }
             }
             Err(why) => {
                 successes = 0;
                 failures += 1;
+                notes.add(tell, What::CheckFailed, &why, failures);
                 if failures >= health.failures {
                     return format!("{failures} checks in a row failed, the last: {why}");
                 }
             }
         }
-        sleep(Duration::from_millis(health.interval_ms)).await;
+    }
+}
+
+/// What single checks found, for the journal; one that goes wrong again and again does not fill it.
+struct Notes<'a> {
+    subject: &'a Subject,
+    most: u32,
+    /// On the clock that nobody sets: what is told costs its part of this.
+    spent_until_ms: u64,
+}
+
+impl<'a> Notes<'a> {
+    fn new(subject: &'a Subject, health: &HealthSpec) -> Self {
+        Self { subject, most: health.failures, spent_until_ms: 0 }
+    }
+
+    fn add(
+        &mut self,
+        tell: &(dyn Fn(Probed) + Send + Sync),
+        what: What,
+        why: &str,
+        failures: u32,
+    ) {
+        let now_ms = ostler_os::mono_ms();
+        let spent_ms = self.spent_until_ms.max(now_ms);
+        if spent_ms - now_ms >= NOTES_AT_ONCE * NOTE_EVERY_MS {
+            return;
+        }
+        self.spent_until_ms = spent_ms + NOTE_EVERY_MS;
+        let evidence = serde_json::json!({ "inARow": failures, "most": self.most });
+        let (unit, run) = (self.subject.unit.clone(), self.subject.run);
+        tell(Probed { unit, event: UnitEvent::Noted { run, what, why: why.to_owned(), evidence } });
     }
 }
 
@@ -268,6 +317,7 @@ async fn ask(
     let answer = async {
         match check {
             Check::Http(url) => get(url).await,
+            Check::HttpHealthy(url) => get_healthy(url).await,
             Check::Tcp(address) => TcpStream::connect(address)
                 .await
                 .map(drop)
@@ -321,7 +371,7 @@ async fn execute(
 /// Five times at most, with longer and longer pauses.
 async fn deliver(message: Message) {
     for pause_s in [1, 2, 4, 8, 0] {
-        let sent = request("POST", &message.url, Some(&message.body));
+        let sent = post(&message.url, &message.body);
         match timeout(Duration::from_secs(10), sent).await {
             Ok(Ok(())) => return,
             Ok(Err(_)) | Err(_) => sleep(Duration::from_secs(pause_s)).await,
@@ -338,39 +388,6 @@ async fn keep_telling(deadman: DeadmanSpec, engine: &Handle) {
             let _ = timeout(every, get(&deadman.url)).await;
         }
         sleep(every).await;
-    }
-}
-
-/// A status of 200 to 299.
-async fn get(url: &str) -> Result<(), String> {
-    request("GET", url, None).await
-}
-
-async fn request(method: &str, url: &str, body: Option<&str>) -> Result<(), String> {
-    let rest = url.strip_prefix("http://").ok_or("only http:// is asked")?;
-    let (host, path) = rest.split_once('/').map_or((rest, ""), |(host, path)| (host, path));
-    let address = if host.contains(':') { host.to_owned() } else { format!("{host}:80") };
-    let failed = |error: io::Error| format!("{url}: {error}");
-    let mut stream = TcpStream::connect(&address).await.map_err(failed)?;
-    let content = match body {
-        Some(body) => format!(
-            "Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
-            body.len()
-        ),
-        None => "\r\n".to_owned(),
-    };
-    let request = format!(
-        "{method} /{path} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: ostler\r\nConnection: close\r\n{content}"
-    );
-    stream.write_all(request.as_bytes()).await.map_err(failed)?;
-    // The server may keep the connection open: its first words are enough.
-    let mut answer = [0; STATUS_LINE];
-    stream.read_exact(&mut answer).await.map_err(failed)?;
-    let status = answer.get(9..12).and_then(|code| std::str::from_utf8(code).ok());
-    match status.and_then(|code| code.parse::<u16>().ok()) {
-        Some(200..300) => Ok(()),
-        Some(code) => Err(format!("{url}: status {code}")),
-        None => Err(format!("{url}: not an answer of HTTP")),
     }
 }
 

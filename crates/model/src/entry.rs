@@ -99,6 +99,8 @@ whats! {
     UnitRestartAsked => "unit-restart-asked": "was asked to restart",
     UnitReady => "unit-ready": "is ready",
     UnitNotReady => "unit-not-ready": "was not ready in time",
+    CheckFailed => "check-failed": "failed a check",
+    CheckPassed => "check-passed": "passed its check again",
     UnitUnhealthy => "unit-unhealthy": "is not healthy",
     UnitAgain => "unit-again": "will be started again",
     UnitOver => "unit-over": "came to its end",

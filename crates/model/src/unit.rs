@@ -63,7 +63,10 @@ pub struct ReadySpec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind", content = "of")]
 pub enum Check {
+    /// It answers with a status of 200 to 299.
     Http(String),
+    /// It answers with 200 and a JSON object whose `status` is `"healthy"`.
+    HttpHealthy(String),
     /// `host:port`
     Tcp(String),
     Exec(Vec<String>),

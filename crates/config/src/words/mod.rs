@@ -10,7 +10,7 @@ mod size;
 mod text;
 
 pub use choice::{
-    AdoptWord, BackendWord, MissedWord, OverlapWord, PresetWord, SignalName, WhenWord,
+    AdoptWord, BackendWord, ExpectWord, MissedWord, OverlapWord, PresetWord, SignalName, WhenWord,
 };
 pub use command::Command;
 pub use door::{HttpDoor, Lease};

@@ -419,7 +419,7 @@ impl Unit {
             return;
         }
         let is_asked = self.record.spec.ready.as_ref().is_some_and(|ready| match ready.check {
-            Check::Http(_) | Check::Tcp(_) | Check::Exec(_) => true,
+            Check::Http(_) | Check::HttpHealthy(_) | Check::Tcp(_) | Check::Exec(_) => true,
             Check::Line(_) | Check::Notify | Check::App | Check::Delay(_) => false,
         });
         let was_ready = self.record.ready_run == Some(run) || self.record.spec.ready.is_none();
@@ -443,7 +443,9 @@ impl Unit {
             Some(Check::Notify) => "it said READY=1",
             Some(Check::Delay(_)) => "its time to begin is over",
             Some(Check::Line(_)) => "it wrote the line",
-            Some(Check::Http(_) | Check::Tcp(_) | Check::Exec(_)) => "as its check says",
+            Some(Check::Http(_) | Check::HttpHealthy(_) | Check::Tcp(_) | Check::Exec(_)) => {
+                "as its check says"
+            },
         };
         out.push(self.note(Actor::Supervisor, What::UnitReady, why, json!({}), now));
         if self.record.spec.health.is_some() || self.record.spec.heartbeat.is_some() {
