@@ -228,6 +228,27 @@ fn groups_of_a_killed_daemon_are_removed_by_the_next() {
     assert_eq!(groups(&home), Vec::<PathBuf>::new());
 }
 
+/// D4: no supervisor can be started and the guardian sweeps: the next sound one removes the groups.
+#[test]
+fn groups_that_a_sweep_left_are_removed_by_the_next() {
+    let home = Home::new();
+    home.start_ready(
+        &["--memory", "64M", "--cpu-shares", "512"],
+        &["sh", "-c", "echo ready; sleep 976"],
+    );
+    home.kill_supervisor();
+    for name in ["registry.db", "registry.db-wal", "registry.db-shm"] {
+        let _ = std::fs::remove_file(home.file(name));
+    }
+    std::fs::write(home.file("registry.db"), "this is no registry\n".repeat(500)).expect("written");
+    home.ostler(&["stop"]).ok();
+    assert!(home.processes().is_empty(), "{:?}", home.processes());
+    std::fs::remove_file(home.file("registry.db")).expect("removed");
+    assert_eq!(home.records().len(), 0);
+    home.stop();
+    assert_eq!(groups(&home), Vec::<PathBuf>::new());
+}
+
 /// What is no size, no share or no count is refused before anything runs.
 #[test]
 fn bad_limits_are_refused() {
