@@ -10,6 +10,7 @@ mod process;
 mod registry;
 mod terminal;
 mod waiting;
+mod wire;
 
 pub use call::{Background, Output};
 pub use home::Home;
@@ -18,6 +19,7 @@ pub use registry::Registry;
 pub use rustix::process::Signal;
 pub use terminal::Terminal;
 pub use waiting::{PATIENCE, eventually, eventually_within};
+pub use wire::Wire;
 
 /// A helper program of this crate by its name, for use inside of the crate's tests.
 #[macro_export]

@@ -6,7 +6,7 @@ use ostler_core::heartbeat::Judgement;
 use ostler_core::unit::UnitEvent;
 use ostler_model::HeartbeatSpec;
 use std::time::Duration;
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 
 /// Each step has its own time and its own error.
 pub(crate) async fn until_ready(
@@ -55,6 +55,7 @@ pub(crate) async fn watch(vitals: &Vitals, spec: HeartbeatSpec, tell: &(dyn Fn(P
     vitals.begin();
     let mut ails = false;
     loop {
+        let change = vitals.change();
         let (is_unhealthy, silent_ms, until_ms) = match vitals.judge(&spec) {
             Judgement::Well { until_ms } => (false, 0, until_ms),
             Judgement::Unhealthy { silent_ms, until_ms } => (true, silent_ms, until_ms),
@@ -78,7 +79,7 @@ pub(crate) async fn watch(vitals: &Vitals, spec: HeartbeatSpec, tell: &(dyn Fn(P
         let left = until_ms.saturating_sub(ostler_os::mono_ms());
         // While it ails, the next beat is to be seen when it comes.
         let left = if ails { left.min(spec.interval_ms.max(1)) } else { left };
-        sleep(Duration::from_millis(left.max(1))).await;
+        let _ = timeout(Duration::from_millis(left.max(1)), change).await;
     }
 }
 

@@ -25,6 +25,8 @@ use tokio::sync::{broadcast, mpsc};
 const CHUNK: usize = 8 << 10;
 /// Before somebody is told that it is not who it says it is.
 const NO_PROOF: Duration = Duration::from_millis(100);
+/// What counts as a request, whatever is in it.
+const BYTES_OF_REQUEST: usize = 1 << 10;
 /// For a last word to one that may not read any more.
 const LAST_WORD: Duration = Duration::from_secs(1);
 
@@ -139,9 +141,18 @@ impl Connection {
                         chunk.resize(CHUNK, 0);
                     }
                     let (then, requests) = self.take(&mut lines).await;
-                    let wait_ms = rate.count(requests, ostler_os::mono_ms());
+                    // Much that says little costs as well.
+                    let bulk = length.div_ceil(BYTES_OF_REQUEST) as u64;
+                    let wait_ms = rate.count(requests.max(bulk), ostler_os::mono_ms());
                     if wait_ms > 0 {
-                        let told = format!("it sends more than {RATE} requests a second");
+                        let told = if bulk > requests {
+                            format!(
+                                "it sends more than {} bytes a second",
+                                RATE as usize * BYTES_OF_REQUEST
+                            )
+                        } else {
+                            format!("it sends more than {RATE} requests a second")
+                        };
                         self.note_misbehaviour(&told);
                         tokio::time::sleep(Duration::from_millis(wait_ms)).await;
                     }
@@ -235,10 +246,11 @@ impl Connection {
     async fn answer(&mut self, request: &Request<'_>) -> Result<Value, Fault> {
         let method = &*request.method;
         if method.starts_with("apps.") {
-            return self.operate(method, request.params()).await;
+            return self.operate(method, request.params()?).await;
         }
         if method == "app.register" {
-            let (app, result) = methods::register(request.params(), self.pid, &self.shared).await?;
+            let (app, result) =
+                methods::register(request.params()?, self.pid, &self.shared).await?;
             self.become_app(app);
             return Ok(result);
         }
@@ -269,7 +281,7 @@ impl Connection {
             app.register();
             self.become_app(Arc::clone(&app));
         }
-        methods::call(method, request.params(), &app, &self.shared).await
+        methods::call(method, request.params()?, &app, &self.shared).await
     }
 
     async fn operate(&mut self, method: &str, params: Value) -> Result<Value, Fault> {

@@ -132,6 +132,10 @@ pub(crate) async fn operate(
 }
 
 pub(crate) fn read<T: serde::de::DeserializeOwned>(params: Value) -> Result<T, Fault> {
+    // A list would be read as the fields in their order.
+    if !params.is_object() {
+        return Err(Fault::new(FaultCode::InvalidParams, "params: an object is needed"));
+    }
     serde_json::from_value(params)
         .map_err(|bad| Fault::new(FaultCode::InvalidParams, format!("params: {bad}")))
 }

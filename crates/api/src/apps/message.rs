@@ -44,10 +44,11 @@ pub struct Request<'a> {
 }
 
 impl Request<'_> {
-    pub fn params(&self) -> Value {
-        // It is part of what was read without a fault.
-        let read = |raw: &RawValue| serde_json::from_str(raw.get()).ok();
-        self.params.and_then(read).unwrap_or(Value::Null)
+    /// Nothing is null. It is JSON, but may be too deep.
+    pub fn params(&self) -> Result<Value, Fault> {
+        let Some(raw) = self.params else { return Ok(Value::Null) };
+        serde_json::from_str(raw.get())
+            .map_err(|bad| Fault::new(FaultCode::InvalidParams, format!("params: {bad}")))
     }
 }
 
@@ -80,6 +81,10 @@ pub fn read_request(line: &[u8]) -> Result<Request<'_>, (String, Fault)> {
     let text = std::str::from_utf8(line).map_err(|bad| {
         invalid(String::new(), format!("not UTF-8 at byte {}", bad.valid_up_to()))
     })?;
+    // A list would be read as the fields in their order.
+    if !text.trim_ascii_start().starts_with('{') {
+        return Err(invalid(String::new(), "not a request: an object is needed".to_owned()));
+    }
     let envelope: Envelope<'_> = serde_json::from_str(text)
         .map_err(|bad| invalid(id_of(text), format!("not a request: {bad}")))?;
     let id = match envelope.id {
@@ -173,16 +178,25 @@ mod tests {
             (&*request.id, &*request.method, request.token.as_deref()),
             ("1", "app.ready", Some("t"))
         );
-        assert_eq!(request.params(), json!({"a": [1]}));
+        assert_eq!(request.params().expect("params"), json!({"a": [1]}));
         let numbered =
             read_request(br#"{"id":7,"type":"request","method":"m"}"#).expect("a request");
-        assert_eq!((&*numbered.id, numbered.params()), ("7", Value::Null));
+        assert_eq!((&*numbered.id, numbered.params().expect("none")), ("7", Value::Null));
+        let deep = format!(
+            r#"{{"id":"1","type":"request","method":"m","params":{}{}}}"#,
+            "[".repeat(500),
+            "]".repeat(500)
+        );
+        let deep =
+            read_request(deep.as_bytes()).expect("a request").params().expect_err("too deep");
+        assert_eq!(deep.code, FaultCode::InvalidParams);
         assert_eq!(fault("[]").0, "");
         assert_eq!(fault("{").0, "");
         assert_eq!(fault(r#"{"id":"9","type":"event"}"#).0, "9");
         assert_eq!(fault(r#"{"id":"9","type":"request"}"#).1, "a request has a \"method\"");
         assert_eq!(fault(r#"{"id":"9","type":"request","method":1}"#).0, "9");
-        assert!(fault(&"[".repeat(100_000)).1.contains("recursion"));
+        assert!(fault(r#"["9","request","app.ready"]"#).1.contains("an object is needed"));
+        assert!(fault(&"{\"a\":".repeat(100_000)).1.starts_with("not a request"));
         let (_, bad) = read_request(b"{\"id\":\"\xff\"}").expect_err("not UTF-8");
         assert!(bad.message.starts_with("not UTF-8"), "{}", bad.message);
     }

@@ -71,3 +71,8 @@ mod unit_top;
 mod app_manifest;
 mod apps_setup;
 mod apps_start;
+mod apps_heartbeat;
+mod apps_register;
+mod apps_restart;
+mod apps_stop;
+mod apps_wire;

@@ -11,8 +11,14 @@ use tokio::sync::{Notify, mpsc};
 /// What an app is told.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Told {
-    Shutdown { timeout_ms: u64, reason: String },
-    Config { config: Value, version: u64 },
+    Shutdown {
+        timeout_ms: u64,
+        reason: String,
+    },
+    Config {
+        config: Value,
+        version: u64,
+    },
     /// Another connection of it is the one that is told from now on.
     Superseded,
 }
@@ -93,7 +99,11 @@ impl Vitals {
     pub fn beat(&self, busy_for_ms: Option<u64>, status: Option<&Value>) {
         self.sign_of_life();
         let busy = busy_for_ms.map_or(0, |busy| ostler_os::mono_ms() + busy.min(BUSY_MOST_MS));
-        self.busy_until_mono_ms.store(busy, Ordering::Release);
+        let before = self.busy_until_mono_ms.swap(busy, Ordering::AcqRel);
+        if busy < before {
+            // Whoever judges it waits for the end of what it declared.
+            self.changed.notify_waiters();
+        }
         if let Some(status) = status {
             let kept = (status.to_string().len() <= STATUS_MOST).then(|| Box::new(status.clone()));
             *lock(&self.status) = kept;

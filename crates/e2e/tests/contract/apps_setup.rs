@@ -1,0 +1,338 @@
+//! What tests of apps ask: apps that do what they are told, what the daemon says of each, and what it notes.
+
+use crate::units::Project;
+use ostler_e2e::{PATIENCE, Process, Wire, eventually};
+use serde_json::{Value, json};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::fs;
+use std::io::{BufRead, BufReader, ErrorKind, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+/// Judged within a moment.
+pub const SHORT: &str = "heartbeat = { interval = \"100ms\", timeout = \"300ms\", misses = 3 }";
+/// Beats often, and is judged late enough for a machine that is busy with other tests.
+pub const LONG: &str = "heartbeat = { interval = \"100ms\", timeout = \"10s\", misses = 100 }";
+/// Again soon, as often as it takes.
+pub const SOON: &str =
+    "restart = { initial = \"10ms\", max = \"10ms\", limit = { count = 0, window = \"1s\" } }";
+/// Whoever does not listen is not waited for.
+pub const QUICK_END: &str = "stop = { grace = \"300ms\" }";
+
+/// What an app is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// No SDK, and every byte of the wire in the test's hand.
+    Raw,
+    Python,
+    Node,
+}
+
+impl Kind {
+    fn main(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Raw => ("main.py", include_str!("apps/puppet.py")),
+            Self::Python => ("main.py", include_str!("apps/sdk_app.py")),
+            Self::Node => ("main.mjs", include_str!("apps/sdk_app.mjs")),
+        }
+    }
+
+    fn sdk(self) -> Option<PathBuf> {
+        match self {
+            Self::Raw => None,
+            Self::Python => Some(repository().join("sdk/python/src")),
+            Self::Node => Some(node_sdk().to_owned()),
+        }
+    }
+}
+
+pub struct Apps {
+    pub project: Project,
+    bodies: RefCell<Vec<(String, String)>>,
+    strings: RefCell<HashMap<String, UnixListener>>,
+}
+
+impl Apps {
+    pub fn new() -> Self {
+        let project = Project::new();
+        Self { project, bodies: RefCell::default(), strings: RefCell::default() }
+    }
+
+    /// One app that is not up yet.
+    pub fn of(name: &str, kind: Kind, body: &str) -> Self {
+        let apps = Self::new();
+        apps.add(name, kind, body);
+        apps
+    }
+
+    pub fn folder(&self, name: &str) -> PathBuf {
+        self.project.folder().join(name)
+    }
+
+    /// Its `body` stands in the unit.
+    pub fn add(&self, name: &str, kind: Kind, body: &str) {
+        self.add_with(name, kind, body, json!({}));
+    }
+
+    /// These fields stand in its manifest.
+    pub fn add_with(&self, name: &str, kind: Kind, body: &str, fields: Value) {
+        let folder = self.folder(name);
+        fs::create_dir(&folder).expect("a folder");
+        let (main, text) = kind.main();
+        fs::write(folder.join(main), text).expect("written");
+        if let Some(sdk) = kind.sdk() {
+            fs::write(folder.join("sdk"), sdk.to_str().expect("text")).expect("written");
+        }
+        let mut manifest = json!({
+            "id": id(name),
+            "type": "app",
+            "main": main,
+            "protocol": { "version": "1.0" },
+        });
+        let more = fields.as_object().expect("fields").clone();
+        manifest.as_object_mut().expect("fields").extend(more);
+        fs::write(folder.join("openclawos.manifest.json"), manifest.to_string()).expect("written");
+        let listener = UnixListener::bind(folder.join("strings")).expect("a socket");
+        listener.set_nonblocking(true).expect("a socket");
+        self.strings.borrow_mut().insert(name.to_owned(), listener);
+        self.declare(name, body);
+    }
+
+    /// Says something else about a unit, or another unit.
+    pub fn declare(&self, name: &str, body: &str) {
+        let mut bodies = self.bodies.borrow_mut();
+        bodies.retain(|(known, _)| known != name);
+        bodies.push((name.to_owned(), format!("manifest = \"{name}\"\n{body}")));
+    }
+
+    pub fn write(&self) {
+        let bodies = self.bodies.borrow();
+        let units: Vec<_> = bodies.iter().map(|(name, body)| (&**name, &**body)).collect();
+        self.project.declare(&units);
+    }
+
+    /// Declares all, and waits for none.
+    #[track_caller]
+    pub fn up(&self) {
+        self.write();
+        self.project.call(&["up", "--no-wait"]).ok();
+    }
+
+    /// The next process of this app that asks what to do.
+    #[track_caller]
+    pub fn puppet(&self, name: &str) -> Puppet {
+        let stream = eventually(&format!("{name} is started"), || self.new_puppet(name));
+        stream.set_nonblocking(false).expect("a socket");
+        stream.set_read_timeout(Some(PATIENCE * 2)).expect("a socket");
+        Puppet { strings: BufReader::new(stream) }
+    }
+
+    /// Whether one more process of this app asks.
+    pub fn has_new_puppet(&self, name: &str) -> bool {
+        self.new_puppet(name).is_some()
+    }
+
+    fn new_puppet(&self, name: &str) -> Option<UnixStream> {
+        match self.strings.borrow()[name].accept() {
+            Ok((stream, _)) => Some(stream),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => None,
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// A raw app that is ready, with its connection in `w`.
+    #[track_caller]
+    pub fn ready_puppet(&self, name: &str) -> Puppet {
+        let mut puppet = self.puppet(name);
+        puppet.run("w = become_ready()");
+        self.until_phase(name, "ready");
+        puppet
+    }
+
+    pub fn operator(&self) -> Wire {
+        Wire::connect(&self.project.home)
+    }
+
+    #[track_caller]
+    pub fn info(&self, name: &str) -> Value {
+        self.operator().ask("apps.info", json!({ "packageId": id(name) }))
+    }
+
+    #[track_caller]
+    pub fn until(&self, name: &str, what: &str, test: impl Fn(&Value) -> bool) -> Value {
+        let mut operator = self.operator();
+        let mut last = Value::Null;
+        let found = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            eventually(what, || {
+                last = operator.ask("apps.info", json!({ "packageId": id(name) }));
+                test(&last).then(|| last.clone())
+            })
+        }));
+        found.unwrap_or_else(|_| {
+            let why = self.why(name);
+            panic!("{name} never was {what}: {last:#}\n{why}")
+        })
+    }
+
+    #[track_caller]
+    pub fn until_phase(&self, name: &str, phase: &str) -> Value {
+        self.until(name, phase, |info| info["state"] == phase)
+    }
+
+    #[track_caller]
+    pub fn process(&self, name: &str) -> Process {
+        self.project.process(name)
+    }
+
+    #[track_caller]
+    pub fn why(&self, name: &str) -> String {
+        self.project.call(&["why", name]).ok().text()
+    }
+
+    /// Waits until `ostler why` says this.
+    #[track_caller]
+    pub fn until_why(&self, name: &str, text: &str) -> String {
+        let mut last = String::new();
+        let found = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            eventually(text, || {
+                last = self.why(name);
+                last.contains(text).then(|| last.clone())
+            })
+        }));
+        found.unwrap_or_else(|_| panic!("why {name} never said {text:?}: {last}"))
+    }
+}
+
+pub fn id(name: &str) -> String {
+    format!("@e2e/{name}")
+}
+
+/// A process that does what it is told, in its own language.
+pub struct Puppet {
+    strings: BufReader<UnixStream>,
+}
+
+impl Puppet {
+    #[track_caller]
+    pub fn run(&mut self, code: &str) {
+        self.tell("run", code);
+        self.told(code);
+    }
+
+    #[track_caller]
+    pub fn eval(&mut self, code: &str) -> Value {
+        self.tell("eval", code);
+        self.told(code)
+    }
+
+    /// Begins it, and does not wait for its end.
+    #[track_caller]
+    pub fn begin(&mut self, code: &str) {
+        self.tell("run", code);
+    }
+
+    fn tell(&mut self, how: &str, code: &str) {
+        let order = json!({ how: code });
+        let sent = self.strings.get_mut().write_all(format!("{order}\n").as_bytes());
+        sent.unwrap_or_else(|error| panic!("{code}: it is gone ({error})"));
+    }
+
+    #[track_caller]
+    fn told(&mut self, code: &str) -> Value {
+        let mut line = String::new();
+        let read = self.strings.read_line(&mut line);
+        let length = read.unwrap_or_else(|error| panic!("{code}: no answer ({error})"));
+        assert!(length > 0, "{code}: it is gone");
+        let answer: Value = serde_json::from_str(&line).expect("JSON");
+        if let Some(failed) = answer["failed"].as_str() {
+            panic!("{code}: {failed}");
+        }
+        answer["is"].clone()
+    }
+
+    /// Waits until its process is gone.
+    #[track_caller]
+    pub fn until_gone(&mut self) {
+        let mut line = String::new();
+        let read = self.strings.read_line(&mut line);
+        let is_gone = matches!(&read, Ok(0))
+            || matches!(&read, Err(error) if error.kind() == ErrorKind::ConnectionReset);
+        assert!(is_gone, "it is still there: {read:?} {line:?}");
+    }
+}
+
+/// An app that must feel nothing of what happens beside it.
+pub struct Neighbour {
+    puppet: Puppet,
+    process: Process,
+}
+
+impl Neighbour {
+    pub const NAME: &str = "neighbour";
+
+    pub fn add(apps: &Apps) {
+        apps.add(Self::NAME, Kind::Raw, &format!("{LONG}\n{QUICK_END}"));
+    }
+
+    /// It is ready and beats.
+    #[track_caller]
+    pub fn begin(apps: &Apps) -> Self {
+        let mut puppet = apps.ready_puppet(Self::NAME);
+        puppet.run("heart = Heart(w.token)");
+        Self { puppet, process: apps.process(Self::NAME) }
+    }
+
+    /// Waits until it has beaten so often again, and then looks at all that it could have felt.
+    #[track_caller]
+    pub fn felt_nothing(&mut self, apps: &Apps) {
+        let before = self.beats();
+        eventually("the neighbour beats on", || (self.beats() >= before + 5).then_some(()));
+        // A moment is normal where every core is busy with other tests.
+        let worst = self.puppet.eval("heart.worst").as_f64().expect("seconds");
+        assert!(worst < 2.0, "an answer took {worst} s");
+        assert_eq!(self.puppet.eval("heart.failed"), Value::Null);
+        let info = apps.info(Self::NAME);
+        assert_eq!(info["state"], "ready", "{info:#}");
+        assert_eq!(info["pid"], self.process.pid, "{info:#}");
+        assert_eq!(info["restartCount"], 0, "{info:#}");
+        let why = apps.why(Self::NAME);
+        assert!(!why.contains("no heartbeat") && !why.contains("broke the rules"), "{why}");
+    }
+
+    fn beats(&mut self) -> u64 {
+        self.puppet.eval("heart.beats").as_u64().expect("a number")
+    }
+}
+
+pub fn repository() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("crates/e2e is in it")
+}
+
+/// The SDK for node, built if need be: once, whoever comes first.
+fn node_sdk() -> &'static Path {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let folder = repository().join("sdk/typescript");
+        let built = folder.join("dist/index.js");
+        let newest = |path: PathBuf| {
+            let entries = fs::read_dir(path).into_iter().flatten().flatten();
+            entries.filter_map(|entry| entry.metadata().ok()?.modified().ok()).max()
+        };
+        if fs::metadata(&built).and_then(|about| about.modified()).ok() < newest(folder.join("src"))
+        {
+            let npm = |words: &[&str]| {
+                let made = Command::new("npm").args(words).current_dir(&folder).output();
+                let made = made.unwrap_or_else(|error| panic!("npm: {error}"));
+                assert!(made.status.success(), "npm {words:?}: {made:?}");
+            };
+            if !folder.join("node_modules").exists() {
+                npm(&["install", "--no-audit", "--no-fund", "--ignore-scripts"]);
+            }
+            npm(&["run", "build"]);
+        }
+        built
+    })
+}
