@@ -3,6 +3,7 @@
 
 mod app;
 mod at;
+mod container;
 mod checks;
 mod depends;
 mod either;

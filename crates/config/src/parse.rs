@@ -15,7 +15,7 @@ use toml::de::{DeTable, DeValue, Error, ValueDeserializer};
 
 /// What a later version will read.
 const LATER_TABLES: &[&str] = &["patrol"];
-const LATER_UNIT_KEYS: &[&str] = &["image", "network", "volumes", "ports"];
+const LATER_UNIT_KEYS: &[&str] = &[];
 
 const TABLES: &[&str] = &["supervisor", "defaults", "hooks", "units"];
 

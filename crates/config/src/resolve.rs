@@ -2,17 +2,22 @@
 
 use crate::app::{ALLOWED, AppDefaults, DEFAULTS_NAME, Manifest, is_own_variable, read_defaults};
 use crate::environment::{INHERITED, variables};
+use crate::container::ENGINE_VARIABLES;
 use crate::file::UnitTable;
 use crate::findings::Findings;
 use crate::load::{Circumstances, is_unit_name};
 use crate::policy::{backoff, restart, schedule};
 use crate::problem::Problem;
 use crate::words::{BackendWord, Command};
-use ostler_model::{Backend, HookSpec, Limits, OsText, Preset, RestartPolicy, StopSpec, UnitSpec};
+use ostler_model::{
+    Backend, Check, HookSpec, Limits, OsText, Preset, ReadySpec, RestartPolicy, StopSpec, UnitSpec,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+const FOREVER_MS: u64 = u64::MAX / 4;
 
 const TERM: i32 = 15;
 
@@ -81,12 +86,21 @@ impl<'a> Reader<'a> {
                 None => Kind::Unknown,
             },
         };
-        if matches!(kind, Kind::Plain) && table.command.is_none() {
+        let is_container = table.backend == Some(BackendWord::Container);
+        let container =
+            if is_container { Some(self.container(name, table, at.clone())?) } else { None };
+        if matches!(kind, Kind::Plain) && table.command.is_none() && !is_container {
             let hint = "add command = [\"program\", \"argument\"]";
             self.findings.add(at, format!("unit {name:?} has no command"), hint);
             return None;
         }
-        Some(self.built(name, table, &kind))
+        let mut spec = self.built(name, table, &kind);
+        if container.is_some() && spec.ready.is_none() {
+            // Its shim says when it runs. An engine that is away is waited for, however long that takes.
+            spec.ready = Some(ReadySpec { check: Check::Notify, timeout_ms: FOREVER_MS });
+        }
+        spec.container = container.map(Arc::new);
+        Some(spec)
     }
 
     pub fn built(&mut self, name: &str, table: &UnitTable, kind: &Kind) -> UnitSpec {
@@ -120,6 +134,7 @@ impl<'a> Reader<'a> {
             backend: match table.backend {
                 None | Some(BackendWord::Pipe) => Backend::Pipe,
                 Some(BackendWord::Pty) => Backend::Pty,
+                Some(BackendWord::Container) => Backend::Container,
             },
             restart: restart(table, base.map(|base| base.restart)),
             stop: StopSpec { signal: stop.signal.map_or(TERM, |signal| signal.0), grace_ms },
@@ -138,6 +153,7 @@ impl<'a> Reader<'a> {
             schedule: table.schedule.as_ref().map(schedule),
             resources: self.resources(table.limits.as_ref(), granted.unwrap_or_default()),
             app: self.app(table, kind, register_ms).map(Arc::new),
+            container: None,
             heartbeat: self.heartbeat(table.heartbeat.as_ref(), base.map(|base| base.heartbeat)),
             limits: Limits {
                 timeout_ms: table.timeout.and_then(|limit| off(limit.0)),
@@ -159,14 +175,16 @@ impl<'a> Reader<'a> {
         env: &BTreeMap<String, String>,
     ) -> Arc<[OsText]> {
         let own = table.inherit_env.iter().flatten().map(|name| name.0.as_str());
+        let is_container = table.backend == Some(BackendWord::Container);
+        let engine = ENGINE_VARIABLES.iter().copied().filter(|_| is_container);
         let names: BTreeSet<&str> = match (manifest, &table.inherit_env) {
             (Some(manifest), _) => {
                 let granted = manifest.capabilities.env.iter().map(String::as_str);
                 let granted = granted.filter(|name| !is_own_variable(name));
                 ALLOWED.iter().copied().chain(granted).chain(own).collect()
             }
-            (None, Some(_)) => own.collect(),
-            (None, None) => INHERITED.iter().copied().collect(),
+            (None, Some(_)) => own.chain(engine).collect(),
+            (None, None) => INHERITED.iter().copied().chain(engine).collect(),
         };
         self.around
             .environment

@@ -7,6 +7,7 @@ mod adapters;
 mod apps;
 mod asks;
 mod commit;
+mod containing;
 mod dispatcher;
 mod error;
 mod failpoint;

@@ -160,6 +160,10 @@ pub fn config_version(config: &Value) -> u64 {
 
 /// By the words of sd_notify.
 fn says_itself(spec: &UnitSpec) -> bool {
+    // A container's shim says when it runs.
+    if spec.container.is_some() {
+        return true;
+    }
     let is_notify = matches!(&spec.ready, Some(ready) if ready.check == Check::Notify);
     spec.app.is_none() && (is_notify || spec.heartbeat.is_some())
 }

@@ -177,6 +177,8 @@ impl Supervisor {
         let mut spec = run_spec(&record.spec);
         spec.run_id = Some(run);
         spec.env.extend(self.ways_of(&record.spec, run));
+        let digest = record.run_digest.clone();
+        self.contain(&record.spec.clone(), run, &digest, &mut spec);
         self.vitals_of(unit, run);
         if self.new_run(Box::new(spec), Actor::Supervisor).is_err() {
             self.apps.forget(run);
@@ -277,6 +279,7 @@ fn digested(spec: UnitSpec) -> Declared {
         "backend": spec.backend,
         "limits": spec.limits,
         "resources": spec.resources,
+        "container": spec.container,
     });
     Declared { run_digest: digest(&run), digest: digest(&whole), spec }
 }

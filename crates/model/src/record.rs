@@ -18,6 +18,8 @@ pub enum RunState {
 pub enum Backend {
     Pipe,
     Pty,
+    /// Its first process here is the container's shim.
+    Container,
 }
 
 /// Why a run ended. The first reason wins.
@@ -87,7 +89,7 @@ macro_rules! words {
 }
 
 words!(RunState { Starting => "starting", Running => "running", Exiting => "exiting", Exited => "exited" });
-words!(Backend { Pipe => "pipe", Pty => "pty" });
+words!(Backend { Pipe => "pipe", Pty => "pty", Container => "container" });
 words!(Extinct { Yes => "yes", No => "no", Unknown => "unknown" });
 words!(TimeoutKind { Overall => "overall", NoOutput => "no_output" });
 words!(SpawnErrorKind {

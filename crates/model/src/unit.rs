@@ -2,7 +2,7 @@
 
 use crate::restart::{Backoff, RestartPolicy};
 use crate::{
-    AppSpec, Backend, Condition, HeartbeatSpec, HookSpec, Limits, OsText, Resources, RunId,
+    AppSpec, Backend, Condition, ContainerSpec, HeartbeatSpec, HookSpec, Limits, OsText, Resources, RunId,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -34,6 +34,9 @@ pub struct UnitSpec {
     /// If it is one.
     #[serde(default)]
     pub app: Option<Arc<AppSpec>>,
+    /// If it is one.
+    #[serde(default)]
+    pub container: Option<Arc<ContainerSpec>>,
     /// How often it says that it lives, as an app or by `WATCHDOG=1`.
     #[serde(default)]
     pub heartbeat: Option<HeartbeatSpec>,

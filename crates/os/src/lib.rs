@@ -23,8 +23,9 @@ pub use platform::files::{
 };
 pub use platform::identity::{boot_id, fingerprint_of, is_same_process, parent_pid};
 pub use platform::inherited::take_inherited;
-pub use platform::kinship::{KinOf, kin_of};
 pub use platform::init::{Contained, contain};
+pub use platform::own_end::end_by_signal;
+pub use platform::kinship::{KinOf, kin_of};
 pub use platform::memory::{forget_text, keep_one_heap, trim};
 pub use platform::memory_watch::{MemoryAlarm, MemorySubject, memory_of, rest_alarm};
 pub use platform::notify::{Notifier, Sent};

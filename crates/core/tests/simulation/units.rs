@@ -56,6 +56,7 @@ fn declared(name: &str, version: u64) -> Declared {
         limits: Limits { grace_ms: 500, ..Limits::default() },
         resources: Resources::default(),
         app: None,
+        container: None,
         heartbeat: None,
         hooks: HookSpec::default(),
         file: None,

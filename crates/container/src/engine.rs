@@ -1,0 +1,99 @@
+//! Which engine, and how to reach it again when it was away.
+
+use bollard::{API_DEFAULT_VERSION, Docker};
+use std::path::PathBuf;
+use std::time::Duration;
+use tokio::time::{sleep, timeout};
+
+/// One call; an engine that takes longer does not answer.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+const TIMEOUT_S: u64 = 120;
+
+/// Where an engine may be, the most likely first.
+pub(crate) fn places(get: impl Fn(&str) -> Option<String>) -> Vec<String> {
+    let set = |name: &str| get(name).filter(|value| !value.is_empty());
+    let docker = || {
+        let mut places: Vec<String> = set("DOCKER_HOST").into_iter().collect();
+        places.push("unix:///var/run/docker.sock".to_owned());
+        places
+    };
+    let podman = || {
+        let mut places: Vec<String> = set("CONTAINER_HOST").into_iter().collect();
+        if let Some(folder) = set("XDG_RUNTIME_DIR") {
+            places.push(format!("unix://{folder}/podman/podman.sock"));
+        }
+        places.push("unix:///run/podman/podman.sock".to_owned());
+        places
+    };
+    match set("CONTAINER_RUNTIME").as_deref() {
+        Some("docker") => docker(),
+        Some("podman") => {
+            let mut places = podman();
+            places.extend(set("DOCKER_HOST"));
+            places
+        }
+        Some(_) | None => [docker(), podman()].concat(),
+    }
+}
+
+fn open(place: &str) -> Option<Docker> {
+    match place.strip_prefix("unix://") {
+        Some(path) => {
+            PathBuf::from(path).exists().then_some(())?;
+            Docker::connect_with_unix(path, TIMEOUT_S, API_DEFAULT_VERSION).ok()
+        }
+        None => Docker::connect_with_http(place, TIMEOUT_S, API_DEFAULT_VERSION).ok(),
+    }
+}
+
+/// One that answers now.
+pub(crate) async fn reach(places: &[String]) -> Option<Docker> {
+    for place in places {
+        let Some(docker) = open(place) else { continue };
+        if let Ok(Ok(_)) = timeout(PATIENCE, docker.ping()).await {
+            return timeout(PATIENCE, docker.negotiate_version()).await.ok()?.ok();
+        }
+    }
+    None
+}
+
+/// Returns when one answers. `away` is told once, with where it was looked for.
+pub(crate) async fn until_reached(places: &[String], away: impl FnOnce(String)) -> Docker {
+    let mut away = Some(away);
+    let mut pause = FIRST_PAUSE;
+    loop {
+        if let Some(docker) = reach(places).await {
+            return docker;
+        }
+        if let Some(away) = away.take() {
+            away(format!("no container engine answers at {}", places.join(", ")));
+        }
+        sleep(pause).await;
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_runtime_that_is_named_is_the_only_one() {
+        let with = |pairs: &'static [(&str, &str)]| {
+            places(move |name| {
+                pairs.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+            })
+        };
+        assert_eq!(with(&[("CONTAINER_RUNTIME", "docker")]), ["unix:///var/run/docker.sock"]);
+        let podman = with(&[("CONTAINER_RUNTIME", "podman"), ("XDG_RUNTIME_DIR", "/run/user/7")]);
+        assert_eq!(
+            podman,
+            ["unix:///run/user/7/podman/podman.sock", "unix:///run/podman/podman.sock"]
+        );
+        let all = with(&[("DOCKER_HOST", "unix:///d.sock")]);
+        assert_eq!(all[0], "unix:///d.sock");
+        assert!(all.contains(&"unix:///run/podman/podman.sock".to_owned()));
+    }
+}

@@ -1,0 +1,56 @@
+//! Which containers are ours: by label, never by name.
+
+use bollard::Docker;
+use bollard::errors::Error;
+use bollard::query_parameters::{ListContainersOptions, RemoveContainerOptions};
+use ostler_model::ContainerOrder;
+use std::collections::HashMap;
+
+pub(crate) const HOME: &str = "ostler.home";
+pub(crate) const UNIT: &str = "ostler.unit";
+pub(crate) const RUN: &str = "ostler.run";
+pub(crate) const DIGEST: &str = "ostler.spec";
+
+pub(crate) fn labels(order: &ContainerOrder) -> HashMap<String, String> {
+    let pairs =
+        [(HOME, &order.home), (UNIT, &order.unit), (RUN, &order.run), (DIGEST, &order.digest)];
+    pairs.into_iter().map(|(name, value)| (name.to_owned(), value.clone())).collect()
+}
+
+/// One that is there for this unit.
+#[derive(Debug)]
+pub(crate) struct Found {
+    pub(crate) id: String,
+    pub(crate) is_running: bool,
+    /// Made from what is declared now.
+    pub(crate) is_same: bool,
+}
+
+pub(crate) async fn find(docker: &Docker, order: &ContainerOrder) -> Result<Vec<Found>, Error> {
+    let wanted = vec![format!("{HOME}={}", order.home), format!("{UNIT}={}", order.unit)];
+    let options = ListContainersOptions {
+        all: true,
+        filters: Some(HashMap::from([("label".to_owned(), wanted)])),
+        ..ListContainersOptions::default()
+    };
+    let found = docker.list_containers(Some(options)).await?;
+    let one = |summary: bollard::models::ContainerSummary| {
+        let state = summary.state.map(|state| state.to_string()).unwrap_or_default();
+        let digest = summary.labels.as_ref().and_then(|labels| labels.get(DIGEST)).cloned();
+        Some(Found {
+            id: summary.id?,
+            is_running: state == "running",
+            is_same: digest.as_deref() == Some(order.digest.as_str()),
+        })
+    };
+    Ok(found.into_iter().filter_map(one).collect())
+}
+
+/// Gone already is gone.
+pub(crate) async fn remove(docker: &Docker, id: &str) -> Result<(), Error> {
+    let options = RemoveContainerOptions { force: true, v: true, link: false };
+    match docker.remove_container(id, Some(options)).await {
+        Err(Error::DockerResponseServerError { status_code: 404 | 409, .. }) | Ok(()) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
