@@ -58,6 +58,8 @@ pub enum Verb {
     Metrics(JsonArguments),
     /// Check what this machine lets Ostler do, and whether its home is sound
     Doctor(JsonArguments),
+    /// Look after one server in the foreground: restarts, backoff, breaker, health checks, watchdog.log
+    Watch(Box<WatchArguments>),
     /// Make the daemon match ostler.toml, and start what it declares
     Up(UpArguments),
     /// End every unit of ostler.toml, or those named, and forget them
@@ -460,6 +462,63 @@ pub struct RunsArguments {
     pub session: Option<String>,
     /// Print one JSON document: a list of records
     #[arg(long)]
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Restarts it unless it ends with 0, 2, 100 or more, or by TERM or INT. Its exit code is the server's own (128+n for signal n), \
+100 if it ended too often, 125 for a failure of Ostler's own. TERM, INT and QUIT are passed on.\n\n\
+Variables: PORT, HEALTH_CHECK_ENABLED=false, DEBUG. PLOINKY_ROUTER_PID_FILE is not passed on.\n\n\
+Example:  PORT=8080 ostler watch -- node server.js"
+)]
+pub struct WatchArguments {
+    /// The unit's name; by default watch-PORT
+    #[arg(long)]
+    pub name: Option<String>,
+    /// Where it serves; by default $PORT, else 8080
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
+    pub port: Option<u16>,
+    /// Where what happens is written down
+    #[arg(long, value_name = "FILE", default_value = "logs/watchdog.log")]
+    pub log: PathBuf,
+    /// Do not ask it whether it is healthy
+    #[arg(long)]
+    pub no_health: bool,
+    /// What is asked; by default http://127.0.0.1:PORT/health
+    #[arg(long, value_name = "URL", conflicts_with = "no_health")]
+    pub health_url: Option<String>,
+    /// How often it is asked
+    #[arg(long, value_name = "DURATION", value_parser = parse_time, default_value = "30s")]
+    pub health_interval: String,
+    /// How long an answer may take
+    #[arg(long, value_name = "DURATION", value_parser = parse_time, default_value = "5s")]
+    pub health_timeout: String,
+    /// How long after its start it is asked first
+    #[arg(long, value_name = "DURATION", value_parser = parse_time, default_value = "10s")]
+    pub health_start_after: String,
+    /// After so many failures in a row it is replaced
+    #[arg(long, value_name = "COUNT", default_value_t = 3)]
+    pub health_failures: u32,
+    /// How long it has between being asked to end and KILL (at most 60s)
+    #[arg(long, value_name = "DURATION", value_parser = parse_grace, default_value = "15s")]
+    pub grace: u64,
+    /// The first wait before it is started again; each one is twice as long
+    #[arg(long, value_name = "DURATION", value_parser = parse_time, default_value = "1s")]
+    pub backoff: String,
+    /// The longest wait
+    #[arg(long, value_name = "DURATION", value_parser = parse_time, default_value = "30s")]
+    pub backoff_most: String,
+    /// One that ran longer begins with the first wait again
+    #[arg(long, value_name = "DURATION", value_parser = parse_time, default_value = "60s")]
+    pub reset_after: String,
+    /// So many ends within the window are too many
+    #[arg(long, value_name = "COUNT", default_value_t = 5)]
+    pub restarts: u32,
+    #[arg(long, value_name = "DURATION", value_parser = parse_time, default_value = "60s")]
+    pub window: String,
+    /// The command and its arguments, after --
+    #[arg(required = true, last = true, value_name = "CMD")]
+    pub command: Vec<OsString>,
+}
+
     pub json: bool,
 }
 
@@ -586,6 +645,11 @@ fn parse_bytes(text: &str) -> Result<u64, String> {
         Some(_) | None => (number, 0),
     };
     let number: u64 = number.trim().parse().map_err(|_| wrong())?;
+/// A duration as it was written, once it is one.
+fn parse_time(text: &str) -> Result<String, String> {
+    parse_duration(text).map(|_| text.to_owned())
+}
+
     let bytes = number.checked_mul(1 << shift).ok_or_else(wrong)?;
     if bytes < LEAST {
         return Err(format!("{text:?} is less than any program needs; it is at least 1M"));

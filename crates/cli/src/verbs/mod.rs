@@ -22,6 +22,7 @@ mod top;
 mod unit;
 mod upgrade;
 mod wait;
+mod watch;
 mod why;
 mod write;
 
@@ -77,6 +78,9 @@ pub fn carry_out(arguments: Arguments) -> Result<Exit, Failure> {
             unit::declare_one(&context, &name, &command, no_wait, json)
         }
         Verb::Start(start) if start.names.is_empty() => start::start(&context, start.json),
+        Verb::Watch(arguments) => {
+            watch::watch(&context, *arguments).map_err(Failure::while_running)
+        }
         Verb::Start(start) => {
             unit::asked(&context, start.names, UnitAsk::Start, start.no_wait, start.json)
         }

@@ -6,8 +6,8 @@ use crate::exit::{Exit, Failure};
 use crate::render::unit_line;
 use crate::say::say;
 use ostler_client::ClientError;
-use ostler_model::UnitView;
 use ostler_model::wire::{Answer, AwaitUntil, Call, DeclareCall, UnitAsk, UnitsCall};
+use ostler_model::{UnitSpec, UnitView};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -42,24 +42,10 @@ pub fn declare_one(
     no_wait: bool,
     json: bool,
 ) -> Result<Exit, Failure> {
-    let words: Vec<String> =
-        command.iter().map(|word| word.clone().into_string()).collect::<Result<_, _>>().map_err(
-            |word| Failure::usage(format!("{word:?} is not text; a unit is kept as text")),
-        )?;
-    let quoted: Vec<String> = words.iter().map(|word| toml_string(word)).collect();
-    let text = format!("[units.{}]\ncommand = [{}]\n", toml_string(name), quoted.join(", "));
-    // As if it stood in a file here, so that it is checked in the same way.
-    let here: PathBuf = std::env::current_dir()?.join("(command line)");
-    let mut config = ostler_config::load(&here, &text, &circumstances()).map_err(|problems| {
-        let told: Vec<String> = problems.into_iter().map(|problem| problem.message).collect();
-        Failure::usage(told.join("; "))
-    })?;
-    for unit in &mut config.units {
-        unit.file = None;
-    }
+    let unit = in_no_file(name, command, "")?;
     let mut client = context.connect()?;
     let call = DeclareCall {
-        units: config.units,
+        units: vec![unit],
         file: None,
         gone: Vec::new(),
         start: true,
@@ -70,6 +56,26 @@ pub fn declare_one(
         return Ok(Exit::DONE);
     }
     tell(&await_units(context, &mut client, vec![name.to_owned()], AwaitUntil::Settled)?, json)
+}
+
+/// A unit of this name and command; `more` is what else a file would say of it.
+pub fn in_no_file(name: &str, command: &[OsString], more: &str) -> Result<UnitSpec, Failure> {
+    let words: Vec<String> =
+        command.iter().map(|word| word.clone().into_string()).collect::<Result<_, _>>().map_err(
+            |word| Failure::usage(format!("{word:?} is not text; a unit is kept as text")),
+        )?;
+    let quoted: Vec<String> = words.iter().map(|word| toml_string(word)).collect();
+    let (name, command) = (toml_string(name), quoted.join(", "));
+    let text = format!("[units.{name}]\ncommand = [{command}]\n{more}");
+    // As if it stood in a file here, so that it is checked in the same way.
+    let here: PathBuf = std::env::current_dir()?.join("(command line)");
+    let config = ostler_config::load(&here, &text, &circumstances()).map_err(|problems| {
+        let told: Vec<String> = problems.into_iter().map(|problem| problem.message).collect();
+        Failure::usage(told.join("; "))
+    })?;
+    let unit =
+        config.units.into_iter().next().ok_or_else(|| Failure::usage("a unit is missing"))?;
+    Ok(UnitSpec { file: None, ..unit })
 }
 
 fn toml_string(text: &str) -> String {

@@ -13,7 +13,7 @@ mod sheet;
 mod show;
 mod up;
 
-pub use asked::{asked, declare_one};
+pub use asked::{asked, declare_one, in_no_file};
 pub use check::check;
 pub use crashes::crashes;
 pub use import::import;
@@ -24,4 +24,4 @@ pub use look::{look, names, no_such};
 pub use show::show;
 #[cfg(feature = "top")]
 pub use show::told;
-pub use up::{down, reload, up};
+pub use up::{declare, down, reload, up};

@@ -1,0 +1,49 @@
+//! Who watches a unit: whoever holds its file's lock. One that was killed leaves the file, and with it how far its
+//! log tells; the next of the same name goes on from there.
+
+use crate::context::Context;
+use crate::exit::Failure;
+use ostler_os::{HomeLock, take_lock};
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+
+pub struct Claim {
+    path: PathBuf,
+    file: File,
+    _lock: HomeLock,
+    /// The last entry of the journal that one before us told.
+    pub left_at: Option<i64>,
+}
+
+impl Claim {
+    pub fn take(context: &Context, unit: &str) -> Result<Self, Failure> {
+        let folder = context.home.path().join("watch");
+        std::fs::create_dir_all(&folder)?;
+        let path = folder.join(unit.replace('/', "%2f"));
+        loop {
+            let Some(lock) = take_lock(&path)? else {
+                return Err(Failure::usage(format!(
+                    "{unit} is watched already by another `ostler watch`; give this one another --name, or another --port"
+                )));
+            };
+            // The one before us may have removed it in this very moment.
+            if !lock.is_in_place(&path) {
+                continue;
+            }
+            let file = File::options().read(true).write(true).open(&path)?;
+            let text = std::fs::read_to_string(&path).unwrap_or_default();
+            let left_at = text.trim().parse().ok();
+            return Ok(Self { path, file, _lock: lock, left_at });
+        }
+    }
+
+    pub fn told_until(&self, seq: i64) {
+        let _ = self.file.write_all_at(format!("{seq:020}\n").as_bytes(), 0);
+    }
+
+    /// Nothing of it is left.
+    pub fn give_back(self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+}

@@ -1,0 +1,142 @@
+//! What comes to us from outside, each on a thread of its own: the journal, signals, and the end of what we asked for.
+
+use crate::context::Context;
+use crate::exit::Failure;
+use crate::verbs::unit::declare;
+use ostler_client::{Client, ClientError};
+use ostler_model::wire::{
+    Answer, AwaitCall, AwaitUntil, Call, DeclareCall, EntryFilter, UnitAsk, UnitsCall,
+};
+use ostler_model::{Entry, UnitSpec};
+use signal_hook::consts::{SIGHUP, SIGTERM};
+use signal_hook::iterator::Signals;
+use std::sync::mpsc::Sender;
+
+pub enum Happening {
+    Entries(Vec<Entry>),
+    Signal(i32),
+    /// The unit is stopped, as we asked.
+    Stopped,
+    /// The daemon was stopped.
+    Gone,
+    Failed(Failure),
+}
+
+/// A terminal that goes away says HUP; to us that is nothing.
+pub fn hear_signals(mut signals: Signals, happen: Sender<Happening>) {
+    std::thread::spawn(move || {
+        for signal in signals.forever().filter(|signal| *signal != SIGHUP) {
+            if happen.send(Happening::Signal(signal)).is_err() {
+                return;
+            }
+        }
+    });
+}
+
+/// Everything after this entry, from whichever supervisor.
+pub fn follow_journal(context: &Context, unit: &str, after: i64, happen: Sender<Happening>) {
+    let context = context.clone();
+    let mut filter = EntryFilter {
+        unit: Some(unit.to_owned()),
+        after_seq: Some(after),
+        follow: true,
+        ..EntryFilter::default()
+    };
+    std::thread::spawn(move || {
+        let last = loop {
+            match context.connect_successor() {
+                Ok(Some(client)) => match hear_journal(client, &mut filter, &happen) {
+                    ClientError::Lost(_) => {}
+                    error => break Happening::Failed(error.into()),
+                },
+                Ok(None) => break Happening::Gone,
+                Err(failure) => break Happening::Failed(failure),
+            }
+        };
+        let _ = happen.send(last);
+    });
+}
+
+fn hear_journal(
+    mut client: Client,
+    filter: &mut EntryFilter,
+    happen: &Sender<Happening>,
+) -> ClientError {
+    if let Err(error) = client.ask(Call::Entries(filter.clone())) {
+        return error;
+    }
+    loop {
+        match client.next_answer() {
+            Ok(Answer::Entries(entries)) => {
+                filter.after_seq = entries.last().map(|entry| entry.seq).or(filter.after_seq);
+                if !entries.is_empty() && happen.send(Happening::Entries(entries)).is_err() {
+                    return ClientError::Unexpected;
+                }
+            }
+            Ok(_) => return ClientError::Unexpected,
+            Err(error) => return error,
+        }
+    }
+}
+
+/// Asks for its end by this signal, of whichever supervisor is there.
+pub fn stop(
+    context: &Context,
+    unit: &UnitSpec,
+    signal: i32,
+    runs: bool,
+    happen: Sender<Happening>,
+) {
+    let (context, mut unit) = (context.clone(), unit.clone());
+    let is_other = runs && signal != SIGTERM;
+    unit.stop.signal = signal;
+    std::thread::spawn(move || {
+        let stopped = loop {
+            match context.connect_successor() {
+                Ok(Some(client)) => match ask_to_stop(client, &unit, is_other) {
+                    Ok(()) => break Happening::Stopped,
+                    Err(ClientError::Lost(_)) => {}
+                    Err(error) => break Happening::Failed(error.into()),
+                },
+                Ok(None) => break Happening::Gone,
+                Err(failure) => break Happening::Failed(failure),
+            }
+        };
+        let _ = happen.send(stopped);
+    });
+}
+
+fn ask_to_stop(mut client: Client, unit: &UnitSpec, is_other: bool) -> Result<(), ClientError> {
+    if is_other {
+        let units = vec![unit.clone()];
+        let call =
+            DeclareCall { units, file: None, gone: Vec::new(), start: false, dry_run: false };
+        client.call(Call::Declare(call))?;
+    }
+    let names = vec![unit.name.clone()];
+    client.call(Call::Units(UnitsCall { names: names.clone(), ask: UnitAsk::Stop }))?;
+    client.call(Call::AwaitUnits(AwaitCall { names, until: AwaitUntil::Stopped }))?;
+    Ok(())
+}
+
+/// The unit is no longer declared; `false` if nobody is there to hear it.
+pub fn withdraw(context: &Context, unit: &str) -> bool {
+    loop {
+        let Ok(Some(mut client)) = context.connect_successor() else { return false };
+        let gone = vec![unit.to_owned()];
+        let call =
+            DeclareCall { units: Vec::new(), file: None, gone, start: false, dry_run: false };
+        match client.call(Call::Declare(call)) {
+            Ok(_) => return true,
+            Err(ClientError::Lost(_)) => {}
+            Err(_) => return false,
+        }
+    }
+}
+
+/// Declared as it is now, and wanted.
+pub fn begin(client: &mut Client, unit: &UnitSpec) -> Result<(), Failure> {
+    let units = vec![unit.clone()];
+    let call = DeclareCall { units, file: None, gone: Vec::new(), start: true, dry_run: false };
+    declare(client, call).map(drop)
+}

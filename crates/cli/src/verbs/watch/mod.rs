@@ -1,0 +1,250 @@
+//! `ostler watch`: one server in the foreground, looked after as the watchdog's document says. The daemon does the
+//! looking after; this process declares the unit, tells what happens to it in the document's words, passes its
+//! output and our signals on, and ends as the document wants it.
+
+mod chronicle;
+mod claim;
+mod happenings;
+mod output;
+mod settings;
+mod story;
+
+use crate::args::WatchArguments;
+use crate::context::Context;
+use crate::exit::{Exit, Failure};
+use crate::render;
+use chronicle::{Chronicle, Level};
+use claim::Claim;
+use happenings::Happening;
+use ostler_client::{Client, ClientError};
+use ostler_model::wire::{Answer, Call, EntryFilter, Target, ViewFrom};
+use ostler_model::{Entry, RunId, UnitView};
+use output::Output;
+use serde_json::{Value, json};
+use settings::Settings;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::iterator::Signals;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+use story::{Step, Story};
+
+/// After KILL: for the news of it, and for what is left to do here. Together the document's second.
+const NEWS_MS: u64 = 600;
+const LAST_MS: u64 = 350;
+/// Where nobody waits for us to be gone.
+const UNHURRIED_MS: u64 = 5_000;
+
+pub fn watch(context: &Context, arguments: WatchArguments) -> Result<Exit, Failure> {
+    let settings = Settings::of(&arguments)?;
+    let signals = Signals::new([SIGINT, SIGTERM, SIGQUIT, SIGHUP])?;
+    let log = Chronicle::open(&settings.log, settings.is_debug)?;
+    let mut client = context.connect()?;
+    let claim = Claim::take(context, settings.name())?;
+    let known = known(&mut client, settings.name())?;
+    if let Some(view) = known.as_ref().filter(|_| claim.left_at.is_none()) {
+        let place = view.file.as_ref().map_or(String::new(), |file| format!(" in {file}"));
+        let name = settings.name();
+        // The file is only ours while there is a unit of ours.
+        claim.give_back();
+        return Err(Failure::usage(format!(
+            "a unit {name} is declared already{place}; give this one another --name"
+        )));
+    }
+    let before = newest(&mut client)?;
+    let (happen, happenings) = channel();
+    happenings::hear_signals(signals, happen.clone());
+    let mut watch = Watch {
+        context,
+        log,
+        output: Output::begin(context),
+        story: Story::new(settings.window_ms, settings.reset_after_ms),
+        claim,
+        before,
+        happen,
+        leaving: None,
+        settings,
+    };
+    watch.begin(&mut client, known)?;
+    let exit = watch.until_over(&happenings);
+    watch.finish(exit)
+}
+
+fn known(client: &mut Client, name: &str) -> Result<Option<UnitView>, Failure> {
+    match client.call(Call::UnitViews)? {
+        Answer::Units(views) => Ok(views.into_iter().find(|view| view.name == name)),
+        _ => Err(ClientError::Unexpected.into()),
+    }
+}
+
+/// The last entry of the whole journal.
+fn newest(client: &mut Client) -> Result<i64, Failure> {
+    let filter = EntryFilter { newest: Some(1), ..EntryFilter::default() };
+    match client.call(Call::Entries(filter))? {
+        Answer::Entries(entries) => Ok(entries.last().map_or(0, |entry| entry.seq)),
+        _ => Err(ClientError::Unexpected.into()),
+    }
+}
+
+/// We are to end.
+#[derive(Clone, Copy)]
+struct Leaving {
+    until_ms: u64,
+    is_stopped: bool,
+}
+
+struct Watch<'a> {
+    context: &'a Context,
+    settings: Settings,
+    log: Chronicle,
+    output: Output,
+    story: Story,
+    claim: Claim,
+    /// What the journal tells up to here happened before us: it is told, and nothing follows from it.
+    before: i64,
+    happen: Sender<Happening>,
+    leaving: Option<Leaving>,
+}
+
+impl Watch<'_> {
+    fn tell<const N: usize>(
+        &mut self,
+        level: Level,
+        event: &'static str,
+        more: [(&str, Value); N],
+    ) {
+        let line = self.story.line(ostler_os::wall_ms(), level, event, more);
+        self.log.tell(&line);
+    }
+
+    fn begin(&mut self, client: &mut Client, known: Option<UnitView>) -> Result<(), Failure> {
+        let is_taken_over = known.is_some();
+        let more = [
+            ("unit", json!(self.settings.name())),
+            ("port", json!(self.settings.port)),
+            ("healthCheckEnabled", json!(self.settings.is_checked)),
+            ("takenOver", json!(is_taken_over)),
+        ];
+        self.tell(Level::Info, "process_manager_starting", more);
+        if let Some(UnitView { run_id: Some(run), pid, started_at_ms, restarts, .. }) = known {
+            self.story.found(run, pid, started_at_ms.unwrap_or_default(), restarts);
+            self.output.show(run, ViewFrom::Lines(0));
+        }
+        happenings::begin(client, &self.settings.unit)?;
+        // From now on there is something to take over.
+        let after = self.claim.left_at.unwrap_or(self.before);
+        self.claim.told_until(after);
+        let name = self.settings.name();
+        happenings::follow_journal(self.context, name, after, self.happen.clone());
+        Ok(())
+    }
+
+    /// The code to end with.
+    fn until_over(&mut self, happenings: &Receiver<Happening>) -> Result<u8, Failure> {
+        loop {
+            let happening = match self.leaving {
+                None => happenings.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                Some(leaving) => {
+                    let left = leaving.until_ms.saturating_sub(ostler_os::mono_ms());
+                    happenings.recv_timeout(Duration::from_millis(left))
+                }
+            };
+            let Ok(happening) = happening else {
+                // Whoever outlives KILL, or whoever should have told us, is not waited for.
+                return Ok(if self.story.has_server() { 137 } else { self.story.exit() });
+            };
+            match happening {
+                Happening::Entries(entries) => {
+                    for entry in &entries {
+                        if let Some(code) = self.take(entry) {
+                            return Ok(code);
+                        }
+                    }
+                }
+                Happening::Signal(signal) => self.leave(signal),
+                Happening::Stopped => {
+                    if let Some(leaving) = &mut self.leaving {
+                        leaving.is_stopped = true;
+                        let news_ms = ostler_os::mono_ms() + NEWS_MS;
+                        leaving.until_ms = leaving.until_ms.min(news_ms);
+                    }
+                }
+                Happening::Gone => {
+                    self.tell(Level::Warn, "supervisor_stopped", []);
+                    return Ok(self.story.exit());
+                }
+                Happening::Failed(failure) => return Err(failure),
+            }
+            if self.leaving.is_some_and(|leaving| leaving.is_stopped) && !self.story.has_server() {
+                return Ok(self.story.exit());
+            }
+        }
+    }
+
+    fn take(&mut self, entry: &Entry) -> Option<u8> {
+        let is_past = entry.seq <= self.before;
+        let mut code = None;
+        for step in self.story.hear(entry) {
+            match step {
+                Step::Tell(line) => self.log.tell(&line),
+                Step::Show(run) if !is_past => self.output.show(run, ViewFrom::Start),
+                Step::End(exit) if !is_past => code = Some(exit),
+                Step::NeverRan(run) if !is_past => code = Some(self.never_ran(run)),
+                Step::Show(_) | Step::NeverRan(_) | Step::End(_) => {}
+            }
+        }
+        self.claim.told_until(entry.seq);
+        code
+    }
+
+    /// 126 or 127, as a shell says it.
+    fn never_ran(&self, run: RunId) -> u8 {
+        let target = Target { run: run.to_string() };
+        let answer =
+            self.context.connect_running().map(|mut client| client.call(Call::Show(target)));
+        match answer {
+            Ok(Ok(Answer::Run(record))) => Exit::of_run(&record.result()).0,
+            Ok(_) | Err(_) => Exit::OURS.0,
+        }
+    }
+
+    /// The first signal counts: from then on everything has its time.
+    fn leave(&mut self, signal: i32) {
+        if self.leaving.is_some() {
+            return;
+        }
+        let grace_ms = self.settings.unit.stop.grace_ms;
+        let until_ms = ostler_os::mono_ms() + grace_ms + NEWS_MS;
+        self.leaving = Some(Leaving { until_ms, is_stopped: false });
+        let more = [("signal", json!(render::signal(signal)))];
+        self.tell(Level::Info, "watchdog_shutting_down", more);
+        self.story.leave();
+        let runs = self.story.has_server();
+        let happen = self.happen.clone();
+        happenings::stop(self.context, &self.settings.unit, signal, runs, happen);
+    }
+
+    fn finish(mut self, code: Result<u8, Failure>) -> Result<Exit, Failure> {
+        let shown = code.as_ref().map_or(Exit::OURS.0, |code| *code);
+        let patience_ms = if self.leaving.is_some() { LAST_MS } else { UNHURRIED_MS };
+        let (context, name) = (self.context.clone(), self.settings.name().to_owned());
+        let (is_done, done) = channel();
+        std::thread::spawn(move || {
+            let _ = is_done.send(happenings::withdraw(&context, &name));
+        });
+        let until_ms = ostler_os::mono_ms() + patience_ms;
+        let left = || Duration::from_millis(until_ms.saturating_sub(ostler_os::mono_ms()));
+        let is_withdrawn = done.recv_timeout(left()).unwrap_or(false);
+        let more = [("exitCode", json!(shown))];
+        if self.leaving.is_some() {
+            self.tell(Level::Info, "shutdown_complete", more.clone());
+        }
+        self.tell(Level::Info, "watchdog_exiting", more);
+        self.output.finish(left());
+        self.log.finish(left());
+        // Otherwise the next of this name finds it.
+        if is_withdrawn {
+            self.claim.give_back();
+        }
+        code.map(Exit)
+    }
+}
