@@ -37,6 +37,11 @@ fn hand_down(group: &Path, controllers: Reached) {
 
 /// Hands the controllers down to the leaves in our room, as far as they come.
 pub(super) fn reach(room: &Path) -> Reached {
+    let _ = fs::create_dir(room);
+    let ready = listed(room, "cgroup.subtree_control");
+    if ready.memory && ready.cpu {
+        return ready;
+    }
     if let Some(own) = room.parent()
         && !listed(room, "cgroup.controllers").memory
     {

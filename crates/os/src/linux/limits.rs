@@ -28,7 +28,6 @@ const BRAKE_SLACK: u64 = 512 << 20;
 pub(super) struct LimitRoom {
     instance: String,
     uses_groups: bool,
-    v2: OnceCell<controllers::Reached>,
     memory_v1: OnceCell<Option<PathBuf>>,
     cpu_v1: OnceCell<Option<PathBuf>>,
 }
@@ -38,7 +37,6 @@ impl LimitRoom {
         Self {
             instance: instance.to_owned(),
             uses_groups,
-            v2: OnceCell::new(),
             memory_v1: OnceCell::new(),
             cpu_v1: OnceCell::new(),
         }
@@ -69,7 +67,8 @@ impl LimitRoom {
         }
         let mut plan = Enforced { resources, ..Enforced::default() };
         let reached = match leaves {
-            Some(room) if self.uses_groups => *self.v2.get_or_init(|| controllers::reach(room)),
+            // Each time: an empty room may have been removed and made anew since.
+            Some(room) if self.uses_groups => controllers::reach(room),
             Some(_) | None => controllers::Reached::default(),
         };
         let mut by = |controller: &str, is_v2: bool, last: Means| {
