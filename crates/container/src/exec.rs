@@ -7,6 +7,7 @@ use bollard::exec::{CreateExecOptions, StartExecResults};
 use futures_util::StreamExt;
 use ostler_model::ContainerOrder;
 use std::io::Write;
+use tokio::signal::unix::{SignalKind, signal};
 
 /// As a shell has it for what could not be begun.
 const NOT_BEGUN: i32 = 126;
@@ -52,10 +53,24 @@ async fn run(
         ..CreateExecOptions::default()
     };
     let made = docker.create_exec(&container.id, options).await?;
-    if let StartExecResults::Attached { mut output, .. } = docker.start_exec(&made.id, None).await?
-    {
-        while let Some(Ok(piece)) = output.next().await {
-            let _ = std::io::stdout().write_all(&piece.into_bytes());
+    let mut asked = signal(SignalKind::terminate())?;
+    let started = docker.start_exec(&made.id, None).await?;
+    let followed = async {
+        if let StartExecResults::Attached { mut output, .. } = started {
+            while let Some(Ok(piece)) = output.next().await {
+                let _ = std::io::stdout().write_all(&piece.into_bytes());
+            }
+        }
+    };
+    tokio::select! {
+        () = followed => {}
+        // It is over time. The engine knows no way to end it, but it knows its process.
+        _ = asked.recv() => {
+            let found = docker.inspect_exec(&made.id).await?;
+            if let Some(pid) = found.pid.filter(|_| found.running == Some(true)) {
+                ostler_os::kill_family(pid as i32);
+            }
+            return Ok(NOT_BEGUN);
         }
     }
     let ended = docker.inspect_exec(&made.id).await?;

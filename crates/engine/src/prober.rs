@@ -8,8 +8,8 @@ use crate::output::{LogReader, OutputState, Piece};
 use crate::pulse;
 use ostler_core::unit::UnitEvent;
 use ostler_model::{
-    Actor, Check, DeadmanSpec, HealthSpec, HeartbeatSpec, OsText, ReadySpec, RunId, RunRecord,
-    RunSpec, UnitState, What,
+    Actor, CHECK_UNKNOWN, Check, DeadmanSpec, HealthSpec, HeartbeatSpec, OsText, ReadySpec, RunId,
+    RunRecord, RunSpec, SpawnErrorKind, UnitState, What,
 };
 use std::io;
 use std::sync::Arc;
@@ -36,6 +36,8 @@ pub(crate) struct Subject {
     pub(crate) vitals: Option<Arc<Vitals>>,
     /// A run in the unit's own circumstances, for checks that are commands.
     pub(crate) like: Box<RunSpec>,
+    /// What takes a command to where the unit is: into its container.
+    pub(crate) before: Vec<OsText>,
 }
 
 pub(crate) enum Order {
@@ -232,7 +234,7 @@ async fn until_ready(
         Ok(()) => UnitEvent::Ready { run },
         Err(_) => {
             let why = match ask(&ready.check, &subject, Duration::from_secs(1), engine).await {
-                Err(why) => format!("not within {} ms: {why}", ready.timeout_ms),
+                Err(No { why, .. }) => format!("not within {} ms: {why}", ready.timeout_ms),
                 Ok(()) => format!("not within {} ms", ready.timeout_ms),
             };
             UnitEvent::NotReady { run, why }
@@ -264,7 +266,9 @@ async fn until_unhealthy(
                     failures = 0;
                 }
             }
-            Err(why) => {
+            // Nothing was learned of it.
+            Err(No { is_known: false, .. }) => {}
+            Err(No { why, .. }) => {
                 successes = 0;
                 failures += 1;
                 notes.add(tell, What::CheckFailed, &why, failures);
@@ -289,13 +293,7 @@ impl<'a> Notes<'a> {
         Self { subject, most: health.failures, spent_until_ms: 0 }
     }
 
-    fn add(
-        &mut self,
-        tell: &(dyn Fn(Probed) + Send + Sync),
-        what: What,
-        why: &str,
-        failures: u32,
-    ) {
+    fn add(&mut self, tell: &(dyn Fn(Probed) + Send + Sync), what: What, why: &str, failures: u32) {
         let now_ms = ostler_os::mono_ms();
         let spent_ms = self.spent_until_ms.max(now_ms);
         if spent_ms - now_ms >= NOTES_AT_ONCE * NOTE_EVERY_MS {
@@ -308,31 +306,44 @@ impl<'a> Notes<'a> {
     }
 }
 
-async fn ask(
-    check: &Check,
-    subject: &Subject,
-    most: Duration,
-    engine: &Handle,
-) -> Result<(), String> {
+/// A check that did not say that all is well.
+struct No {
+    why: String,
+    /// False where the check could not even be made: then nothing is known.
+    is_known: bool,
+}
+
+impl No {
+    fn known(why: impl Into<String>) -> Self {
+        Self { why: why.into(), is_known: true }
+    }
+
+    fn unknown(why: impl Into<String>) -> Self {
+        Self { why: why.into(), is_known: false }
+    }
+}
+
+async fn ask(check: &Check, subject: &Subject, most: Duration, engine: &Handle) -> Result<(), No> {
     let answer = async {
-        match check {
+        let known = match check {
             Check::Http(url) => get(url).await,
             Check::HttpHealthy(url) => get_healthy(url).await,
             Check::Tcp(address) => TcpStream::connect(address)
                 .await
                 .map(drop)
                 .map_err(|error| format!("{address}: {error}")),
-            Check::Exec(argv) => execute(argv, subject, most, engine).await,
+            Check::Exec(argv) => return execute(argv, subject, most, engine).await,
             Check::Line(_) => Err("no such line".to_owned()),
             Check::Notify => Err("it did not say READY=1".to_owned()),
             Check::App => Err("it did not call app.ready".to_owned()),
             Check::Delay(_) => Ok(()),
-        }
+        };
+        known.map_err(No::known)
     };
     match check {
         // Its run has the limit, and is ended with all it started.
         Check::Exec(_) => answer.await,
-        _ => timeout(most, answer).await.unwrap_or_else(|_| Err("no answer in time".to_owned())),
+        _ => timeout(most, answer).await.unwrap_or_else(|_| Err(No::known("no answer in time"))),
     }
 }
 
@@ -342,29 +353,49 @@ async fn execute(
     subject: &Subject,
     most: Duration,
     engine: &Handle,
-) -> Result<(), String> {
+) -> Result<(), No> {
     let mut spec = subject.like.clone();
-    spec.argv = argv.iter().map(|word| OsText(word.clone().into_bytes())).collect();
+    let words = argv.iter().map(|word| OsText(word.clone().into_bytes()));
+    spec.argv = subject.before.iter().cloned().chain(words).collect();
     spec.limits.timeout_ms = Some(most.as_millis() as u64);
     let name = argv.first().cloned().unwrap_or_default();
-    let random = ostler_os::random().map_err(|error| error.to_string())?;
+    let random = ostler_os::random().map_err(|error| No::unknown(error.to_string()))?;
     let run = RunId::new(ostler_os::wall_ms(), random);
     spec.run_id = Some(run);
     // Asked for together: it may be over before the first answer is here.
     let (spawned, ended) = tokio::join!(engine.spawn(spec, Actor::Supervisor), engine.wait(run));
     match (spawned, ended) {
-        (Err(_), _) => Err(format!("{name}: refused")),
-        (Ok(RunRecord { error: Some(error), .. }), _) => Err(error),
+        (Err(_), _) => Err(No::unknown(format!("{name}: refused"))),
+        // That the machine has no room for a check says nothing of the unit.
+        (
+            Ok(RunRecord {
+                error: Some(error),
+                spawn_error_kind:
+                    Some(
+                        SpawnErrorKind::OutOfMemory
+                        | SpawnErrorKind::OutOfDescriptors
+                        | SpawnErrorKind::OutOfProcesses,
+                    ),
+                ..
+            }),
+            _,
+        ) => Err(No::unknown(error)),
+        (Ok(RunRecord { error: Some(error), .. }), _) => Err(No::known(error)),
         (Ok(_), Cancelled::Ended(result)) if result.timed_out => {
-            Err(format!("{name}: not in time"))
+            Err(No::known(format!("{name}: not in time")))
         }
         (Ok(_), Cancelled::Ended(result)) => match (result.exit_code, result.exit_signal) {
             (Some(0), _) => Ok(()),
-            (Some(code), _) => Err(format!("{name}: exit {code}")),
-            (None, Some(signal)) => Err(format!("{name}: signal {signal}")),
-            (None, None) => Err(format!("{name}: how it ended is not known")),
+            (Some(CHECK_UNKNOWN), _) if !subject.before.is_empty() => {
+                Err(No::unknown(format!("{name}: the container engine does not answer")))
+            }
+            (Some(code), _) => Err(No::known(format!("{name}: exit {code}"))),
+            (None, Some(signal)) => Err(No::known(format!("{name}: signal {signal}"))),
+            (None, None) => Err(No::unknown(format!("{name}: how it ended is not known"))),
         },
-        (Ok(_), Cancelled::NotLive) => Err(format!("{name}: how it ended is not known")),
+        (Ok(_), Cancelled::NotLive) => {
+            Err(No::unknown(format!("{name}: how it ended is not known")))
+        }
     }
 }
 

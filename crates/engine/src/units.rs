@@ -209,7 +209,14 @@ impl Supervisor {
         like.scope_key = None;
         like.backend = Backend::Pipe;
         let output = self.live.get(&run).map(|live| std::sync::Arc::clone(&live.output));
-        Some(Subject { unit, run, output, vitals, like })
+        let mut before = Vec::new();
+        if spec.container.is_some() {
+            let digest = self.world.unit(&unit)?.run_digest.clone();
+            self.contain(&spec.clone(), run, &digest, &mut like);
+            before = like.argv.clone();
+            before.push(OsText::from("--"));
+        }
+        Some(Subject { unit, run, output, vitals, like, before })
     }
 
     pub(crate) fn check_health(&mut self, unit: String, run: RunId) {

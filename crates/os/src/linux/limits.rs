@@ -75,7 +75,7 @@ impl LimitRoom {
             if is_v2 {
                 return Means::CgroupV2;
             }
-            match self.v1(controller).filter(|_| self.uses_groups) {
+            match self.uses_groups.then(|| self.v1(controller)).flatten() {
                 Some(room) => {
                     let path = room.join(format!("run-{run}")).to_string_lossy().into_owned();
                     // One hierarchy may have both.

@@ -4,6 +4,7 @@ pub mod clock;
 mod controllers;
 pub mod door;
 pub mod facts;
+pub mod family;
 pub mod files;
 mod group;
 pub mod identity;
