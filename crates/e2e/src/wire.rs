@@ -28,6 +28,14 @@ impl Wire {
         self.reader.get_mut().write_all(bytes)
     }
 
+    /// Sends this again and again, for as long as it is taken.
+    pub fn send_until_full(&mut self, bytes: &[u8]) {
+        let stream = self.reader.get_mut();
+        stream.set_nonblocking(true).expect("a socket");
+        while stream.write(bytes).is_ok_and(|length| length == bytes.len()) {}
+        stream.set_nonblocking(false).expect("a socket");
+    }
+
     /// The next message; `None` at the end.
     pub fn next(&mut self) -> Option<Value> {
         let mut line = String::new();

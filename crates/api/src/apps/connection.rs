@@ -271,10 +271,14 @@ impl Connection {
                 let app = self.shared.engine.apps().by_token(token);
                 // One connection is one app, whatever other tokens it knows.
                 let is_it = |app: &Arc<Vitals>| known.as_ref().is_none_or(|own| own.run == app.run);
-                app.filter(is_it).ok_or_else(|| {
-                    let told = "the token is not that of an app that runs";
-                    Fault::new(FaultCode::Unauthorized, told)
-                })?
+                match app.filter(is_it) {
+                    Some(app) => app,
+                    None => {
+                        self.note_misbehaviour("it gave a token that is not its own");
+                        let told = "the token is not that of an app that runs";
+                        return Err(Fault::new(FaultCode::Unauthorized, told));
+                    }
+                }
             }
         };
         if self.app.is_none() {

@@ -265,7 +265,9 @@ fn info(
 }
 
 async fn logs(view: &UnitView, lines: u64, shared: &Shared) -> Vec<Value> {
-    let run = view.run_id.or_else(|| view.ends.first().map(|end| end.run_id));
+    // An end that was asked for is not among its ends.
+    let last = || shared.read(|reader| reader.runs_of(&view.name, 1)).ok()?.pop();
+    let run = view.run_id.or_else(|| last().map(|record| record.run_id));
     let Some(run) = run else { return Vec::new() };
     let output = match shared.engine.attach(run).await {
         Some(attached) => attached.output,

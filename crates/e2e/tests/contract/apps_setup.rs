@@ -302,6 +302,10 @@ impl Neighbour {
         assert!(!why.contains("no heartbeat") && !why.contains("broke the rules"), "{why}");
     }
 
+    pub fn token(&mut self) -> String {
+        self.puppet.eval("w.token").as_str().expect("a token").to_owned()
+    }
+
     fn beats(&mut self) -> u64 {
         self.puppet.eval("heart.beats").as_u64().expect("a number")
     }
