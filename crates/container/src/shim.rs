@@ -24,8 +24,6 @@ use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::{sleep, timeout};
 
-/// What is left of the grace when the engine is told to kill, so that we are there to see it.
-const MARGIN_MS: u64 = 500;
 /// The same again would fail again.
 const CONFIG: i32 = 78;
 const GONE: i32 = 1;
@@ -86,14 +84,19 @@ pub fn sweep() -> i32 {
     let (Ok(order), Ok(runtime)) = (order(), runtime()) else { return CONFIG };
     runtime.block_on(async {
         let places = engine::places(|name| std::env::var(name).ok());
-        let Some(docker) = engine::reach(&places).await else { return GONE };
-        let Ok(found) = ours::find(&docker, &order).await else { return GONE };
-        for one in found {
-            if ours::remove(&docker, &one.id).await.is_err() {
-                return GONE;
+        loop {
+            let docker = engine::until_reached(&places, |why| tell(&why)).await;
+            let swept = async {
+                for one in ours::find(&docker, &order).await? {
+                    ours::remove(&docker, &one.id).await?;
+                }
+                Ok::<(), Error>(())
+            };
+            match swept.await {
+                Ok(()) => return 0,
+                Err(_) => sleep(PATIENCE).await,
             }
         }
-        0
     })
 }
 
@@ -251,7 +254,7 @@ async fn until_ended(docker: &Docker, id: &str, place: &mut Place) -> Option<End
 async fn stop(docker: &Docker, id: &str, order: &ContainerOrder, place: &mut Place) -> Option<End> {
     let kill = |signal: String| docker.kill_container(id, Some(KillContainerOptions { signal }));
     let _ = timeout(PATIENCE, kill(order.stop_signal.to_string())).await;
-    let grace = Duration::from_millis(order.grace_ms.saturating_sub(MARGIN_MS));
+    let grace = Duration::from_millis(order.grace_ms);
     let end = match timeout(grace, until_ended(docker, id, place)).await {
         Ok(end) => end,
         Err(_) => {

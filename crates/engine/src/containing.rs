@@ -1,7 +1,11 @@
 //! A unit that is a container: its run is the shim, which is told in its environment what to make.
 
 use crate::dispatcher::Supervisor;
-use ostler_model::{ContainerOrder, OsText, Resources, RunId, RunSpec, UnitSpec};
+use crate::units::run_spec;
+use ostler_model::{
+    Actor, Backend, ContainerOrder, Desired, OsText, Resources, RunId, RunRecord, RunSpec,
+    Termination, UnitSpec,
+};
 
 impl Supervisor {
     /// Makes the run of a unit the run of its container's shim.
@@ -31,5 +35,35 @@ impl Supervisor {
         spec.env.extend(self.ways_of(unit, run));
         // The engine keeps it to them; the shim needs its own.
         spec.resources = Resources::default();
+        spec.limits.grace_ms = spec.limits.grace_ms.saturating_add(ENGINE_MS);
+    }
+
+    /// A shim that had to be killed left its container to the engine: somebody has to see to it that it is removed,
+    /// as soon as the engine answers. One that is to be started again is taken up instead.
+    pub(crate) fn sweep_container(&mut self, record: &RunRecord) {
+        let was_killed =
+            record.exit_signal == Some(KILL) && record.termination != Some(Termination::Signal);
+        if record.backend_id != Backend::Container || !was_killed {
+            return;
+        }
+        let Some(unit) = record.unit.as_deref().and_then(|name| self.world.unit(name)) else {
+            return;
+        };
+        if unit.desired == Desired::Running {
+            return;
+        }
+        let (spec, digest) = (unit.spec.clone(), unit.run_digest.clone());
+        let mut sweep = run_spec(&spec);
+        self.contain(&spec, record.run_id, &digest, &mut sweep);
+        sweep.argv.push(OsText::from("--sweep"));
+        sweep.session_id = RunSpec::CHECK_SESSION.to_owned();
+        sweep.unit = None;
+        sweep.scope_key = Some(format!("sweep {}", spec.name));
+        sweep.backend = Backend::Pipe;
+        let _ = self.new_run(Box::new(sweep), Actor::Supervisor);
     }
 }
+
+const KILL: i32 = 9;
+/// What the engine may need to end and remove a container, beyond the container's own grace.
+const ENGINE_MS: u64 = 5_000;

@@ -6,7 +6,7 @@ use ostler_core::Event;
 use ostler_core::unit::{Ask as UnitAsk, Declared, UnitEvent};
 use ostler_model::wire::{Change, ChangeKind};
 use ostler_model::{
-    Actor, Backend, Detach, OsText, RunId, RunSpec, TerminalSize, UnitSpec, UnitView,
+    Actor, Backend, Detach, OsText, RunId, RunSpec, TerminalSize, UnitSpec, UnitState, UnitView,
 };
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -103,6 +103,16 @@ impl Supervisor {
                 view.started_at_ms = record.started_at_ms;
             }
             view.next_at_ms = self.timetable.next_of(&view.name);
+            let said = view.run_id.and_then(|run| self.apps.get(run)).map(|vitals| vitals.said());
+            let is_told = |said: &String| match view.state {
+                UnitState::Starting => !said.is_empty(),
+                // Of one that runs only what is wrong.
+                UnitState::Ready => said.starts_with("unknown") && view.why.is_empty(),
+                _ => false,
+            };
+            if let Some(said) = said.filter(is_told) {
+                view.why = said;
+            }
         }
         views
     }

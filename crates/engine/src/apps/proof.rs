@@ -102,7 +102,11 @@ mod tests {
         assert_eq!(proof.run_of(&forged), None);
         assert!(proof.is_launch_secret(one, &proof.launch_secret(one)));
         assert!(!proof.is_launch_secret(other, &proof.launch_secret(one)));
-        let (_, token) = proof.token(one).split_once('.').map(|(a, b)| (a.to_owned(), b.to_owned())).expect("two");
+        let (_, token) = proof
+            .token(one)
+            .split_once('.')
+            .map(|(a, b)| (a.to_owned(), b.to_owned()))
+            .expect("two");
         assert!(!proof.is_launch_secret(one, &token));
         for bad in ["", ".", "x.y", &format!("{one}."), &format!("{one}.zz")] {
             assert_eq!(proof.run_of(bad), None, "{bad}");

@@ -19,6 +19,7 @@ pub(crate) async fn hear(word: std::os::unix::net::UnixDatagram, vitals: Arc<Vit
 fn take(line: &str, vitals: &Vitals) {
     match line.split_once('=') {
         Some(("READY", "1")) => vitals.say_ready(),
+        Some(("STATUS", text)) => vitals.say(text),
         Some(("WATCHDOG", "1")) => vitals.beat(None, None),
         Some(("STOPPING", "1")) => vitals.leaving(STOPPING_MS),
         Some(("EXTEND_TIMEOUT_USEC", us)) => {

@@ -39,6 +39,8 @@ pub struct Vitals {
     /// Until then it may take to become ready, whatever was declared.
     extended_mono_ms: AtomicU64,
     status: Mutex<Option<Box<Value>>>,
+    /// What it does, in its own words.
+    said: Mutex<String>,
     outbox: Mutex<Option<mpsc::UnboundedSender<Told>>>,
     /// What it could not be told because nobody listened.
     ending: Mutex<Option<Told>>,
@@ -47,6 +49,7 @@ pub struct Vitals {
 
 /// The largest status of a heartbeat that is kept.
 const STATUS_MOST: usize = 4096;
+const SAID_MOST: usize = 200;
 
 impl Vitals {
     pub(crate) fn new(
@@ -67,6 +70,7 @@ impl Vitals {
             busy_until_mono_ms: AtomicU64::new(0),
             extended_mono_ms: AtomicU64::new(0),
             status: Mutex::new(None),
+            said: Mutex::default(),
             outbox: Mutex::new(None),
             ending: Mutex::new(None),
             changed: Notify::new(),
@@ -144,6 +148,14 @@ impl Vitals {
 
     pub fn status(&self) -> Option<Value> {
         lock(&self.status).as_deref().cloned()
+    }
+
+    pub(crate) fn say(&self, text: &str) {
+        *lock(&self.said) = text.chars().take(SAID_MOST).collect();
+    }
+
+    pub(crate) fn said(&self) -> String {
+        lock(&self.said).clone()
     }
 
     pub(crate) fn judge(&self, spec: &HeartbeatSpec) -> Judgement {
