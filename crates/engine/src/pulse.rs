@@ -26,7 +26,7 @@ pub(crate) async fn until_ready(
     }
     let why = match register_ms {
         Some(_) => format!("it registered, and did not call app.ready within {ready_ms} ms"),
-        None => format!("it did not say READY=1 within {ready_ms} ms"),
+        None => format!("not within {ready_ms} ms: it did not say READY=1"),
     };
     UnitEvent::NotReady { run, why }
 }
