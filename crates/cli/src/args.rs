@@ -123,6 +123,19 @@ looks after\n\nTo start the supervisor anew while everything goes on: `ostler re
         #[arg(long)]
         then_stop: bool,
     },
+    /// The first process of a container's run
+    #[cfg(feature = "containers")]
+    #[command(hide = true)]
+    Shim {
+        /// The unit, for whoever looks at the list of processes
+        unit: String,
+        /// Remove what is left of it, and exit
+        #[arg(long)]
+        sweep: bool,
+        /// Run this inside it, and exit as it does
+        #[arg(last = true)]
+        command: Vec<String>,
+    },
     /// End every child of this process, and exit (what a guardian becomes when nothing else helps)
     #[command(hide = true)]
     Sweep,
@@ -450,20 +463,8 @@ pub struct RunArguments {
 }
 
 #[derive(Debug, Args)]
-pub struct RunsArguments {
-    /// Only those that are not over
-    #[arg(long)]
-    pub live: bool,
-    /// All that are kept, not just the newest ended ones (JSON always has all)
-    #[arg(short, long)]
-    pub all: bool,
-    /// Only those of this session
-    #[arg(long, value_name = "NAME")]
-    pub session: Option<String>,
-    /// Print one JSON document: a list of records
-    #[arg(long)]
-#[derive(Debug, Args)]
 #[command(
+    args_override_self = true,
     after_help = "Restarts it unless it ends with 0, 2, 100 or more, or by TERM or INT. Its exit code is the server's own (128+n for signal n), \
 100 if it ended too often, 125 for a failure of Ostler's own. TERM, INT and QUIT are passed on.\n\n\
 Variables: PORT, HEALTH_CHECK_ENABLED=false, DEBUG. PLOINKY_ROUTER_PID_FILE is not passed on.\n\n\
@@ -512,6 +513,7 @@ pub struct WatchArguments {
     /// So many ends within the window are too many
     #[arg(long, value_name = "COUNT", default_value_t = 5)]
     pub restarts: u32,
+    /// How long an end counts
     #[arg(long, value_name = "DURATION", value_parser = parse_time, default_value = "60s")]
     pub window: String,
     /// The command and its arguments, after --
@@ -519,6 +521,19 @@ pub struct WatchArguments {
     pub command: Vec<OsString>,
 }
 
+#[derive(Debug, Args)]
+pub struct RunsArguments {
+    /// Only those that are not over
+    #[arg(long)]
+    pub live: bool,
+    /// All that are kept, not just the newest ended ones (JSON always has all)
+    #[arg(short, long)]
+    pub all: bool,
+    /// Only those of this session
+    #[arg(long, value_name = "NAME")]
+    pub session: Option<String>,
+    /// Print one JSON document: a list of records
+    #[arg(long)]
     pub json: bool,
 }
 
@@ -632,6 +647,11 @@ pub fn parse_duration(text: &str) -> Result<u64, String> {
     u64::try_from(duration.as_millis()).map_err(|_| wrong())
 }
 
+/// A duration as it was written, once it is one.
+fn parse_time(text: &str) -> Result<String, String> {
+    parse_duration(text).map(|_| text.to_owned())
+}
+
 /// Bytes, as the kernel counts: 1K is 1024.
 fn parse_bytes(text: &str) -> Result<u64, String> {
     const LEAST: u64 = 1 << 20;
@@ -645,11 +665,6 @@ fn parse_bytes(text: &str) -> Result<u64, String> {
         Some(_) | None => (number, 0),
     };
     let number: u64 = number.trim().parse().map_err(|_| wrong())?;
-/// A duration as it was written, once it is one.
-fn parse_time(text: &str) -> Result<String, String> {
-    parse_duration(text).map(|_| text.to_owned())
-}
-
     let bytes = number.checked_mul(1 << shift).ok_or_else(wrong)?;
     if bytes < LEAST {
         return Err(format!("{text:?} is less than any program needs; it is at least 1M"));

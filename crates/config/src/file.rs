@@ -100,6 +100,14 @@ pub struct UnitTable {
     pub heartbeat: Option<At<HeartbeatTable>>,
     /// How much of the machine it may have.
     pub limits: Option<At<ResourceTable>>,
+    /// Of a container: what it is made from.
+    pub image: Option<Text>,
+    /// Of a container: "host/path:/inside", "host/path:/inside:ro", or a volume of the engine's.
+    pub volumes: Option<Vec<At<Text>>>,
+    /// Of a container: "8080:80", "127.0.0.1:8080:80", "53:53/udp".
+    pub ports: Option<Vec<At<Text>>>,
+    /// Of a container: "none", "host", "bridge" or one of the engine's.
+    pub network: Option<Text>,
     /// The waits before it is started anew because its health check failed.
     pub liveness_backoff: Option<BackoffTable>,
     /// Started when those are ready, stopped before them.

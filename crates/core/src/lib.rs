@@ -3,9 +3,9 @@
 
 mod action;
 mod event;
+pub mod heartbeat;
 mod lease;
 mod reconcile;
-pub mod heartbeat;
 pub mod restart;
 mod run;
 mod time;

@@ -45,6 +45,15 @@ pub fn carry_out(arguments: Arguments) -> Result<Exit, Failure> {
             return crate::supervisor::supervise(purpose);
         }
         Verb::Guardian { home } => return Ok(Exit(ostler_guardian::guard(&home))),
+        #[cfg(feature = "containers")]
+        Verb::Shim { sweep, command, .. } => {
+            let code = match (sweep, command.is_empty()) {
+                (true, _) => ostler_container::sweep(),
+                (false, true) => ostler_container::keep(),
+                (false, false) => ostler_container::exec(command),
+            };
+            return Ok(Exit(code as u8));
+        }
         Verb::Init(arguments) => return Ok(init(&arguments.command)),
         Verb::Sweep => return Ok(init::sweep()),
         Verb::Man { folder } => return shell::man(&folder),
@@ -69,6 +78,9 @@ pub fn carry_out(arguments: Arguments) -> Result<Exit, Failure> {
         Verb::Crashes(arguments) => unit::crashes(&context, &arguments),
         Verb::Metrics(metrics) => metrics::metrics(&context, &metrics),
         Verb::Doctor(doctor) => doctor::doctor(&context, &doctor),
+        Verb::Watch(arguments) => {
+            watch::watch(&context, *arguments).map_err(Failure::while_running)
+        }
         Verb::Up(arguments) => unit::up(&context, &arguments),
         Verb::Down(arguments) => unit::down(&context, &arguments),
         #[cfg(feature = "top")]
@@ -78,9 +90,6 @@ pub fn carry_out(arguments: Arguments) -> Result<Exit, Failure> {
             unit::declare_one(&context, &name, &command, no_wait, json)
         }
         Verb::Start(start) if start.names.is_empty() => start::start(&context, start.json),
-        Verb::Watch(arguments) => {
-            watch::watch(&context, *arguments).map_err(Failure::while_running)
-        }
         Verb::Start(start) => {
             unit::asked(&context, start.names, UnitAsk::Start, start.no_wait, start.json)
         }
@@ -104,6 +113,8 @@ pub fn carry_out(arguments: Arguments) -> Result<Exit, Failure> {
         Verb::Reload(reload) if reload.own => upgrade::upgrade(&context, None, reload.units.json),
         Verb::Reload(reload) => unit::reload(&context, &reload.units),
         Verb::Complete { kinds } => Ok(shell::complete(&context, &kinds)),
+        #[cfg(feature = "containers")]
+        Verb::Shim { .. } => Ok(Exit::DONE),
         Verb::Completions { .. }
         | Verb::Man { .. }
         | Verb::Supervisor { .. }
