@@ -76,6 +76,14 @@ mod apps_register;
 mod apps_restart;
 mod apps_stop;
 mod apps_wire;
-mod apps_crash;
-mod apps_hostile;
-mod apps_operator;
+
+// Apps over HTTP.
+mod http;
+mod http_hostile;
+mod http_setup;
+
+// One server in the foreground.
+mod watch;
+mod watch_end;
+mod watch_health;
+mod watch_setup;

@@ -1,0 +1,216 @@
+//! How a watch ends: by a signal, by force, with its terminal, or with its daemon.
+
+use crate::daemon::replace_supervisor;
+use crate::watch_setup::Watched;
+use rustix::process::Signal;
+use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+const LOOP: &str = "echo ready; while :; do sleep 0.02; done";
+
+/// W9: INT, TERM and QUIT are passed on as they are; the exit code is the server's.
+#[test]
+fn signals_are_passed_on() {
+    for (signal, code, told) in
+        [(Signal::INT, 11, "SIGINT"), (Signal::TERM, 12, "SIGTERM"), (Signal::QUIT, 13, "SIGQUIT")]
+    {
+        let watched = Watched::new();
+        let script =
+            format!("trap 'exit 11' INT; trap 'exit 12' TERM; trap 'exit 13' QUIT; {LOOP}");
+        let watch = watched.script(&[], &script);
+        watch.until_written("ready");
+        watch.signal(signal);
+        assert_eq!(watch.finish().code, code);
+        assert_eq!(watched.until("watchdog_shutting_down", 1)["signal"], told);
+        assert_eq!(watched.until("stopping_child_process", 1)["graceMs"], 15_000);
+        assert_eq!(watched.until("process_exited", 1)["wasExpected"], true);
+        assert_eq!(watched.until("shutdown_complete", 1)["exitCode"], code);
+        assert_eq!(watched.events("scheduling_restart").len(), 0);
+        watched.assert_no_unit();
+    }
+}
+
+/// W9: whoever does not hear it is killed after the grace, and a second later nothing is left.
+#[test]
+fn a_server_that_does_not_hear_is_killed() {
+    let watched = Watched::new();
+    let watch = watched.script(&["--grace", "400ms"], &format!("trap '' TERM INT; {LOOP}"));
+    watch.until_written("ready");
+    let server = watched.server(1);
+    let began = Instant::now();
+    watch.signal(Signal::INT);
+    // Another one changes nothing.
+    watched.until("watchdog_shutting_down", 1);
+    watch.signal(Signal::TERM);
+    let output = watch.finish();
+    let took = began.elapsed();
+    assert_eq!(output.code, 137);
+    assert!(took >= Duration::from_millis(400) && took < Duration::from_millis(1_700), "{took:?}");
+    assert!(!server.is_alive());
+    watched.until("force_killing_child", 1);
+    watched.assert_no_unit();
+}
+
+/// W9: between two servers there is nobody to wait for: 0.
+#[test]
+fn without_a_server_it_ends_at_once() {
+    let watched = Watched::new();
+    let watch = watched.script(&["--backoff", "1h", "--backoff-most", "1h"], "exit 3");
+    watched.until("scheduling_restart", 1);
+    watch.signal(Signal::INT);
+    assert_eq!(watch.finish().code, 0);
+    assert_eq!(watched.events("server_spawned").len(), 1);
+    watched.assert_no_unit();
+}
+
+/// W9: a supervisor that does not answer holds nobody up.
+#[test]
+fn a_supervisor_that_hangs_is_not_waited_for() {
+    let watched = Watched::new();
+    let watch = watched.script(&["--grace", "300ms"], LOOP);
+    watch.until_written("ready");
+    let supervisor = watched.home.supervisor().expect("one");
+    supervisor.signal(Signal::STOP);
+    let began = Instant::now();
+    watch.signal(Signal::TERM);
+    let output = watch.finish();
+    let took = began.elapsed();
+    supervisor.signal(Signal::CONT);
+    assert_eq!(output.code, 137, "{output:?}");
+    assert!(took < Duration::from_millis(2_000), "{took:?}");
+}
+
+/// W10: a closed pipe, a terminal that is gone and its HUP stop nothing.
+#[test]
+fn nobody_has_to_look() {
+    let watched = Watched::new();
+    let script = "trap 'exit 7' TERM; while :; do echo x; sleep 0.01; done";
+    let mut command = watched.command(&["--no-health"], &["sh", "-c", script]);
+    let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+    let master = openpt(flags).expect("a terminal");
+    grantpt(&master).expect("grantpt");
+    unlockpt(&master).expect("unlockpt");
+    let slave = ioctl_tiocgptpeer(&master, flags).expect("its other side");
+    command.stdin(Stdio::null()).stdout(slave.try_clone().expect("dup")).stderr(slave);
+    let mut child = command.spawn().expect("it starts");
+    drop(command);
+    let old = watched.server(1);
+    drop(master);
+    let pid = child.id() as i32;
+    ostler_e2e::signal(pid, Signal::HUP);
+    old.signal(Signal::KILL);
+    let new = watched.server(2);
+    ostler_e2e::signal(pid, Signal::TERM);
+    assert_eq!(child.wait().expect("a child of ours").code(), Some(7));
+    assert!(!new.is_alive());
+
+    let watched = Watched::new();
+    let mut command = watched.command(&["--no-health"], &["sh", "-c", script]);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("it starts");
+    drop((child.stdout.take(), child.stderr.take()));
+    watched.server(1).signal(Signal::KILL);
+    watched.server(2);
+    ostler_e2e::signal(child.id() as i32, Signal::TERM);
+    assert_eq!(child.wait().expect("a child of ours").code(), Some(7));
+}
+
+/// W10: somebody who holds the pipe and does not read holds up nothing but what is shown.
+#[test]
+fn a_full_pipe_holds_up_nothing() {
+    let watched = Watched::new();
+    let script = "trap 'exit 7' TERM; yes | head -c 2000000 >&2 & while :; do echo x; sleep 0.01; done";
+    let mut command = watched.command(&["--no-health"], &["sh", "-c", script]);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("it starts");
+    watched.server(1).signal(Signal::KILL);
+    watched.server(2).signal(Signal::KILL);
+    watched.server(3);
+    ostler_e2e::signal(child.id() as i32, Signal::TERM);
+    assert_eq!(child.wait().expect("a child of ours").code(), Some(7));
+}
+
+/// One that was killed leaves its server; the next of the same name goes on with it, and with the log.
+#[test]
+fn a_killed_watch_is_taken_over() {
+    let watched = Watched::new();
+    let script = format!("trap 'exit 7' TERM; {LOOP}");
+    let first = watched.script(&[], &script);
+    first.until_written("ready");
+    let server = watched.server(1);
+    // Two at once are refused.
+    let output = watched.script(&[], &script).finish();
+    assert_eq!(output.code, 2, "{output:?}");
+    assert!(output.stderr.contains("is watched already"), "{output:?}");
+    first.signal(Signal::KILL);
+    first.finish();
+    assert!(server.is_alive());
+    let second = watched.script(&[], &script);
+    let begun = watched.until("process_manager_starting", 2);
+    assert_eq!(begun["takenOver"], true);
+    assert!(server.is_alive() && watched.events("server_spawned").len() == 1);
+    second.signal(Signal::KILL);
+    second.finish();
+    // What happens meanwhile is told by the next.
+    server.signal(Signal::KILL);
+    let third = watched.script(&[], &script);
+    let new = watched.server(2);
+    assert_eq!(watched.until("process_exited", 1)["signal"], "SIGKILL");
+    third.signal(Signal::TERM);
+    assert_eq!(third.finish().code, 7);
+    assert!(!new.is_alive());
+    assert_eq!(watched.events("server_spawned").len(), 2);
+    watched.assert_no_unit();
+}
+
+/// A supervisor that dies and is replaced is nothing to whoever watches.
+#[test]
+fn a_new_supervisor_goes_on() {
+    let watched = Watched::new();
+    let watch = watched.script(&[], &format!("trap 'exit 7' TERM; {LOOP}"));
+    watch.until_written("ready");
+    let server = watched.server(1);
+    replace_supervisor(&watched.home);
+    assert!(server.is_alive());
+    server.signal(Signal::KILL);
+    watched.until("unexpected_exit", 1);
+    watched.server(2);
+    watch.signal(Signal::TERM);
+    assert_eq!(watch.finish().code, 7);
+    watched.assert_no_unit();
+}
+
+/// Somebody else may stop it, start it anew, or stop the whole daemon.
+#[test]
+fn others_may_ask_too() {
+    let watched = Watched::new();
+    let name = watched.name();
+    let script = format!("trap 'exit 7' TERM; {LOOP}");
+    let watch = watched.script(&[], &script);
+    let old = watched.server(1);
+    watched.home.ostler(&["restart", &name]).ok();
+    assert!(!old.is_alive());
+    watched.server(2);
+    watched.home.ostler(&["stop", &name]).ok();
+    assert_eq!(watch.finish().code, 7);
+    watched.until("stop_requested", 1);
+    watched.assert_no_unit();
+
+    let watch = watched.script(&[], &script);
+    watched.server(3);
+    watched.home.ostler(&["stop"]).ok();
+    assert_eq!(watch.finish().code, 7);
+}
+
+/// A unit of somebody else is not touched.
+#[test]
+fn a_name_that_is_taken_is_refused() {
+    let watched = Watched::new();
+    watched.home.ostler(&["start", "--name", &watched.name(), "--", "sleep", "1000"]).ok();
+    let output = watched.script(&[], "exit 0").finish();
+    assert_eq!(output.code, 2, "{output:?}");
+    assert!(output.stderr.contains("is declared already"), "{output:?}");
+    let output = watched.script(&["--name", "bad name"], "exit 0").finish();
+    assert_eq!(output.code, 2, "{output:?}");
+}
