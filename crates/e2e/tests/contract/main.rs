@@ -76,6 +76,9 @@ mod apps_register;
 mod apps_restart;
 mod apps_stop;
 mod apps_wire;
+mod apps_crash;
+mod apps_hostile;
+mod apps_operator;
 
 // Apps over HTTP.
 mod http;
