@@ -8,7 +8,7 @@ use std::process::Command;
 
 /// The document's times, made short.
 pub const QUICK: &[&str] =
-    &["--backoff", "20ms", "--backoff-most", "160ms", "--health-start-after", "0"];
+    &["--backoff", "20ms", "--backoff-most", "160ms", "--health-start-after", "500ms"];
 
 pub struct Watched {
     pub home: Home,
