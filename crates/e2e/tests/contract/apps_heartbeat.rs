@@ -270,7 +270,7 @@ fn more_time_as_to_systemd() {
     touch(&project, "go");
     project.until_state("a", "ready");
     let why = project.call(&["why", "other"]).ok().text();
-    assert!(why.contains("it did not say READY=1 within 3000 ms"), "{why}");
+    assert!(why.contains("it did not say READY=1"), "{why}");
 }
 
 /// A5: STOPPING=1: its silence from then on is not judged.

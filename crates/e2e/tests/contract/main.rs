@@ -58,6 +58,7 @@ mod units_order;
 mod units_ready;
 mod units_reload;
 mod units_restart;
+mod units_settings;
 mod units_struck;
 mod units_up;
 
@@ -69,16 +70,16 @@ mod unit_top;
 
 // Apps: units that talk back.
 mod app_manifest;
-mod apps_setup;
-mod apps_start;
-mod apps_heartbeat;
-mod apps_register;
-mod apps_restart;
-mod apps_stop;
-mod apps_wire;
 mod apps_crash;
+mod apps_heartbeat;
 mod apps_hostile;
 mod apps_operator;
+mod apps_register;
+mod apps_restart;
+mod apps_setup;
+mod apps_start;
+mod apps_stop;
+mod apps_wire;
 
 // Apps over HTTP.
 mod http;
