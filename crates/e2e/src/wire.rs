@@ -37,7 +37,7 @@ impl Wire {
     }
 
     /// The next message; `None` at the end.
-    pub fn next(&mut self) -> Option<Value> {
+    pub fn message(&mut self) -> Option<Value> {
         let mut line = String::new();
         match self.reader.read_line(&mut line) {
             Ok(0) => None,
@@ -52,7 +52,7 @@ impl Wire {
     /// The next answer. What else comes is kept.
     pub fn answer(&mut self) -> Value {
         loop {
-            let message = self.next().expect("an answer before the end");
+            let message = self.message().expect("an answer before the end");
             if message["type"] == "response" {
                 return message;
             }
@@ -93,7 +93,7 @@ impl Wire {
     #[track_caller]
     pub fn event(&mut self) -> Value {
         self.events.pop_front().unwrap_or_else(|| {
-            let message = self.next().expect("an event before the end");
+            let message = self.message().expect("an event before the end");
             assert_eq!(message["type"], "event", "{message}");
             message
         })

@@ -5,7 +5,7 @@ use crate::daemon::replace_supervisor;
 use ostler_e2e::eventually;
 use serde_json::{Value, json};
 
-/// A4, A5, D8: kill -9 of the supervisor with twenty connected apps, half in node and half in python: each comes
+/// A4, A5: kill -9 of the supervisor with twenty connected apps, half in node and half in python: each comes
 /// back with its token, none is restarted, and their heartbeats are judged from the new start.
 #[test]
 fn twenty_apps_outlive_the_supervisor() {
@@ -49,7 +49,7 @@ fn twenty_apps_outlive_the_supervisor() {
     }
 }
 
-/// A5, D8: one that is silent under the new supervisor is judged by it, and not for what was before.
+/// A5: one that is silent under the new supervisor is judged by it, and not for what was before.
 #[test]
 fn silence_counts_from_the_new_start() {
     let apps = Apps::of(
@@ -85,7 +85,7 @@ fn a_start_goes_on_under_the_next_one() {
     assert_eq!((&info["pid"], &info["restartCount"]), (&pid, &json!(0)), "{info:#}");
 }
 
-/// A7, D8: the supervisor dies while an app ends: the next one sees it to its end.
+/// A7: the supervisor dies while an app ends: the next one sees it to its end.
 #[test]
 fn an_end_goes_on_under_the_next_one() {
     let apps = Apps::of("a", Kind::Raw, &format!("{LONG}\nstop = {{ grace = \"3s\" }}"));
@@ -100,7 +100,7 @@ fn an_end_goes_on_under_the_next_one() {
     eventually("it is stopped", || (apps.info("a")["state"] == "stopped").then_some(()));
 }
 
-/// A4, D10: the launch secret and the token are the same under the next supervisor; nothing of it is in the files.
+/// A4: the launch secret and the token are the same under the next supervisor; nothing of it is in the files.
 #[test]
 fn proofs_are_good_under_the_next_one() {
     let apps = Apps::of("a", Kind::Raw, &format!("{LONG}\n{QUICK_END}"));

@@ -146,7 +146,7 @@ fn an_operator_keeps_to_the_same_line() {
     // The end may come before all of it was taken.
     let _ = operator.send(&vec![b'x'; 3 << 20]);
     assert_eq!(operator.answer()["error"]["code"], "INVALID_REQUEST");
-    assert_eq!(operator.next(), None);
+    assert_eq!(operator.message(), None);
 }
 
 /// A3: eight connections of an app, and the ninth is told and closed; one that is closed makes room.
