@@ -1,6 +1,6 @@
 """The rows of the table, in its order."""
 
-from rows import adopt, apps, cancel, guardian, list_runs, logs, reconcile, respawn, rest, spawnrate, start, stop, units, usage
+from rows import adopt, apps, cancel, guardian, list_runs, logs, probes, reconcile, respawn, rest, spawnrate, start, stop, units, usage
 
 ALL = {
     "spawnrate": spawnrate.measure,
@@ -16,5 +16,6 @@ ALL = {
     "respawn": respawn.measure,
     "units": units.measure,
     "usage": usage.measure,
+    "probes": probes.measure,
     "apps": apps.measure,
 }
