@@ -51,15 +51,28 @@ impl Reader<'_> {
             None
         });
         let ports = ports.collect();
+        if let Some(name) = table.container_name.as_ref().filter(|name| !is_name(&name.0)) {
+            let hint = "letters, digits, and _ . - after the first";
+            let told = format!("{:?} cannot be a container's name", name.0);
+            self.findings.add(name.span(), told, hint);
+        }
         Some(ContainerSpec {
             image: image.0.to_string(),
             command: table.command.as_ref().map(crate::words::Command::argv),
-            name: format!("ostler-{}", name.replace(['/', '@'], "-")),
+            name: table.container_name.as_ref().map(|name| name.0.to_string()),
             volumes,
             ports,
             network: table.network.as_ref().map(|network| network.0.to_string()),
         })
     }
+}
+
+/// What engines take.
+pub(crate) fn is_name(name: &str) -> bool {
+    name.len() > 1
+        && name.len() <= 128
+        && name.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || "_.-".contains(c))
 }
 
 fn is_port(text: &str) -> bool {

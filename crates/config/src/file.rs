@@ -102,6 +102,8 @@ pub struct UnitTable {
     pub limits: Option<At<ResourceTable>>,
     /// Of a container: what it is made from.
     pub image: Option<Text>,
+    /// Of a container: the name that others know it by; by default one that is free.
+    pub container_name: Option<At<Text>>,
     /// Of a container: "host/path:/inside", "host/path:/inside:ro", or a volume of the engine's.
     pub volumes: Option<Vec<At<Text>>>,
     /// Of a container: "8080:80", "127.0.0.1:8080:80", "53:53/udp".

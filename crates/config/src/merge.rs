@@ -42,6 +42,7 @@ piecewise!(UnitTable {
     heartbeat,
     limits,
     image,
+    container_name,
     volumes,
     ports,
     network,

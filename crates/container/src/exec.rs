@@ -3,14 +3,19 @@
 use crate::engine;
 use crate::ours;
 use bollard::Docker;
+use bollard::errors::Error;
 use bollard::exec::{CreateExecOptions, StartExecResults};
 use futures_util::StreamExt;
 use ostler_model::ContainerOrder;
 use std::io::Write;
+use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::time::timeout;
 
 /// As a shell has it for what could not be begun.
 const NOT_BEGUN: i32 = 126;
+/// An engine that takes longer to say that it is there is not.
+const ANSWER: Duration = Duration::from_secs(1);
 
 pub fn exec(command: Vec<String>) -> i32 {
     let text = std::env::var(ContainerOrder::VARIABLE).unwrap_or_default();
@@ -18,14 +23,31 @@ pub fn exec(command: Vec<String>) -> i32 {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let Ok(runtime) = runtime else { return NOT_BEGUN };
     runtime.block_on(async {
+        let Ok(mut asked) = signal(SignalKind::terminate()) else { return NOT_BEGUN };
         let places = engine::places(|name| std::env::var(name).ok());
-        let Some(docker) = engine::reach(&places).await else { return engine_away() };
-        match run(&docker, &order, command).await {
+        let mark = mark();
+        let docker = tokio::select! {
+            docker = engine::reach(&places) => docker,
+            _ = asked.recv() => None,
+        };
+        let Some(docker) = docker else { return engine_away() };
+        let tried = tokio::select! {
+            tried = run(&docker, &order, command, &mark) => tried,
+            // It is over time, and the engine knows no way to end it.
+            _ = asked.recv() => {
+                let answers = timeout(ANSWER, docker.ping()).await;
+                ostler_os::kill_marked(&mark);
+                return if let Ok(Ok(_)) = answers { NOT_BEGUN } else { engine_away() };
+            }
+        };
+        ostler_os::kill_marked(&mark);
+        match tried {
             Ok(code) => code,
-            Err(error) => {
-                let _ = writeln!(std::io::stderr(), "ostler: {error}");
+            Err(Error::DockerResponseServerError { message, .. }) => {
+                let _ = writeln!(std::io::stderr(), "ostler: {}", message.trim());
                 NOT_BEGUN
             }
+            Err(_) => engine_away(),
         }
     })
 }
@@ -40,7 +62,8 @@ async fn run(
     docker: &Docker,
     order: &ContainerOrder,
     command: Vec<String>,
-) -> Result<i32, bollard::errors::Error> {
+    mark: &str,
+) -> Result<i32, Error> {
     let found = ours::find(docker, order).await?;
     let Some(container) = found.into_iter().find(|one| one.is_running) else {
         let _ = writeln!(std::io::stderr(), "ostler: the container does not run");
@@ -48,31 +71,24 @@ async fn run(
     };
     let options = CreateExecOptions {
         cmd: Some(command),
+        // Whatever the command starts carries it, also what leaves its tree.
+        env: Some(vec![mark.to_owned()]),
         attach_stdout: Some(true),
         attach_stderr: Some(true),
         ..CreateExecOptions::default()
     };
     let made = docker.create_exec(&container.id, options).await?;
-    let mut asked = signal(SignalKind::terminate())?;
-    let started = docker.start_exec(&made.id, None).await?;
-    let followed = async {
-        if let StartExecResults::Attached { mut output, .. } = started {
-            while let Some(Ok(piece)) = output.next().await {
-                let _ = std::io::stdout().write_all(&piece.into_bytes());
-            }
-        }
-    };
-    tokio::select! {
-        () = followed => {}
-        // It is over time. The engine knows no way to end it, but it knows its process.
-        _ = asked.recv() => {
-            let found = docker.inspect_exec(&made.id).await?;
-            if let Some(pid) = found.pid.filter(|_| found.running == Some(true)) {
-                ostler_os::kill_family(pid as i32);
-            }
-            return Ok(NOT_BEGUN);
+    if let StartExecResults::Attached { mut output, .. } = docker.start_exec(&made.id, None).await? {
+        while let Some(piece) = output.next().await {
+            let _ = std::io::stdout().write_all(&piece?.into_bytes());
         }
     }
     let ended = docker.inspect_exec(&made.id).await?;
     Ok(ended.exit_code.unwrap_or(i64::from(NOT_BEGUN)) as i32)
+}
+
+fn mark() -> String {
+    let random = ostler_os::random::<8>().unwrap_or_default();
+    let hex: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("OSTLER_CHECK={}-{hex}", std::process::id())
 }

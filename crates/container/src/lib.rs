@@ -4,12 +4,15 @@
 //!
 //! An engine that does not answer is no reason for anything: the shim waits for it, and says so.
 
+mod begin;
 mod engine;
 mod exec;
 mod follow;
 mod make;
+mod memory;
 mod ours;
 mod shim;
+mod watch;
 mod words;
 
 pub use exec::exec;

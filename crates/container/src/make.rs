@@ -13,10 +13,8 @@ use std::collections::HashMap;
 
 /// Its id, once it runs.
 pub(crate) async fn make(docker: &Docker, order: &ContainerOrder) -> Result<String, Error> {
-    let options = CreateContainerOptions {
-        name: Some(order.spec.name.clone()),
-        ..CreateContainerOptions::default()
-    };
+    let options =
+        CreateContainerOptions { name: Some(order.name()), ..CreateContainerOptions::default() };
     let made = docker.create_container(Some(options), body(order)).await?;
     match docker.start_container(&made.id, None::<StartContainerOptions>).await {
         Ok(()) => Ok(made.id),

@@ -2,7 +2,9 @@
 
 use bollard::Docker;
 use bollard::errors::Error;
-use bollard::query_parameters::{ListContainersOptions, RemoveContainerOptions};
+use bollard::query_parameters::{
+    InspectContainerOptions, ListContainersOptions, RemoveContainerOptions,
+};
 use ostler_model::ContainerOrder;
 use std::collections::HashMap;
 
@@ -44,6 +46,32 @@ pub(crate) async fn find(docker: &Docker, order: &ContainerOrder) -> Result<Vec<
         })
     };
     Ok(found.into_iter().filter_map(one).collect())
+}
+
+/// Who has the name that we want.
+pub(crate) enum Holder {
+    Nobody,
+    Own,
+    /// Its id, in short.
+    Other(String),
+}
+
+pub(crate) async fn holder(docker: &Docker, order: &ContainerOrder) -> Result<Holder, Error> {
+    let name = order.name();
+    let asked = docker.inspect_container(&name, None::<InspectContainerOptions>);
+    let found = match asked.await {
+        Ok(found) => found,
+        Err(Error::DockerResponseServerError { status_code: 404, .. }) => {
+            return Ok(Holder::Nobody);
+        }
+        Err(error) => return Err(error),
+    };
+    let labels = found.config.and_then(|config| config.labels).unwrap_or_default();
+    let has = |name: &str, value: &str| labels.get(name).is_some_and(|own| own == value);
+    if has(HOME, &order.home) && has(UNIT, &order.unit) {
+        return Ok(Holder::Own);
+    }
+    Ok(Holder::Other(found.id.unwrap_or_default().chars().take(12).collect()))
 }
 
 /// Gone already is gone.

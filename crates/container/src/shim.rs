@@ -12,14 +12,17 @@
 //! Somebody ends the shim: the container is asked to end, has its grace, and is removed. If the shim is killed, the
 //! container goes on; the next shim of this unit takes it up, and `sweep` removes it where there is none.
 
+use crate::begin::begin;
 use crate::engine::{self, PATIENCE};
 use crate::follow::Place;
+use crate::memory::Memory;
+use crate::ours;
+use crate::watch::{End, until_ended};
 use crate::words::Words;
-use crate::{make, ours};
 use bollard::Docker;
 use bollard::errors::Error;
-use bollard::query_parameters::{InspectContainerOptions, KillContainerOptions};
-use ostler_model::ContainerOrder;
+use bollard::query_parameters::KillContainerOptions;
+use ostler_model::{ContainerEnd, ContainerEndKind, ContainerOrder};
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::{sleep, timeout};
@@ -27,17 +30,8 @@ use tokio::time::{sleep, timeout};
 /// The same again would fail again.
 const CONFIG: i32 = 78;
 const GONE: i32 = 1;
-
-/// How it ended.
-enum End {
-    Code(i32),
-    /// Somebody removed it.
-    Gone,
-    /// It cannot be made as it is declared.
-    Refused(String),
-    /// We were told to end before there was anything to end.
-    Asked,
-}
+/// An engine that answers to some questions only is not asked without a pause.
+const BETWEEN: Duration = Duration::from_millis(200);
 
 fn order() -> Result<ContainerOrder, String> {
     let text = std::env::var(ContainerOrder::VARIABLE)
@@ -61,19 +55,35 @@ pub fn keep() -> i32 {
     };
     let Ok(runtime) = runtime() else { return GONE };
     let end = runtime.block_on(live(&order));
+    let note = |kind, why: String| {
+        tell(&why);
+        let note = ContainerEnd { run: order.run.clone(), kind, why };
+        let text = serde_json::to_vec(&note).unwrap_or_default();
+        let _ = std::fs::write(order.end_note(), text);
+    };
     match end {
-        End::Code(code) if (129..=192).contains(&code) => {
-            ostler_os::end_by_signal(code - 128);
+        End::Code { code, is_out_of_memory } => {
+            if is_out_of_memory {
+                let why = "the kernel killed the container for want of memory".to_owned();
+                note(ContainerEndKind::OutOfMemory, why);
+            }
+            if (129..=192).contains(&code) {
+                ostler_os::end_by_signal(code - 128);
+            }
             code
         }
-        End::Code(code) => code,
         End::Gone => {
-            tell("the container was removed by somebody else");
+            let why = "its container was removed by somebody else".to_owned();
+            note(ContainerEndKind::Removed, why);
             GONE
         }
         End::Refused(why) => {
-            tell(&why);
+            note(ContainerEndKind::Refused, why);
             CONFIG
+        }
+        End::Failed(why) => {
+            note(ContainerEndKind::Failed, why);
+            GONE
         }
         End::Asked => 0,
     }
@@ -141,15 +151,17 @@ async fn live(order: &ContainerOrder) -> End {
         docker = engine::until_reached(&places, away) => docker,
         () = asked.come() => return End::Asked,
     };
-    let (id, mut place) = match begin(&docker, order).await {
-        Ok(begun) => begun,
+    let id = match begin(&docker, order, &words).await {
+        Ok(id) => id,
         Err(end) => return end,
     };
+    let mut place = Place::of(&id, &order.place_note());
+    let memory = Memory::watch(&docker, &id).await;
     words.say(&format!("READY=1\nSTATUS=container {id}"));
     let mut docker = docker;
     let mut is_asked = false;
     loop {
-        let ended = until_ended(&docker, &id, &mut place);
+        let ended = until_ended(&docker, &id, &mut place, &memory);
         let end = tokio::select! {
             end = ended => end,
             () = asked.come(), if !is_asked => {
@@ -159,15 +171,14 @@ async fn live(order: &ContainerOrder) -> End {
             }
         };
         if let Some(end) = end {
-            let _ = timeout(PATIENCE, ours::remove(&docker, &id)).await;
+            remove(&docker, &id, order).await;
             return end;
         }
-        if is_asked {
-            if let Some(end) = stop(&docker, &id, order, &mut place).await {
-                return end;
-            }
-            continue;
+        if is_asked && let Some(end) = stop(&docker, &id, order, &mut place, &memory).await {
+            remove(&docker, &id, order).await;
+            return end;
         }
+        sleep(BETWEEN).await;
         // The engine has gone. The container goes on.
         let away = |why: String| {
             tell(&format!("{why}; the container goes on"));
@@ -184,86 +195,29 @@ async fn live(order: &ContainerOrder) -> End {
     }
 }
 
-/// The one that runs already, or a new one.
-async fn begin(docker: &Docker, order: &ContainerOrder) -> Result<(String, Place), End> {
-    let mut pause = Duration::from_millis(100);
-    loop {
-        let tried = async {
-            for found in ours::find(docker, order).await? {
-                if found.is_running && found.is_same {
-                    return Ok((found.id, Place::now()));
-                }
-                ours::remove(docker, &found.id).await?;
-            }
-            Ok((make::make(docker, order).await?, Place::default()))
-        };
-        match tried.await {
-            Ok(begun) => return Ok(begun),
-            Err(Error::DockerResponseServerError { status_code, message })
-                if (400..500).contains(&status_code) =>
-            {
-                return Err(End::Refused(refusal(order, status_code, &message)));
-            }
-            // Busy, or on its way out: asked again, because nothing is known of it.
-            Err(error) => {
-                tell(&format!("the engine did not make it yet: {error}"));
-                sleep(pause).await;
-                pause = (pause * 2).min(Duration::from_secs(5));
-            }
-        }
+/// With what was kept of it.
+async fn remove(docker: &Docker, id: &str, order: &ContainerOrder) {
+    if let Ok(Ok(())) = timeout(PATIENCE, ours::remove(docker, id)).await {
+        let _ = std::fs::remove_file(order.place_note());
     }
 }
 
-fn refusal(order: &ContainerOrder, status: u16, message: &str) -> String {
-    let message = message.trim();
-    match status {
-        404 => format!("{message}; is the image {:?} there? pull it first", order.spec.image),
-        409 => format!("{message}; the name {:?} is another's: give it another", order.spec.name),
-        _ => message.to_owned(),
-    }
-}
-
-/// `None` if the engine went away.
-async fn until_ended(docker: &Docker, id: &str, place: &mut Place) -> Option<End> {
-    place.follow(docker, id).await;
-    // The stream ends with the container, with the engine, or because a log was turned over.
-    loop {
-        let looked = docker.inspect_container(id, None::<InspectContainerOptions>);
-        match timeout(PATIENCE, looked).await {
-            Ok(Ok(found)) => {
-                let state = found.state?;
-                if state.running == Some(true) || state.restarting == Some(true) {
-                    sleep(Duration::from_millis(100)).await;
-                    place.follow(docker, id).await;
-                    continue;
-                }
-                if state.oom_killed == Some(true) {
-                    tell("the container was killed for want of memory");
-                }
-                return Some(End::Code(state.exit_code.unwrap_or(0) as i32));
-            }
-            Ok(Err(Error::DockerResponseServerError { status_code: 404, .. })) => {
-                return Some(End::Gone);
-            }
-            Ok(Err(_)) | Err(_) => return None,
-        }
-    }
-}
-
-/// Its signal, its grace, then KILL.
-async fn stop(docker: &Docker, id: &str, order: &ContainerOrder, place: &mut Place) -> Option<End> {
+/// Its signal, its grace, then KILL. `None` if the engine does not answer.
+async fn stop(
+    docker: &Docker,
+    id: &str,
+    order: &ContainerOrder,
+    place: &mut Place,
+    memory: &Memory,
+) -> Option<End> {
     let kill = |signal: String| docker.kill_container(id, Some(KillContainerOptions { signal }));
     let _ = timeout(PATIENCE, kill(order.stop_signal.to_string())).await;
     let grace = Duration::from_millis(order.grace_ms);
-    let end = match timeout(grace, until_ended(docker, id, place)).await {
+    match timeout(grace, until_ended(docker, id, place, memory)).await {
         Ok(end) => end,
         Err(_) => {
             let _ = timeout(PATIENCE, kill("SIGKILL".to_owned())).await;
-            until_ended(docker, id, place).await
+            until_ended(docker, id, place, memory).await
         }
-    };
-    if end.is_some() {
-        let _ = timeout(PATIENCE, ours::remove(docker, id)).await;
     }
-    end
 }

@@ -460,7 +460,10 @@ impl Supervisor {
     }
 
     pub(crate) fn survey(&self, run: RunId) -> ostler_core::Survey {
-        self.live.get(&run).map(|live| survey(&self.members(live))).unwrap_or_default()
+        let mut seen =
+            self.live.get(&run).map(|live| survey(&self.members(live))).unwrap_or_default();
+        seen.memory = seen.memory.or_else(|| self.memory_of_container(run));
+        seen
     }
 
     pub(crate) fn members(&self, live: &LiveRun) -> ostler_os::Members {

@@ -459,7 +459,7 @@ impl Supervisor {
             record
         };
         self.drop_live(run);
-        self.sweep_container(&record);
+        self.close_container(&record);
         let result = record.result();
         let record_is_check = record.session_id == RunSpec::CHECK_SESSION;
         for waiter in self.waiters.remove(&run).unwrap_or_default() {

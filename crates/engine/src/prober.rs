@@ -381,14 +381,16 @@ async fn execute(
             _,
         ) => Err(No::unknown(error)),
         (Ok(RunRecord { error: Some(error), .. }), _) => Err(No::known(error)),
+        (Ok(_), Cancelled::Ended(result))
+            if result.exit_code == Some(CHECK_UNKNOWN) && !subject.before.is_empty() =>
+        {
+            Err(No::unknown(format!("{name}: the container engine does not answer")))
+        }
         (Ok(_), Cancelled::Ended(result)) if result.timed_out => {
             Err(No::known(format!("{name}: not in time")))
         }
         (Ok(_), Cancelled::Ended(result)) => match (result.exit_code, result.exit_signal) {
             (Some(0), _) => Ok(()),
-            (Some(CHECK_UNKNOWN), _) if !subject.before.is_empty() => {
-                Err(No::unknown(format!("{name}: the container engine does not answer")))
-            }
             (Some(code), _) => Err(No::known(format!("{name}: exit {code}"))),
             (None, Some(signal)) => Err(No::known(format!("{name}: signal {signal}"))),
             (None, None) => Err(No::unknown(format!("{name}: how it ended is not known"))),

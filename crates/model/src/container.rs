@@ -10,8 +10,8 @@ pub struct ContainerSpec {
     pub image: String,
     /// The image's own where there is none.
     pub command: Option<Vec<String>>,
-    /// The name others know it by; which one is ours is told by its label.
-    pub name: String,
+    /// The name others know it by, where one is wanted; which one is ours is told by its label.
+    pub name: Option<String>,
     /// `host:inside` or `host:inside:ro`.
     pub volumes: Vec<String>,
     /// `host:inside`, with an address before it and a protocol behind it where wanted.
@@ -34,6 +34,47 @@ pub struct ContainerOrder {
     pub run: String,
     /// Of what it was made from: one that is otherwise is made anew.
     pub digest: String,
+    /// Where the shim keeps what the next one, and its supervisor, have to know: the beginning of files' names.
+    #[serde(default)]
+    pub notes: String,
+}
+
+impl ContainerOrder {
+    /// Why it ended, where its exit code does not tell: for the supervisor, who may not be there just then.
+    pub fn end_note(&self) -> String {
+        format!("{}.end", self.notes)
+    }
+
+    /// How far its output was passed on.
+    pub fn place_note(&self) -> String {
+        format!("{}.place", self.notes)
+    }
+
+    /// Two homes may have units of the same name.
+    pub fn name(&self) -> String {
+        self.spec.name.clone().unwrap_or_else(|| {
+            let home = self.home.get(self.home.len().saturating_sub(6)..).unwrap_or_default();
+            format!("ostler-{}-{home}", self.unit.replace(['/', '@'], "-"))
+        })
+    }
+}
+
+/// What the end of a container was, beside its exit code.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ContainerEnd {
+    pub run: String,
+    pub kind: ContainerEndKind,
+    pub why: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ContainerEndKind {
+    OutOfMemory,
+    Refused,
+    Failed,
+    Removed,
 }
 
 /// What a check ends with that could not be made: neither well nor failed.

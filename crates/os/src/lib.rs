@@ -24,7 +24,8 @@ pub use platform::files::{
 pub use platform::identity::{boot_id, fingerprint_of, is_same_process, parent_pid};
 pub use platform::inherited::take_inherited;
 pub use platform::init::{Contained, contain};
-pub use platform::family::kill_family;
+pub use platform::family::{kill_family, kill_marked};
+pub use platform::foreign_memory::{MemoryKills, watch_memory_kills};
 pub use platform::own_end::end_by_signal;
 pub use platform::kinship::{KinOf, kin_of};
 pub use platform::memory::{forget_text, keep_one_heap, trim};

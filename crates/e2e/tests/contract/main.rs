@@ -91,3 +91,8 @@ mod watch;
 mod watch_end;
 mod watch_health;
 mod watch_setup;
+
+// Containers, on real engines.
+mod containers;
+mod containers_away;
+mod containers_setup;

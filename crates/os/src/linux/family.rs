@@ -32,3 +32,32 @@ pub fn kill_family(root: i32) {
         process.signal(Signal::Kill);
     }
 }
+
+/// Kills every process whose environment has this word, wherever it has gone in its tree. Returns how many.
+pub fn kill_marked(word: &str) -> usize {
+    let is_marked = |pid: i32| {
+        std::fs::read(format!("/proc/{pid}/environ"))
+            .is_ok_and(|text| text.split(|byte| *byte == 0).any(|one| one == word.as_bytes()))
+    };
+    let own = rustix::process::getpid().as_raw_pid();
+    let mut killed = 0;
+    // One that forks meanwhile is found by the next look.
+    for _ in 0..LOOKS_MOST {
+        let Ok(entries) = std::fs::read_dir("/proc") else { return killed };
+        let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        let mut found = 0;
+        for pid in pids.filter(|pid| *pid != own && is_marked(*pid)) {
+            let process = fingerprint_of(pid).and_then(|found| Process::open(&found));
+            // Its number may be another's by now.
+            if let Some(process) = process.filter(|_| is_marked(pid)) {
+                process.signal(Signal::Kill);
+                found += 1;
+            }
+        }
+        if found == 0 {
+            break;
+        }
+        killed += found;
+    }
+    killed
+}

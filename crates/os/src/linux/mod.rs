@@ -6,6 +6,7 @@ pub mod door;
 pub mod facts;
 pub mod family;
 pub mod files;
+pub mod foreign_memory;
 mod group;
 pub mod identity;
 pub mod inherited;

@@ -1,0 +1,117 @@
+//! Until a container has ended. The engine is asked to tell at once, and is asked again every few seconds in case it
+//! did not; its silence means nothing.
+
+use crate::engine::PATIENCE;
+use crate::follow::Place;
+use crate::memory::Memory;
+use bollard::Docker;
+use bollard::errors::Error;
+use bollard::query_parameters::{InspectContainerOptions, WaitContainerOptions};
+use futures_util::StreamExt;
+use std::cell::Cell;
+use std::time::Duration;
+use tokio::time::{sleep, timeout};
+
+/// Behind the engine's own word.
+const LOOK_EVERY: Duration = Duration::from_secs(5);
+/// What it wrote last may come after the news of its end.
+const REST: Duration = Duration::from_secs(2);
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+
+/// How it ended.
+#[derive(Debug)]
+pub(crate) enum End {
+    Code {
+        code: i32,
+        is_out_of_memory: bool,
+    },
+    /// Somebody removed it.
+    Gone,
+    /// It cannot be made as it is declared: the same again would fail again.
+    Refused(String),
+    /// The engine could not make it.
+    Failed(String),
+    /// We were told to end before there was anything to end.
+    Asked,
+}
+
+/// `None` if the engine does not answer.
+pub(crate) async fn until_ended(
+    docker: &Docker,
+    id: &str,
+    place: &mut Place,
+    memory: &Memory,
+) -> Option<End> {
+    let (is_over, rests) = (Cell::new(false), Cell::new(false));
+    let mut followed = Box::pin(async {
+        // A stream may end before its container does, where a log was turned over or cannot be read at all.
+        let mut pause = FIRST_PAUSE;
+        loop {
+            place.follow(docker).await;
+            if is_over.get() {
+                return;
+            }
+            rests.set(true);
+            sleep(pause).await;
+            rests.set(false);
+            pause = (pause * 2).min(LOOK_EVERY);
+        }
+    });
+    let end = tokio::select! {
+        end = ended(docker, id, memory) => end,
+        () = &mut followed => None,
+    };
+    is_over.set(true);
+    match end {
+        // The stream of one that has ended comes to an end by itself.
+        Some(_) if !rests.get() => {
+            let _ = timeout(REST, followed).await;
+        }
+        Some(End::Code { .. }) => {
+            drop(followed);
+            let _ = timeout(REST, place.follow(docker)).await;
+        }
+        Some(_) | None => {}
+    }
+    end
+}
+
+async fn ended(docker: &Docker, id: &str, memory: &Memory) -> Option<End> {
+    let mut told = docker.wait_container(id, None::<WaitContainerOptions>);
+    loop {
+        match look(docker, id, memory).await {
+            Looked::Runs => {}
+            Looked::Ended(end) => return Some(end),
+            Looked::Unknown => return None,
+        }
+        // Whatever it says, it is looked at again. A stream that has ended has no more to say.
+        if let Ok(None) = timeout(LOOK_EVERY, told.next()).await {
+            sleep(LOOK_EVERY).await;
+        }
+    }
+}
+
+enum Looked {
+    Runs,
+    Ended(End),
+    Unknown,
+}
+
+async fn look(docker: &Docker, id: &str, memory: &Memory) -> Looked {
+    let asked = docker.inspect_container(id, None::<InspectContainerOptions>);
+    match timeout(PATIENCE, asked).await {
+        Ok(Ok(found)) => {
+            let Some(state) = found.state else { return Looked::Unknown };
+            if state.running == Some(true) || state.restarting == Some(true) {
+                return Looked::Runs;
+            }
+            let code = state.exit_code.unwrap_or(0) as i32;
+            let said = state.oom_killed == Some(true);
+            Looked::Ended(End::Code { code, is_out_of_memory: memory.ended(code, said) })
+        }
+        Ok(Err(Error::DockerResponseServerError { status_code: 404, .. })) => {
+            Looked::Ended(End::Gone)
+        }
+        Ok(Err(_)) | Err(_) => Looked::Unknown,
+    }
+}

@@ -1,0 +1,197 @@
+//! What happens around a container is not what happens to it: the engine away or frozen, the supervisor or the shim
+//! killed.
+
+use crate::containers_setup::{Engine, on_each_engine, on_each_own_engine};
+use crate::daemon::replace_supervisor;
+use crate::units::Project;
+use ostler_e2e::{Signal, eventually, eventually_within};
+use std::time::Duration;
+
+const COUNT: &str = "i=0; while :; do echo line $i; i=$((i+1)); sleep 0.02; done";
+const SOON: &str = "restart = { initial = \"50ms\", max = \"50ms\" }";
+const MANY: usize = 10;
+
+fn names() -> Vec<String> {
+    (0..MANY).map(|number| format!("u{number}")).collect()
+}
+
+fn many(engine: &Engine, project: &Project, script: &str) {
+    let body = engine.unit(script, &format!("{SOON}\nstop = {{ grace = \"200ms\" }}"));
+    let names = names();
+    let units: Vec<(&str, &str)> =
+        names.iter().map(|name| (name.as_str(), body.as_str())).collect();
+    project.declare(&units);
+    project.up();
+}
+
+fn ids(engine: &Engine, project: &Project) -> Vec<String> {
+    names().iter().map(|name| engine.id(project, name)).collect()
+}
+
+/// Numbered from 0, none missing and none twice; so many at least.
+#[track_caller]
+fn assert_counted(project: &Project, run: &str, least: usize) {
+    let text = eventually("enough lines", || {
+        let text = project.call(&["logs", run]).ok().text();
+        (text.lines().filter(|line| line.starts_with("line ")).count() >= least).then_some(text)
+    });
+    for (number, line) in text.lines().filter(|line| line.starts_with("line ")).enumerate() {
+        assert_eq!(line, format!("line {number}"), "{run}");
+    }
+}
+
+fn lines(project: &Project, unit: &str) -> usize {
+    project.call(&["logs", unit]).ok().text().lines().count()
+}
+
+on_each_own_engine! {
+    /// W5: the engine is stopped and started again under ten containers: the same ten go on, none is restarted, no
+    /// line is lost.
+    engine_restarted: docker_engine_restarted podman_engine_restarted
+}
+fn engine_restarted(engine: &Engine) {
+    let project = engine.project();
+    many(engine, &project, COUNT);
+    let before = ids(engine, &project);
+    engine.stop();
+    let view = project.until("u3", "unknown", |view| {
+        view["why"].as_str().is_some_and(|why| why.starts_with("unknown, deferred"))
+    });
+    assert_eq!(view["state"], "ready", "{view:#}");
+    std::thread::sleep(Duration::from_secs(2));
+    engine.start().expect("started again");
+    for name in names() {
+        project.until(&name, "known again", |view| {
+            view["state"] == "ready" && view["why"].as_str().unwrap_or_default().is_empty()
+        });
+    }
+    assert_eq!(ids(engine, &project), before);
+    for name in names() {
+        let view = project.view(&name);
+        assert_eq!(view["ends"].as_array().map_or(0, Vec::len), 0, "{view:#}");
+        assert_counted(&project, &name, lines(&project, &name) + 10);
+    }
+    project.call(&["down"]).ok();
+    assert!(engine.of_project(&project).is_empty());
+}
+
+on_each_own_engine! {
+    /// W5: a frozen engine is nothing: not a restart, and not a wait for anybody else.
+    engine_frozen: docker_engine_frozen podman_engine_frozen
+}
+fn engine_frozen(engine: &Engine) {
+    let project = engine.project();
+    let check = "health = { exec = [\"/bin/true\"], interval = \"200ms\", timeout = \"1s\", failures = 2, start_after = \"0\" }";
+    project.declare(&[
+        ("a", &engine.unit(COUNT, &format!("{SOON}\n{check}"))),
+        ("plain", "command = [\"sleep\", \"1000\"]"),
+    ]);
+    project.up();
+    let id = engine.id(&project, "a");
+    engine.freeze();
+    eventually_within(Duration::from_secs(40), "it is told as unknown", || {
+        let view = project.view("a");
+        assert_eq!(view["state"], "ready", "{view:#}");
+        let why = view["why"].as_str().unwrap_or_default();
+        why.starts_with("unknown, deferred").then_some(())
+    });
+    let began = std::time::Instant::now();
+    project.call(&["restart", "plain"]).ok();
+    assert!(began.elapsed() < Duration::from_secs(5));
+    engine.thaw();
+    project.until("a", "known again", |view| view["why"].as_str().unwrap_or_default().is_empty());
+    assert_eq!(engine.id(&project, "a"), id);
+    assert_eq!(project.view("a")["ends"].as_array().map_or(0, Vec::len), 0);
+    assert_counted(&project, "a", lines(&project, "a") + 10);
+}
+
+on_each_engine! {
+    /// W5: SIGKILL of the supervisor with ten containers running: the same ids, no restart, no line lost or twice.
+    supervisor_killed: docker_supervisor_killed podman_supervisor_killed
+}
+fn supervisor_killed(engine: &Engine) {
+    let project = engine.project();
+    many(engine, &project, COUNT);
+    let before = ids(engine, &project);
+    let runs: Vec<String> = project.views().iter().map(|view| view["runId"].to_string()).collect();
+    for _ in 0..3 {
+        replace_supervisor(&project.home);
+        for name in names() {
+            project.until_state(&name, "ready");
+        }
+    }
+    assert_eq!(ids(engine, &project), before);
+    let after: Vec<String> = project.views().iter().map(|view| view["runId"].to_string()).collect();
+    assert_eq!(after, runs);
+    for name in names() {
+        assert_counted(&project, &name, lines(&project, &name) + 10);
+    }
+    assert_eq!(engine.of_project(&project).len(), MANY);
+    project.call(&["down"]).ok();
+    assert!(engine.of_project(&project).is_empty());
+}
+
+on_each_engine! {
+    /// W5: SIGKILL of the shim: the next one takes up the same container where the log was.
+    shim_killed: docker_shim_killed podman_shim_killed
+}
+fn shim_killed(engine: &Engine) {
+    let project = engine.project();
+    project.declare(&[("a", &engine.unit(COUNT, SOON))]);
+    project.up();
+    let id = engine.id(&project, "a");
+    eventually("some lines", || (lines(&project, "a") > 20).then_some(()));
+    let first = project.view("a")["runId"].as_str().expect("a run").to_owned();
+    let old = project.crash("a");
+    project.next_process("a", &old);
+    assert_eq!(engine.id(&project, "a"), id, "the same container");
+    let second = project.view("a")["runId"].as_str().expect("a run").to_owned();
+    eventually("it goes on", || {
+        let text = project.call(&["logs", &second]).ok().text();
+        (text.lines().count() > 10).then_some(())
+    });
+    let text = |run: &str| project.call(&["logs", run]).ok().text();
+    let all = text(&first) + &text(&second);
+    let numbers: Vec<usize> =
+        all.lines().filter_map(|line| line.strip_prefix("line ")?.parse().ok()).collect();
+    // What was passed on and not yet noted may come twice, and no more than that one line.
+    let doubles = numbers.windows(2).filter(|pair| pair[0] == pair[1]).count();
+    assert!(doubles <= 1, "{numbers:?}");
+    assert!(numbers.windows(2).all(|pair| pair[1] <= pair[0] + 1), "a gap: {numbers:?}");
+}
+
+on_each_engine! {
+    /// W5, issue 6: a server and a container are killed at once: both are back, and the supervisor is the same.
+    both_killed: docker_both_killed podman_both_killed
+}
+fn both_killed(engine: &Engine) {
+    let project = engine.project();
+    let server = format!("command = [\"sleep\", \"1000\"]\n{SOON}");
+    project.declare(&[("server", &server), ("a", &engine.unit(COUNT, SOON))]);
+    project.up();
+    let supervisor = project.home.supervisor_pid();
+    let (id, server) = (engine.id(&project, "a"), project.process("server"));
+    let inside = engine.root(&id);
+    inside.signal(Signal::KILL);
+    server.signal(Signal::KILL);
+    let new = engine.next_id(&project, "a", &id);
+    let next = project.next_process("server", &server);
+    assert!(engine.root(&new).pid != inside.pid && next.pid != server.pid);
+    assert_eq!(project.home.supervisor_pid(), supervisor);
+    assert_eq!(engine.of_project(&project).len(), 1);
+}
+
+on_each_own_engine! {
+    /// W5: stopped while the engine is frozen: it is removed as soon as the engine answers, and not before time.
+    stopped_while_frozen: docker_stopped_while_frozen podman_stopped_while_frozen
+}
+fn stopped_while_frozen(engine: &Engine) {
+    let project = engine.project();
+    project.declare(&[("a", &engine.unit(COUNT, "stop = { grace = \"500ms\" }"))]);
+    project.up();
+    engine.freeze();
+    project.call(&["stop", "a"]).ok();
+    assert_eq!(project.state("a"), "stopped");
+    engine.thaw();
+    eventually("it is removed", || engine.of_project(&project).is_empty().then_some(()));
+}

@@ -1,0 +1,113 @@
+//! Memory kills in the group of a process that somebody else started: the first one of a container. When its group
+//! is gone nothing can be asked any more, so the count is kept up while it is there.
+
+use super::cgroup::unescape;
+use super::clock::mono_ms;
+use super::controllers;
+use super::group::Group;
+use super::pipe::nap;
+use rustix::event::{PollFd, PollFlags, poll};
+use std::fs;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// The older groups tell before anybody is killed, and are gone soon after.
+const LOOKED_FOR_MS: u64 = 500;
+const LOOK_EVERY: Duration = Duration::from_millis(1);
+
+/// When the kernel last killed there for memory, on the clock that nobody sets.
+#[derive(Clone, Debug)]
+pub struct MemoryKills(Arc<AtomicU64>);
+
+impl MemoryKills {
+    pub fn last_mono_ms(&self) -> Option<u64> {
+        Some(self.0.load(Ordering::Acquire)).filter(|at| *at > 0)
+    }
+}
+
+enum Kind {
+    New,
+    Old,
+}
+
+/// `None` where the kernel does not tell.
+pub fn watch_memory_kills(pid: i32) -> Option<MemoryKills> {
+    let (path, kind) = match group_of(pid, Some("memory")) {
+        Some(path) => (path, Kind::Old),
+        None => (group_of(pid, None)?, Kind::New),
+    };
+    let alarm = match kind {
+        Kind::New => controllers::memory_alarm(&path)?,
+        Kind::Old => Group::at(path.to_str()?).memory_alarm()?,
+    };
+    let kills = MemoryKills(Arc::default());
+    let told = kills.clone();
+    let thread = std::thread::Builder::new().name("memory".to_owned()).stack_size(128 << 10);
+    thread.spawn(move || watch(&path, &kind, &alarm, &told.0)).ok()?;
+    Some(kills)
+}
+
+fn watch(path: &Path, kind: &Kind, alarm: &OwnedFd, told: &AtomicU64) {
+    let mut known = 0;
+    loop {
+        let flags = match kind {
+            Kind::New => PollFlags::PRI,
+            Kind::Old => PollFlags::IN,
+        };
+        if poll(&mut [PollFd::new(alarm, flags)], None).is_err()
+            || !super::memory_watch::rest_alarm(alarm)
+        {
+            return;
+        }
+        let until = mono_ms() + LOOKED_FOR_MS;
+        loop {
+            if !path.exists() {
+                return;
+            }
+            let kills = match kind {
+                Kind::New => controllers::memory_kills(path),
+                Kind::Old => Group::at(&path.to_string_lossy()).memory_kills(),
+            };
+            if kills > known {
+                known = kills;
+                told.store(mono_ms(), Ordering::Release);
+                break;
+            }
+            if matches!(kind, Kind::New) || mono_ms() >= until {
+                break;
+            }
+            nap(LOOK_EVERY);
+        }
+    }
+}
+
+/// Where the group of a process is: of a controller of the older kind, or of the one hierarchy.
+fn group_of(pid: i32, controller: Option<&str>) -> Option<PathBuf> {
+    let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
+    let (root, mount) = mounts.lines().find_map(|line| {
+        let (before, after) = line.split_once(" - ")?;
+        let mut kind = after.split(' ');
+        let name = kind.next()?;
+        let options = kind.nth(1)?;
+        let is_meant = match controller {
+            Some(wanted) => name == "cgroup" && options.split(',').any(|option| option == wanted),
+            None => name == "cgroup2",
+        };
+        let mut fields = before.split(' ').skip(3);
+        is_meant.then(|| Some((unescape(fields.next()?), unescape(fields.next()?))))?
+    })?;
+    let groups = fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()?;
+    let own = groups.lines().find_map(|line| match controller {
+        Some(wanted) => {
+            let mut fields = line.splitn(3, ':').skip(1);
+            let has = fields.next()?.split(',').any(|name| name == wanted);
+            has.then(|| fields.next())?
+        }
+        None => line.strip_prefix("0::"),
+    })?;
+    let own = if root == "/" { own } else { own.strip_prefix(&root).unwrap_or(own) };
+    Some(Path::new(&mount).join(own.trim_start_matches('/')))
+}
