@@ -11,6 +11,9 @@ use ostler_model::{Entry, UnitSpec};
 use signal_hook::consts::{SIGHUP, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::sync::mpsc::Sender;
+use std::time::Duration;
+
+const PAUSE: Duration = Duration::from_millis(500);
 
 pub enum Happening {
     Entries(Vec<Entry>),
@@ -19,7 +22,6 @@ pub enum Happening {
     Stopped,
     /// The daemon was stopped.
     Gone,
-    Failed(Failure),
 }
 
 /// A terminal that goes away says HUP; to us that is nothing.
@@ -33,6 +35,32 @@ pub fn hear_signals(mut signals: Signals, happen: Sender<Happening>) {
     });
 }
 
+/// What came of a question.
+enum Asked {
+    Done,
+    /// Whoever was asked is gone; there may be another.
+    Again,
+    /// It cannot be answered now, as when a disk is full: no reason to leave a server alone.
+    Later,
+    /// The daemon was stopped.
+    Nobody,
+}
+
+fn asked(context: &Context, ask: impl FnOnce(Client) -> Asked) -> Asked {
+    let outcome = match context.connect_successor() {
+        Ok(Some(client)) => ask(client),
+        Ok(None) => Asked::Nobody,
+        Err(_) => Asked::Later,
+    };
+    match outcome {
+        Asked::Later => {
+            ostler_os::nap(PAUSE);
+            Asked::Again
+        }
+        outcome => outcome,
+    }
+}
+
 /// Everything after this entry, from whichever supervisor.
 pub fn follow_journal(context: &Context, unit: &str, after: i64, happen: Sender<Happening>) {
     let context = context.clone();
@@ -43,17 +71,13 @@ pub fn follow_journal(context: &Context, unit: &str, after: i64, happen: Sender<
         ..EntryFilter::default()
     };
     std::thread::spawn(move || {
-        let last = loop {
-            match context.connect_successor() {
-                Ok(Some(client)) => match hear_journal(client, &mut filter, &happen) {
-                    ClientError::Lost(_) => {}
-                    error => break Happening::Failed(error.into()),
-                },
-                Ok(None) => break Happening::Gone,
-                Err(failure) => break Happening::Failed(failure),
-            }
-        };
-        let _ = happen.send(last);
+        while let Asked::Again =
+            asked(&context, |client| match hear_journal(client, &mut filter, &happen) {
+                ClientError::Lost(_) => Asked::Again,
+                _ => Asked::Later,
+            })
+        {}
+        let _ = happen.send(Happening::Gone);
     });
 }
 
@@ -91,18 +115,19 @@ pub fn stop(
     let is_other = runs && signal != SIGTERM;
     unit.stop.signal = signal;
     std::thread::spawn(move || {
-        let stopped = loop {
-            match context.connect_successor() {
-                Ok(Some(client)) => match ask_to_stop(client, &unit, is_other) {
-                    Ok(()) => break Happening::Stopped,
-                    Err(ClientError::Lost(_)) => {}
-                    Err(error) => break Happening::Failed(error.into()),
-                },
-                Ok(None) => break Happening::Gone,
-                Err(failure) => break Happening::Failed(failure),
+        let outcome = loop {
+            let outcome = asked(&context, |client| match ask_to_stop(client, &unit, is_other) {
+                Ok(()) => Asked::Done,
+                Err(ClientError::Lost(_)) => Asked::Again,
+                Err(_) => Asked::Later,
+            });
+            match outcome {
+                Asked::Done => break Happening::Stopped,
+                Asked::Nobody => break Happening::Gone,
+                Asked::Again | Asked::Later => {}
             }
         };
-        let _ = happen.send(stopped);
+        let _ = happen.send(outcome);
     });
 }
 

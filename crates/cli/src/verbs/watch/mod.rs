@@ -66,7 +66,7 @@ pub fn watch(context: &Context, arguments: WatchArguments) -> Result<Exit, Failu
     };
     watch.begin(&mut client, known)?;
     let exit = watch.until_over(&happenings);
-    watch.finish(exit)
+    Ok(watch.finish(exit))
 }
 
 fn known(client: &mut Client, name: &str) -> Result<Option<UnitView>, Failure> {
@@ -129,17 +129,17 @@ impl Watch<'_> {
             self.story.found(run, pid, started_at_ms.unwrap_or_default(), restarts);
             self.output.show(run, ViewFrom::Lines(0));
         }
-        happenings::begin(client, &self.settings.unit)?;
         // From now on there is something to take over.
         let after = self.claim.left_at.unwrap_or(self.before);
         self.claim.told_until(after);
+        happenings::begin(client, &self.settings.unit)?;
         let name = self.settings.name();
         happenings::follow_journal(self.context, name, after, self.happen.clone());
         Ok(())
     }
 
     /// The code to end with.
-    fn until_over(&mut self, happenings: &Receiver<Happening>) -> Result<u8, Failure> {
+    fn until_over(&mut self, happenings: &Receiver<Happening>) -> u8 {
         loop {
             let happening = match self.leaving {
                 None => happenings.recv().map_err(|_| RecvTimeoutError::Disconnected),
@@ -150,13 +150,13 @@ impl Watch<'_> {
             };
             let Ok(happening) = happening else {
                 // Whoever outlives KILL, or whoever should have told us, is not waited for.
-                return Ok(if self.story.has_server() { 137 } else { self.story.exit() });
+                return if self.story.has_server() { 137 } else { self.story.exit() };
             };
             match happening {
                 Happening::Entries(entries) => {
                     for entry in &entries {
                         if let Some(code) = self.take(entry) {
-                            return Ok(code);
+                            return code;
                         }
                     }
                 }
@@ -170,13 +170,12 @@ impl Watch<'_> {
                 }
                 Happening::Gone => {
                     self.tell(Level::Warn, "supervisor_stopped", []);
-                    return Ok(self.story.exit());
+                    return self.story.exit();
                 }
-                Happening::Failed(failure) => return Err(failure),
             }
             // There was none to wait for.
             if self.leaving.is_some_and(|leaving| leaving.is_stopped) && !self.story.has_server() {
-                return Ok(0);
+                return 0;
             }
         }
     }
@@ -224,8 +223,7 @@ impl Watch<'_> {
         happenings::stop(self.context, &self.settings.unit, signal, runs, happen);
     }
 
-    fn finish(mut self, code: Result<u8, Failure>) -> Result<Exit, Failure> {
-        let shown = code.as_ref().map_or(Exit::OURS.0, |code| *code);
+    fn finish(mut self, code: u8) -> Exit {
         let patience_ms = if self.leaving.is_some() { LAST_MS } else { UNHURRIED_MS };
         let (context, name) = (self.context.clone(), self.settings.name().to_owned());
         let (is_done, done) = channel();
@@ -235,7 +233,7 @@ impl Watch<'_> {
         let until_ms = ostler_os::mono_ms() + patience_ms;
         let left = || Duration::from_millis(until_ms.saturating_sub(ostler_os::mono_ms()));
         let is_withdrawn = done.recv_timeout(left()).unwrap_or(false);
-        let more = [("exitCode", json!(shown))];
+        let more = [("exitCode", json!(code))];
         if self.leaving.is_some() {
             self.tell(Level::Info, "shutdown_complete", more.clone());
         }
@@ -246,6 +244,6 @@ impl Watch<'_> {
         if is_withdrawn {
             self.claim.give_back();
         }
-        code.map(Exit)
+        Exit(code)
     }
 }
