@@ -120,7 +120,8 @@ fn nobody_has_to_look() {
 #[test]
 fn a_full_pipe_holds_up_nothing() {
     let watched = Watched::new();
-    let script = "trap 'exit 7' TERM; yes | head -c 2000000 >&2 & while :; do echo x; sleep 0.01; done";
+    let script =
+        "trap 'exit 7' TERM; yes | head -c 2000000 >&2 & while :; do echo x; sleep 0.01; done";
     let mut command = watched.command(&["--no-health"], &["sh", "-c", script]);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("it starts");
