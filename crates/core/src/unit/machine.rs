@@ -128,6 +128,8 @@ pub(crate) struct Unit {
     pub(crate) well_at_mono_ms: Option<u64>,
     /// Why it is not well, though it runs.
     pub(crate) ailing: Option<String>,
+    /// What its check said, for which it is being ended.
+    pub(crate) blame: Option<String>,
 }
 
 impl Unit {
@@ -139,6 +141,7 @@ impl Unit {
             is_queued: false,
             well_at_mono_ms: None,
             ailing: None,
+            blame: None,
         }
     }
 
@@ -395,7 +398,17 @@ impl Unit {
         }
         match &self.record.spec.ready {
             None => self.ready(run, now, out),
-            Some(_) => out.push(Action::CheckReady { unit: self.name().to_owned(), run }),
+            Some(_) => {
+                out.push(Action::CheckReady { unit: self.name().to_owned(), run });
+                self.watch_container(run, out);
+            }
+        }
+    }
+
+    /// Whether a container lives is asked from its start: one that never gets ready may be stuck.
+    fn watch_container(&self, run: RunId, out: &mut Vec<Action>) {
+        if self.record.spec.container.is_some() && self.record.spec.health.is_some() {
+            out.push(Action::CheckHealth { unit: self.name().to_owned(), run });
         }
     }
 
@@ -423,6 +436,7 @@ impl Unit {
             Check::Line(_) | Check::Notify | Check::App | Check::Delay(_) => false,
         });
         let was_ready = self.record.ready_run == Some(run) || self.record.spec.ready.is_none();
+        self.watch_container(run, out);
         if is_asked || !was_ready {
             out.push(Action::CheckReady { unit: self.name().to_owned(), run });
         } else {
@@ -445,10 +459,11 @@ impl Unit {
             Some(Check::Line(_)) => "it wrote the line",
             Some(Check::Http(_) | Check::HttpHealthy(_) | Check::Tcp(_) | Check::Exec(_)) => {
                 "as its check says"
-            },
+            }
         };
         out.push(self.note(Actor::Supervisor, What::UnitReady, why, json!({}), now));
-        if self.record.spec.health.is_some() || self.record.spec.heartbeat.is_some() {
+        let UnitSpec { health, heartbeat, container, .. } = &self.record.spec;
+        if (health.is_some() && container.is_none()) || heartbeat.is_some() {
             out.push(Action::CheckHealth { unit: self.name().to_owned(), run });
         }
     }
@@ -491,6 +506,7 @@ impl Unit {
                 What::UnitNotReady => Cause::NotReady,
                 _ => Cause::Unhealthy,
             };
+            self.blame = Some(why.to_owned());
             let then = Then::Judge(cause);
             let why = "its check failed";
             self.end(run, then, &Actor::Supervisor, why, now, out);
@@ -579,13 +595,17 @@ impl Unit {
         let ran_ms = run
             .started_at_ms
             .map_or(0, |started| run.ended_at_ms.unwrap_or(now.wall_ms).saturating_sub(started));
+        let is_blamed = matches!(death.cause, Cause::NotReady | Cause::Unhealthy);
+        let blame = self.blame.take().filter(|_| is_blamed);
+        let blame = blame.map(|blame| format!(": {blame}")).unwrap_or_default();
+        let told = format!("{}{blame}", death.told());
         self.record.ends.insert(
             0,
             UnitEnd {
                 run_id: run.run_id,
                 at_ms: now.wall_ms,
                 ran_ms,
-                told: death.told(),
+                told: told.clone(),
                 then: String::new(),
             },
         );
@@ -606,8 +626,13 @@ impl Unit {
         {
             policy.backoff = backoff;
         }
-        let verdict = after(&mut self.record.tally, &policy, death, ran_ms, now.wall_ms);
-        let told = death.told();
+        let mut verdict = after(&mut self.record.tally, &policy, death, ran_ms, now.wall_ms);
+        if let (Verdict::Broken { why }, Some(opened)) =
+            (&mut verdict, &mut self.record.tally.opened)
+        {
+            why.push_str(&blame);
+            opened.why.clone_from(why);
+        }
         match &verdict {
             Verdict::Broken { why } => self.trouble(Condition::Breaker, why, out),
             Verdict::Over { class: ExitClass::Clean | ExitClass::Asked } => {}
