@@ -202,6 +202,8 @@ impl Supervisor {
         let (limits, detach) = (spec.limits, spec.detach);
         let screen = (spec.backend == Backend::Pty).then(|| Screen::new(spec.size));
         let token = self.new_token(id);
+        let is_check = spec.session_id == RunSpec::CHECK_SESSION;
+        let is_passing = is_check && spec.scope_key.is_none() && record.cgroup.is_some();
         self.live.insert(
             id,
             LiveRun {
@@ -216,6 +218,7 @@ impl Supervisor {
                 leader: 0,
                 root_gone: false,
                 is_adopted: false,
+                is_passing,
                 token,
             },
         );

@@ -546,6 +546,11 @@ impl Supervisor {
                 let now = now();
                 for action in self.world.step(event, now) {
                     match action {
+                        // Without a boundary it is written down after all.
+                        Action::Save(record)
+                            if record.cgroup.is_some() && self.is_passing(record.run_id) => {}
+                        Action::Note(entry)
+                            if entry.run_id.is_some_and(|run| self.is_passing(run)) => {}
                         Action::Save(record) => {
                             let mut record = *record;
                             if let Some(live) = self.live.get(&record.run_id) {

@@ -289,7 +289,7 @@ impl Supervisor {
         for (name, descriptor) in &self.guarding.permanent {
             keeper.keep(name, &**descriptor);
         }
-        for (run, live) in &self.live {
+        for (run, live) in self.live.iter().filter(|(_, live)| !live.is_passing) {
             for (end, descriptor) in &live.ends {
                 keeper.keep(&end.name(*run), &**descriptor);
             }
@@ -305,7 +305,15 @@ impl Supervisor {
     }
 
     /// Before the run is executed: from then on it does not depend on us.
+    /// Whether nobody needs to know of it after us.
+    pub(crate) fn is_passing(&self, run: RunId) -> bool {
+        self.live.get(&run).is_some_and(|live| live.is_passing)
+    }
+
     pub(crate) fn keep_ends(&mut self, run: RunId, ends: &[(End, Arc<OwnedFd>)]) {
+        if self.is_passing(run) {
+            return;
+        }
         for (end, descriptor) in ends {
             self.guarding.keeper.keep(&end.name(run), &**descriptor);
         }

@@ -27,6 +27,9 @@ pub(crate) struct LiveRun {
     pub(crate) leader: i32,
     pub(crate) root_gone: bool,
     pub(crate) is_adopted: bool,
+    /// A check: over in a moment, and nobody asks for it again. It is not written down as long as its boundary tells whose
+    /// it is: a supervisor that comes after a crash ends what it finds in there.
+    pub(crate) is_passing: bool,
     /// Where its descriptors report to.
     pub(crate) token: u64,
 }

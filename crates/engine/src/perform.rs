@@ -154,15 +154,16 @@ impl Supervisor {
             Ok(launched) => launched,
             Err(error) => {
                 scope.remove();
-                self.let_go_ends(run, &connection.ends);
+                if !self.is_passing(run) {
+                    self.let_go_ends(run, &connection.ends);
+                }
                 return Err(error);
             }
         };
-        self.guarding.keeper.keep_process(
-            run,
-            launched.process.fingerprint().pid,
-            &launched.process,
-        );
+        if !self.is_passing(run) {
+            let pid = launched.process.fingerprint().pid;
+            self.guarding.keeper.keep_process(run, pid, &launched.process);
+        }
         let fingerprint = launched.process.fingerprint().clone();
         let Some(live) = self.live.get_mut(&run) else {
             return Err(SpawnError::new(SpawnStage::Prepare, 0, "run", "", false));
@@ -230,6 +231,7 @@ impl Supervisor {
                 ends: ends.clone(),
                 root_gone: is_gone,
                 is_adopted: true,
+                is_passing: false,
                 token,
             },
         );
@@ -440,6 +442,7 @@ impl Supervisor {
                 ends: handed,
                 root_gone: false,
                 is_adopted: false,
+                is_passing: false,
                 token,
             },
         );
@@ -458,6 +461,7 @@ impl Supervisor {
             }
             record
         };
+        let was_written = !self.is_passing(run) || record.cgroup.is_none();
         self.drop_live(run);
         self.close_container(&record);
         let result = record.result();
@@ -471,7 +475,9 @@ impl Supervisor {
         }
         if record_is_check {
             // Nobody asks for it again, and a day has many of them.
-            let _ = self.registry.forget(run);
+            if was_written {
+                let _ = self.registry.forget(run);
+            }
             self.drain.remove_folder(self.home.run_folder(run));
             return;
         }
@@ -543,8 +549,10 @@ impl Supervisor {
                 self.leaders.remove(&pid);
             }
         }
-        self.let_go_ends(run, &live.ends);
-        if live.process.is_some() {
+        if !live.is_passing {
+            self.let_go_ends(run, &live.ends);
+        }
+        if live.process.is_some() && !live.is_passing {
             self.guarding.keeper.let_go(&End::Process.name(run));
         }
         if !live.output.is_ended() {

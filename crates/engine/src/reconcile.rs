@@ -152,6 +152,7 @@ impl Supervisor {
             .records()
             .map(|record| record.run_id)
             .filter(|run| !owned.contains(run) && !unwritten.contains(run))
+            .filter(|run| !self.is_passing(*run))
             .collect();
         self.events.push_back(Event::LeaseRenewed { lost });
         self.look_for_expired();

@@ -32,7 +32,8 @@ fn a_sick_server_is_replaced() {
     std::fs::remove_file(project.path("sick")).expect("removed");
     let new = project.next_process("a", &old);
     let view = project.view("a");
-    assert_eq!(view["ends"][0]["told"], "signal 15, unhealthy", "{view:#}");
+    let told = view["ends"][0]["told"].as_str().expect("a text");
+    assert!(told.starts_with("signal 15, unhealthy: 3 checks in a row failed"), "{view:#}");
     let why = project.call(&["why", "a"]).ok().text();
     assert!(why.contains("3 checks in a row failed") && why.contains("status 500"), "{why}");
     assert!(new.is_alive());
@@ -148,4 +149,27 @@ fn failures_must_be_in_a_row() {
     let old = project.process("a");
     project.until_lines("checked", 24);
     assert_eq!(project.process("a"), old);
+}
+
+/// W6, R15: a check does not outlive its supervisor: the next one ends what it finds of it, and asks again.
+#[test]
+fn a_check_does_not_outlive_its_supervisor() {
+    let project = Project::of(&[(
+        "a",
+        &format!(
+            "command = [\"sleep\", \"1000\"]\n{POLICY}\n\
+             health = {{ exec = [\"sh\", \"-c\", \"echo $$ >> checks; exec sleep 987\"], timeout = \"100s\", {OFTEN} }}"
+        ),
+    )]);
+    project.up();
+    let unit = project.process("a");
+    project.until_lines("checks", 1);
+    let text = std::fs::read_to_string(project.path("checks")).expect("read");
+    let check = ostler_e2e::Process::find(text.trim().parse().expect("a pid")).expect("alive");
+    project.home.kill_supervisor();
+    project.call(&["ls"]).ok();
+    check.wait_gone();
+    project.until_lines("checks", 2);
+    assert!(unit.is_alive(), "the unit itself goes on");
+    project.call(&["down"]).ok();
 }
