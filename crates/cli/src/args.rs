@@ -123,6 +123,12 @@ looks after\n\nTo start the supervisor anew while everything goes on: `ostler re
         #[arg(long)]
         then_stop: bool,
     },
+    /// Follow the list of agents that a file names
+    #[command(hide = true)]
+    Agents {
+        /// The ostler.toml that names it
+        file: PathBuf,
+    },
     /// The first process of a container's run
     #[cfg(feature = "containers")]
     #[command(hide = true)]

@@ -1,10 +1,14 @@
 //! What a unit says of its container.
 
 use crate::file::UnitTable;
+use crate::probes::{self, AgentManifest, Bad, Probe};
 use crate::resolve::{Reader, resolve};
-use ostler_model::ContainerSpec;
+use ostler_model::{Check, ContainerSpec, Preset, ReadySpec, RestartPolicy, UnitSpec};
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
+
+const FOREVER_MS: u64 = u64::MAX / 4;
 
 /// What the way to an engine is told by.
 pub const ENGINE_VARIABLES: [&str; 5] =
@@ -17,7 +21,11 @@ impl Reader<'_> {
         table: &UnitTable,
         at: Range<usize>,
     ) -> Option<ContainerSpec> {
-        let Some(image) = table.image.as_ref().filter(|image| !image.0.is_empty()) else {
+        let (manifest, broken) = self.agent_manifest(table);
+        let own_image =
+            manifest.container.clone().or_else(|| broken.as_ref().map(|_| String::new()));
+        let own = table.image.as_ref().map(|image| image.0.to_string());
+        let Some(image) = own.filter(|image| !image.is_empty()).or(own_image) else {
             let hint = "add image = \"name:tag\"";
             self.findings.add(at, format!("unit {name:?} is a container and has no image"), hint);
             return None;
@@ -57,14 +65,59 @@ impl Reader<'_> {
             self.findings.add(name.span(), told, hint);
         }
         Some(ContainerSpec {
-            image: image.0.to_string(),
-            command: table.command.as_ref().map(crate::words::Command::argv),
+            image,
+            command: table
+                .command
+                .as_ref()
+                .map(crate::words::Command::argv)
+                .or_else(|| manifest.command()),
             name: table.container_name.as_ref().map(|name| name.0.to_string()),
             volumes,
             ports,
             network: table.network.as_ref().map(|network| network.0.to_string()),
+            scripts: manifest.scripts(),
+            readiness: manifest.health.readiness.as_ref().map(Probe::spec),
+            broken,
+            listed: None,
         })
     }
+
+    /// What is wrong with a manifest is its own unit's trouble, beside a name that may not be.
+    fn agent_manifest(&mut self, table: &UnitTable) -> (AgentManifest, Option<String>) {
+        let Some(path) = &table.manifest else { return (AgentManifest::default(), None) };
+        let folder = self.findings.file.parent().unwrap_or(Path::new("."));
+        match probes::read(&resolve(folder, &path.0)) {
+            Ok(manifest) => (manifest, None),
+            Err(Bad::Broken(why)) => (AgentManifest::default(), Some(why)),
+            Err(Bad::Name(why)) => {
+                let hint = "the script's name alone, like \"liveness.sh\"";
+                self.findings.add(path.span(), why, hint);
+                (AgentManifest::default(), None)
+            }
+        }
+    }
+
+    /// A container has what its manifest says of its health, and its engine's word that it runs.
+    pub fn contained(&mut self, table: &UnitTable, container: ContainerSpec, spec: &mut UnitSpec) {
+        if spec.health.is_none() {
+            let (manifest, _) = self.agent_manifest(table);
+            spec.health = manifest.health.liveness.as_ref().map(Probe::spec);
+        }
+        contain(container, spec);
+    }
+}
+
+/// The same for whatever describes it.
+pub(crate) fn contain(container: ContainerSpec, spec: &mut UnitSpec) {
+    if !container.scripts.is_empty() && spec.liveness_backoff.is_none() {
+        spec.liveness_backoff = Some(RestartPolicy::preset(Preset::Crashloop).backoff);
+    }
+    if spec.ready.is_none() {
+        // Its shim says when it runs. An engine that is away is waited for, however long that takes.
+        let check = container.readiness.as_ref().map_or(Check::Notify, |own| own.check.clone());
+        spec.ready = Some(ReadySpec { check, timeout_ms: FOREVER_MS });
+    }
+    spec.container = Some(Arc::new(container));
 }
 
 /// What engines take.

@@ -22,9 +22,22 @@ pub struct ConfigFile {
     pub defaults: UnitTable,
     /// Who is told.
     pub hooks: HookTable,
+    /// A list of agents that another program keeps: each is a container to watch.
+    pub agents: Option<AgentsTable>,
     /// What runs, by name.
     #[schemars(with = "BTreeMap<String, UnitTable>")]
     pub units: BTreeMap<At<String>, UnitTable>,
+}
+
+/// Containers that are listed elsewhere. The list is followed: who is new in it is started, who is gone from it is no
+/// longer watched, and runs on.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct AgentsTable {
+    /// The list; by default .ploinky/agents.json.
+    pub file: Option<Text>,
+    /// Where <repo>/<agent>/manifest.json is; by default .ploinky/repos.
+    pub repos: Option<Text>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]

@@ -1,6 +1,7 @@
 //! `ostler.toml`, an app's manifest, `config.json`: read, checked, resolved. Whatever is wrong is told with its file, line, column, the line
 //! itself, and what would be right.
 
+mod agents;
 mod app;
 mod at;
 mod container;
@@ -18,6 +19,7 @@ mod order;
 mod parse;
 mod plain;
 mod policy;
+mod probes;
 mod problem;
 mod resolve;
 mod schema;

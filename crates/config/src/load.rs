@@ -68,6 +68,12 @@ pub fn load(file: &Path, text: &str, around: &Circumstances) -> Result<Config, V
             units.extend(reader.unit(name, table, name.span()));
         }
     }
+    if let Some(table) = &parsed.agents {
+        let agents = reader.agents(table, &defaults);
+        // Who is written here is as it is written here.
+        let is_own = |name: &str| parsed.units.keys().any(|own| **own == *name);
+        units.extend(agents.into_iter().filter(|unit| !is_own(&unit.name)));
+    }
     reader.check_order(&parsed);
     reader.done()?;
     let hooks = hooks(parsed.hooks);

@@ -1,7 +1,7 @@
 //! Tables that are put together: of single keys, and of a unit's own and those of all units.
 
 use crate::at::At;
-use crate::file::{HookTable, ReadyTable, SupervisorTable, UnitTable};
+use crate::file::{AgentsTable, HookTable, ReadyTable, SupervisorTable, UnitTable};
 
 /// A table that can be read key by key.
 pub(crate) trait Piecewise: Default + serde::de::DeserializeOwned {
@@ -24,6 +24,7 @@ macro_rules! piecewise {
 }
 
 piecewise!(SupervisorTable { http, lease, adopt });
+piecewise!(AgentsTable { file, repos });
 piecewise!(HookTable { on_crash, on_breaker, on_recovery, deadman });
 piecewise!(UnitTable {
     command,

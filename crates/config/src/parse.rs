@@ -17,7 +17,7 @@ use toml::de::{DeTable, DeValue, Error, ValueDeserializer};
 const LATER_TABLES: &[&str] = &["patrol"];
 const LATER_UNIT_KEYS: &[&str] = &[];
 
-const TABLES: &[&str] = &["supervisor", "defaults", "hooks", "units"];
+const TABLES: &[&str] = &["supervisor", "defaults", "hooks", "agents", "units"];
 
 /// The tables, as far as they can be read.
 pub(crate) fn parse(findings: &mut Findings<'_>) -> ConfigFile {
@@ -31,6 +31,7 @@ pub(crate) fn parse(findings: &mut Findings<'_>) -> ConfigFile {
         let name = key.get_ref().as_ref();
         match name {
             "supervisor" => file.supervisor = keys(findings, value, name, &[]),
+            "agents" => file.agents = Some(keys(findings, value, name, &[])),
             "hooks" => file.hooks = keys(findings, value, name, &[]),
             "defaults" => file.defaults = keys(findings, value, name, LATER_UNIT_KEYS),
             "units" => units(findings, value, &mut file),

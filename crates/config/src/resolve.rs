@@ -10,14 +10,12 @@ use crate::policy::{backoff, restart, schedule};
 use crate::problem::Problem;
 use crate::words::{BackendWord, Command};
 use ostler_model::{
-    Backend, Check, HookSpec, Limits, OsText, Preset, ReadySpec, RestartPolicy, StopSpec, UnitSpec,
+    Backend, HookSpec, Limits, OsText, Preset, RestartPolicy, StopSpec, UnitSpec,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-const FOREVER_MS: u64 = u64::MAX / 4;
 
 const TERM: i32 = 15;
 
@@ -79,14 +77,16 @@ impl<'a> Reader<'a> {
     }
 
     pub fn unit(&mut self, name: &str, table: &UnitTable, at: Range<usize>) -> Option<UnitSpec> {
+        let is_container = table.backend == Some(BackendWord::Container);
         let kind = match &table.manifest {
             None => Kind::Plain,
+            // Of an agent, and read with its container.
+            Some(_) if is_container => Kind::Plain,
             Some(path) => match self.manifest(name, path, table) {
                 Some(manifest) => Kind::App(Box::new(manifest)),
                 None => Kind::Unknown,
             },
         };
-        let is_container = table.backend == Some(BackendWord::Container);
         let container =
             if is_container { Some(self.container(name, table, at.clone())?) } else { None };
         if matches!(kind, Kind::Plain) && table.command.is_none() && !is_container {
@@ -95,11 +95,9 @@ impl<'a> Reader<'a> {
             return None;
         }
         let mut spec = self.built(name, table, &kind);
-        if container.is_some() && spec.ready.is_none() {
-            // Its shim says when it runs. An engine that is away is waited for, however long that takes.
-            spec.ready = Some(ReadySpec { check: Check::Notify, timeout_ms: FOREVER_MS });
+        if let Some(container) = container {
+            self.contained(table, container, &mut spec);
         }
-        spec.container = container.map(Arc::new);
         Some(spec)
     }
 

@@ -10,11 +10,12 @@ use ostler_model::ContainerOrder;
 use std::io::Write;
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 /// As a shell has it for what could not be begun.
 const NOT_BEGUN: i32 = 126;
 /// An engine that takes longer to say that it is there is not.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
 const ANSWER: Duration = Duration::from_secs(1);
 
 pub fn exec(command: Vec<String>) -> i32 {
@@ -58,7 +59,7 @@ fn engine_away() -> i32 {
     ostler_model::CHECK_UNKNOWN
 }
 
-async fn run(
+pub(crate) async fn run(
     docker: &Docker,
     order: &ContainerOrder,
     command: Vec<String>,
@@ -66,8 +67,9 @@ async fn run(
 ) -> Result<i32, Error> {
     let found = ours::find(docker, order).await?;
     let Some(container) = found.into_iter().find(|one| one.is_running) else {
+        // Not yet, or not any more: its shim knows, and a check has nothing to say of it.
         let _ = writeln!(std::io::stderr(), "ostler: the container does not run");
-        return Ok(NOT_BEGUN);
+        return Ok(ostler_model::CHECK_UNKNOWN);
     };
     let options = CreateExecOptions {
         cmd: Some(command),
@@ -78,16 +80,24 @@ async fn run(
         ..CreateExecOptions::default()
     };
     let made = docker.create_exec(&container.id, options).await?;
-    if let StartExecResults::Attached { mut output, .. } = docker.start_exec(&made.id, None).await? {
-        while let Some(piece) = output.next().await {
-            let _ = std::io::stdout().write_all(&piece?.into_bytes());
+    if let StartExecResults::Attached { mut output, .. } = docker.start_exec(&made.id, None).await?
+    {
+        while let Some(Ok(piece)) = output.next().await {
+            let _ = std::io::stdout().write_all(&piece.into_bytes());
         }
     }
-    let ended = docker.inspect_exec(&made.id).await?;
+    // How the stream ended does not tell whether the command did.
+    let ended = loop {
+        let found = docker.inspect_exec(&made.id).await?;
+        if found.running != Some(true) {
+            break found;
+        }
+        sleep(LOOK_EVERY).await;
+    };
     Ok(ended.exit_code.unwrap_or(i64::from(NOT_BEGUN)) as i32)
 }
 
-fn mark() -> String {
+pub(crate) fn mark() -> String {
     let random = ostler_os::random::<8>().unwrap_or_default();
     let hex: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
     format!("OSTLER_CHECK={}-{hex}", std::process::id())

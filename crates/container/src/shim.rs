@@ -141,6 +141,9 @@ impl Asked {
 
 async fn live(order: &ContainerOrder) -> End {
     let words = Words::open(|name| std::env::var(name).ok());
+    if let Some(why) = &order.spec.broken {
+        return End::Refused(why.clone());
+    }
     let places = engine::places(|name| std::env::var(name).ok());
     let Ok(mut asked) = Asked::listen() else { return End::Refused("no signals".to_owned()) };
     let away = |why: String| {
@@ -157,6 +160,10 @@ async fn live(order: &ContainerOrder) -> End {
     };
     let mut place = Place::of(&id, &order.place_note());
     let memory = Memory::watch(&docker, &id).await;
+    if let Some(why) = crate::scripts::missing(&docker, order).await {
+        remove(&docker, &id, order).await;
+        return End::Refused(why);
+    }
     words.say(&format!("READY=1\nSTATUS=container {id}"));
     let mut docker = docker;
     let mut is_asked = false;
@@ -165,6 +172,10 @@ async fn live(order: &ContainerOrder) -> End {
         let end = tokio::select! {
             end = ended => end,
             () = asked.come(), if !is_asked => {
+                if crate::listed::is_unlisted(order) {
+                    tell("it is no longer in the list of agents: its container is left as it is");
+                    return End::Asked;
+                }
                 is_asked = true;
                 words.say("STOPPING=1");
                 None

@@ -62,6 +62,11 @@ pub(crate) enum Order {
         subject: Subject,
         health: HealthSpec,
     },
+    /// Whether it is ready, asked for all its life.
+    Readiness {
+        subject: Subject,
+        health: HealthSpec,
+    },
     Forget(RunId),
     Post(Message),
     /// These and no others are told, again and again, that all is well.
@@ -180,6 +185,12 @@ async fn work(mut inbox: mpsc::UnboundedReceiver<Order>, engine: Handle, tell: T
                 });
                 running.entry(run).or_default().push(task);
             }
+            Order::Readiness { subject, health } => {
+                let (tell, engine, run) = (Arc::clone(&tell), engine.clone(), subject.run);
+                let task = tasks
+                    .spawn(async move { stay_ready(&subject, &health, &engine, &*tell).await });
+                running.entry(run).or_default().push(task);
+            }
             Order::Post(message) => {
                 tasks.spawn(async move { deliver(message).await });
             }
@@ -274,6 +285,45 @@ async fn until_unhealthy(
                 notes.add(tell, What::CheckFailed, &why, failures);
                 if failures >= health.failures {
                     return format!("{failures} checks in a row failed, the last: {why}");
+                }
+            }
+        }
+    }
+}
+
+/// Ready when it passes. Failing later is told, and nothing follows from it.
+async fn stay_ready(
+    subject: &Subject,
+    health: &HealthSpec,
+    engine: &Handle,
+    tell: &(dyn Fn(Probed) + Send + Sync),
+) {
+    let mut clock = tokio::time::interval(Duration::from_millis(health.interval_ms.max(1)));
+    clock.set_missed_tick_behavior(MissedTickBehavior::Skip);
+    let most = Duration::from_millis(health.timeout_ms);
+    let (mut failures, mut successes) = (0, 0);
+    let mut is_ready = false;
+    let mut notes = Notes::new(subject, health);
+    let say = |event: UnitEvent| tell(Probed { unit: subject.unit.clone(), event });
+    let run = subject.run;
+    loop {
+        clock.tick().await;
+        match ask(&health.check, subject, most, engine).await {
+            Ok(()) => {
+                (failures, successes) = (0, successes + 1);
+                if successes == health.successes {
+                    say(if is_ready { UnitEvent::Well { run } } else { UnitEvent::Ready { run } });
+                    is_ready = true;
+                }
+            }
+            Err(No { is_known: false, .. }) => {}
+            Err(No { why, .. }) => {
+                (failures, successes) = (failures + 1, 0);
+                let why = format!("not ready: {why}");
+                if is_ready && failures == health.failures {
+                    say(UnitEvent::Ailing { run, why });
+                } else if !is_ready {
+                    notes.add(tell, What::CheckFailed, &why, failures);
                 }
             }
         }

@@ -200,9 +200,14 @@ impl Supervisor {
         let Some(spec) = self.world.unit(&unit).map(|record| &record.spec) else { return };
         let Some(ready) = spec.ready.clone() else { return };
         let register_ms = spec.app.as_ref().map(|app| app.register_ms);
+        let own = spec.container.as_ref().and_then(|container| container.readiness.clone());
+        let readiness = own.filter(|own| own.check == ready.check);
         if let Some(subject) = self.subject(unit, run) {
             let unit = subject.unit.clone();
-            let order = Order::Ready { subject, ready, register_ms };
+            let order = match readiness {
+                Some(health) => Order::Readiness { subject, health },
+                None => Order::Ready { subject, ready, register_ms },
+            };
             if let Err(error) = self.prober.order(order) {
                 let why = format!("it cannot be asked: {error}");
                 self.take_probed(unit, UnitEvent::NotReady { run, why });

@@ -1,10 +1,10 @@
 //! A container as it is declared.
 
-use crate::Resources;
+use crate::{HealthSpec, Resources};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ContainerSpec {
     pub image: String,
@@ -17,10 +17,30 @@ pub struct ContainerSpec {
     /// `host:inside`, with an address before it and a protocol behind it where wanted.
     pub ports: Vec<String>,
     pub network: Option<String>,
+    /// Files in /code that its checks need: without them it is refused.
+    #[serde(default)]
+    pub scripts: Vec<String>,
+    /// Asked for all its life. It is ready when it passes; failing later is a warning.
+    #[serde(default)]
+    pub readiness: Option<HealthSpec>,
+    /// What is wrong with the file that describes it: it cannot be made.
+    #[serde(default)]
+    pub broken: Option<String>,
+    /// The list that it comes from. One that is no longer in it is left alone.
+    #[serde(default)]
+    pub listed: Option<Listed>,
+}
+
+/// A container that is there because a file lists it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Listed {
+    pub file: String,
+    pub name: String,
 }
 
 /// What a container's shim is to do, as it is handed to it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ContainerOrder {
     pub spec: ContainerSpec,

@@ -112,6 +112,7 @@ pub fn carry_out(arguments: Arguments) -> Result<Exit, Failure> {
         Verb::Disable(disable) => boot::disable(&disable),
         Verb::Reload(reload) if reload.own => upgrade::upgrade(&context, None, reload.units.json),
         Verb::Reload(reload) => unit::reload(&context, &reload.units),
+        Verb::Agents { file } => unit::agents(&context, &file),
         Verb::Complete { kinds } => Ok(shell::complete(&context, &kinds)),
         #[cfg(feature = "containers")]
         Verb::Shim { .. } => Ok(Exit::DONE),

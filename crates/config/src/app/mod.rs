@@ -12,6 +12,7 @@ mod unit;
 pub(crate) use defaults::{AppDefaults, read_defaults};
 pub use kind::{JsonKind, check_config_json, json_kind};
 pub(crate) use manifest::Manifest;
+pub(crate) use open::{Unread, open};
 pub(crate) use unit::load_alone;
 
 /// What the file is called in an app's folder.

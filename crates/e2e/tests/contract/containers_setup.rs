@@ -116,8 +116,13 @@ impl Engine {
     }
 
     fn write_configuration(&self) {
-        let text = "[containers]\ndefault_ulimits = [\"nofile=20000:20000\",\"nproc=1000:1000\"]\nnetns = \"none\"\n\
-                    [engine]\nruntime = \"runc\"\ncgroup_manager = \"cgroupfs\"\nevents_logger = \"file\"\n";
+        // Two podmans share their locks and their folder for what is running unless they are told otherwise.
+        let d = self.folder.display();
+        let text = format!(
+            "[containers]\ndefault_ulimits = [\"nofile=20000:20000\",\"nproc=1000:1000\"]\nnetns = \"none\"\n\
+             [engine]\nruntime = \"runc\"\ncgroup_manager = \"cgroupfs\"\nevents_logger = \"file\"\n\
+             lock_type = \"file\"\ntmp_dir = \"{d}/tmp\"\n"
+        );
         std::fs::write(self.path("containers.conf"), text).expect("written");
     }
 
@@ -133,10 +138,17 @@ impl Engine {
                 "podman --root {d}/root --runroot {d}/run system service --time=0 unix://{d}/e.sock"
             ),
         };
+        let cli = match self.kind {
+            Kind::Docker => format!("docker -H unix://{d}/e.sock"),
+            Kind::Podman => format!("podman --root {d}/root --runroot {d}/run"),
+        };
         let script = format!(
-            "{engine} > {d}/log 2>&1 < /dev/null & echo $! > {d}/engine; read _ ; kill -CONT $!; kill $!; \
+            "{engine} > {d}/log 2>&1 < /dev/null & echo $! > {d}/engine; read _; kill -CONT $!; \
+             [ -e {d}/stay ] || timeout 20 {cli} rm -f $({cli} ps -aq) > /dev/null 2>&1; kill $!; \
              n=0; while kill -0 $! 2>/dev/null && [ $n -lt 100 ]; do sleep 0.1; n=$((n+1)); done; \
-             [ -e {d}/stay ] || {{ umount {d}/root/overlay {d}/data/overlay2 2>/dev/null; rm -rf {d}; }}"
+             [ -e {d}/stay ] && exit; \
+             grep ' {d}/' /proc/mounts | cut -d ' ' -f 2 | sort -r | while read m; do umount -l $m; done; \
+             rm -rf {d}"
         );
         let mut shell = Command::new("sh");
         shell.arg("-c").arg(script).env("CONTAINERS_CONF", self.path("containers.conf"));

@@ -94,5 +94,7 @@ mod watch_setup;
 
 // Containers, on real engines.
 mod containers;
+mod containers_agents;
 mod containers_away;
+mod containers_probes;
 mod containers_setup;

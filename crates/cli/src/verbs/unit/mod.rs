@@ -1,5 +1,6 @@
 //! Units: what is declared to run.
 
+mod agents;
 mod asked;
 mod awaiting;
 mod check;
@@ -13,6 +14,7 @@ mod sheet;
 mod show;
 mod up;
 
+pub use agents::agents;
 pub use asked::{asked, declare_one, in_no_file};
 pub use check::check;
 pub use crashes::crashes;

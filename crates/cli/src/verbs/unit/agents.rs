@@ -1,0 +1,76 @@
+//! Follows the list of agents that a file names: who is new is declared, who is gone is no longer watched. It runs as a
+//! unit of its own, beside what it follows.
+
+use super::file;
+use super::up::declare;
+use crate::context::Context;
+use crate::exit::{Exit, Failure};
+use crate::say::{say, tell};
+use ostler_config::load;
+use ostler_model::UnitSpec;
+use ostler_model::wire::{ChangeKind, DeclareCall};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+/// Short enough that nobody waits for it.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+type Agents = BTreeMap<String, UnitSpec>;
+
+pub fn agents(context: &Context, path: &Path) -> Result<Exit, Failure> {
+    let mut known: Option<Agents> = None;
+    let mut told = String::new();
+    loop {
+        let done = look(path).and_then(|now| {
+            if known.as_ref() != Some(&now) {
+                apply(context, known.as_ref(), &now)
+                    .map_err(|failure| failure.cause.to_string())?;
+                known = Some(now);
+            }
+            Ok(())
+        });
+        let wrong = done.err().unwrap_or_default();
+        if wrong != told {
+            if !wrong.is_empty() {
+                tell!("{wrong}\nnothing is changed until it is right");
+            }
+            told = wrong;
+        }
+        ostler_os::nap(LOOK_EVERY);
+    }
+}
+
+fn look(path: &Path) -> Result<Agents, String> {
+    let text = file::text(path).map_err(|failure| failure.cause.to_string())?;
+    let config = text.and_then(|text| load(path, &text, &file::circumstances()));
+    let config = config.map_err(|problems| {
+        problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+    })?;
+    let is_listed = |unit: &UnitSpec| {
+        unit.container.as_ref().is_some_and(|container| container.listed.is_some())
+    };
+    let agents = config.units.into_iter().filter(is_listed);
+    Ok(agents.map(|unit| (unit.name.clone(), unit)).collect())
+}
+
+fn apply(context: &Context, known: Option<&Agents>, now: &Agents) -> Result<(), Failure> {
+    let gone = known.into_iter().flat_map(BTreeMap::keys).filter(|name| !now.contains_key(*name));
+    let call = DeclareCall {
+        units: now.values().cloned().collect(),
+        file: None,
+        gone: gone.cloned().collect(),
+        start: false,
+        dry_run: false,
+    };
+    let mut client = context.connect_running()?;
+    for change in declare(&mut client, call)? {
+        match change.kind {
+            ChangeKind::Add => say!("{}: watched", change.unit),
+            ChangeKind::Remove => say!("{}: no longer watched", change.unit),
+            ChangeKind::Restart => say!("{}: changed", change.unit),
+            ChangeKind::Update | ChangeKind::Start | ChangeKind::Keep => {}
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,28 @@
+//! The scripts that a container's checks run must be in it: one that is missing would fail for ever.
+
+use crate::exec;
+use bollard::Docker;
+use ostler_model::ContainerOrder;
+use std::time::Duration;
+use tokio::time::timeout;
+
+/// Nothing is known of one that takes longer.
+const MOST: Duration = Duration::from_secs(10);
+const NOT_THERE: i32 = 44;
+
+/// What is missing, in words.
+pub(crate) async fn missing(docker: &Docker, order: &ContainerOrder) -> Option<String> {
+    for script in &order.spec.scripts {
+        let look = format!("test -f \"/code/$1\" || exit {NOT_THERE}");
+        let command = ["sh", "-c", &look, "sh", script].map(str::to_owned).into();
+        let mark = exec::mark();
+        let looked = exec::run(docker, order, command, &mark);
+        if let Ok(Ok(NOT_THERE)) = timeout(MOST, looked).await {
+            return Some(format!(
+                "/code/{script} is not in the container, and its manifest's health needs it: \
+                 add it to the image or the volume, or take it out of the manifest"
+            ));
+        }
+    }
+    None
+}

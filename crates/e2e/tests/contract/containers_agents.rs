@@ -1,0 +1,81 @@
+//! A list of agents that another program keeps is followed: new ones are started, those that left are let go.
+
+use crate::containers_setup::{Engine, on_each_engine};
+use crate::units::Project;
+use ostler_e2e::eventually;
+use serde_json::{Value, json};
+
+fn write(path: &str, text: &str) {
+    let path = std::path::Path::new(path);
+    std::fs::create_dir_all(path.parent().expect("a folder")).expect("folders");
+    // Never half a file, as a good neighbour writes it.
+    let beside = path.with_extension("new");
+    std::fs::write(&beside, text).expect("written");
+    std::fs::rename(beside, path).expect("renamed");
+}
+
+fn manifest(project: &Project, agent: &str, manifest: &Value) {
+    let path = project.path(&format!(".ploinky/repos/basic/{agent}/manifest.json"));
+    write(&path, &manifest.to_string());
+}
+
+fn list(project: &Project, agents: &[(&str, &str)]) {
+    let records = agents.iter().map(|(container, agent)| {
+        let record = json!({ "type": "agent", "agentName": agent, "repoName": "basic" });
+        ((*container).to_owned(), record)
+    });
+    let mut all: serde_json::Map<String, Value> = records.collect();
+    all.insert("_config".to_owned(), json!({ "static": {} }));
+    all.insert("shell".to_owned(), json!({ "type": "interactive" }));
+    write(&project.path(".ploinky/agents.json"), &Value::Object(all).to_string());
+}
+
+on_each_engine! {
+    /// W5, W8: agents.json is the source of targets, and is followed live.
+    followed: docker_agents podman_agents
+}
+fn followed(engine: &Engine) {
+    let project = engine.project();
+    let tag = std::process::id();
+    let name = |agent: &str| format!("agent_{agent}_{:?}_{tag}", engine.kind).to_lowercase();
+    let (one, two, bad) = (name("one"), name("two"), name("bad"));
+    std::fs::write(project.file(), "[defaults]\nnetwork = \"none\"\n[agents]\n").expect("written");
+    let idle = "trap 'exit 0' TERM; while :; do sleep 0.1; done";
+    let image = engine.image();
+    for agent in ["one", "two"] {
+        let health = json!({ "liveness": { "script": "live.sh" } });
+        manifest(&project, agent, &json!({ "container": image, "agent": idle, "health": health }));
+        write(&project.path(&format!(".ploinky/repos/basic/{agent}/live.sh")), "test -d /code");
+    }
+    list(&project, &[(&one, "one"), (&bad, "nosuch")]);
+    project.call(&["up"]);
+    project.until_state(&one, "ready");
+    let first = engine.id(&project, &one);
+    assert_eq!(engine.inspect(&one)["Id"], first.as_str(), "under the name that the list gives it");
+    project.until(&bad, "in error", |view| view["state"] == "error");
+    let why = project.call(&["why", &bad]).text();
+    assert!(why.contains("nosuch/manifest.json"), "{why}");
+
+    list(&project, &[(&one, "one"), (&two, "two")]);
+    project.until_state(&two, "ready");
+    let second = engine.id(&project, &two);
+    assert!(project.find(&bad).is_none(), "no longer watched");
+    assert_eq!(engine.id(&project, &one), first, "untouched");
+
+    list(&project, &[(&two, "two")]);
+    eventually("no longer watched", || project.find(&one).is_none().then_some(()));
+    assert_eq!(engine.inspect(&first)["State"]["Running"], true, "and not killed");
+
+    write(&project.path(".ploinky/agents.json"), "{ half");
+    std::thread::sleep(std::time::Duration::from_secs(3));
+    assert_eq!(project.state(&two), "ready", "a list that is broken changes nothing");
+    let told = project.call(&["logs", "agents"]).text();
+    assert!(told.contains("agents.json"), "{told}");
+
+    list(&project, &[(&one, "one"), (&two, "two")]);
+    project.until_state(&one, "ready");
+    assert_eq!(engine.id(&project, &one), first, "taken up again, the same one");
+    assert_eq!(engine.id(&project, &two), second);
+    project.call(&["down"]).ok();
+    assert!(engine.of_project(&project).is_empty(), "who is asked to end them ends them");
+}
