@@ -11,8 +11,14 @@ use std::sync::Arc;
 const FOREVER_MS: u64 = u64::MAX / 4;
 
 /// What the way to an engine is told by.
-pub const ENGINE_VARIABLES: [&str; 5] =
-    ["CONTAINER_HOST", "CONTAINER_RUNTIME", "CONTAINERS_CONF", "DOCKER_HOST", "XDG_RUNTIME_DIR"];
+pub const ENGINE_VARIABLES: [&str; 6] = [
+    "CONTAINER_HOST",
+    "CONTAINER_RUNTIME",
+    "CONTAINERS_CONF",
+    "CONTAINERS_STORAGE_CONF",
+    "DOCKER_HOST",
+    "XDG_RUNTIME_DIR",
+];
 
 impl Reader<'_> {
     pub fn container(

@@ -38,12 +38,23 @@ fn shared(kind: Kind) -> Result<&'static Engine, String> {
 
 /// The one that tests share, or `None` with the reason told.
 pub fn engine(kind: Kind) -> Option<&'static Engine> {
-    shared(kind).map_err(|why| println!("skipped: no {kind:?} here: {why}")).ok()
+    shared(kind).map_err(|why| skipped(kind, &why)).ok()
 }
 
 /// One for this test alone, that may be stopped and frozen.
 pub fn own_engine(kind: Kind) -> Option<Engine> {
-    Engine::new(kind).map_err(|why| println!("skipped: no {kind:?} here: {why}")).ok()
+    Engine::new(kind).map_err(|why| skipped(kind, &why)).ok()
+}
+
+/// Said where a reader sees it, and counted where somebody counts.
+fn skipped(kind: Kind, why: &str) {
+    let test = std::thread::current().name().unwrap_or_default().to_owned();
+    let told = format!("skipped: {test}: no {kind:?} here: {why}");
+    println!("{told}");
+    if let Some(path) = std::env::var_os("OSTLER_E2E_SKIPPED") {
+        let file = std::fs::File::options().append(true).create(true).open(path);
+        file.and_then(|mut file| writeln!(file, "{told}")).expect("written");
+    }
 }
 
 fn is_installed(program: &str) -> bool {
@@ -121,7 +132,7 @@ impl Engine {
         let text = format!(
             "[containers]\ndefault_ulimits = [\"nofile=20000:20000\",\"nproc=1000:1000\"]\nnetns = \"none\"\n\
              [engine]\nruntime = \"runc\"\ncgroup_manager = \"cgroupfs\"\nevents_logger = \"file\"\n\
-             lock_type = \"file\"\ntmp_dir = \"{d}/tmp\"\n"
+             lock_type = \"file\"\nexit_command_delay = 1\ntmp_dir = \"{d}/tmp\"\n"
         );
         std::fs::write(self.path("containers.conf"), text).expect("written");
     }
