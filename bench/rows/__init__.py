@@ -1,6 +1,6 @@
 """The rows of the table, in its order."""
 
-from rows import adopt, apps, cancel, guardian, list_runs, logs, probes, reconcile, respawn, rest, spawnrate, start, stop, units, usage
+from rows import adopt, apps, cancel, containers, guardian, list_runs, logs, probes, reconcile, respawn, rest, spawnrate, start, stop, units, usage
 
 ALL = {
     "spawnrate": spawnrate.measure,
@@ -18,4 +18,5 @@ ALL = {
     "usage": usage.measure,
     "probes": probes.measure,
     "apps": apps.measure,
+    "containers": containers.measure,
 }
