@@ -116,6 +116,10 @@ impl Supervisor {
             .live
             .get_mut(&run)
             .and_then(|live| live.spec.take())
+            .or_else(|| {
+                let unit = self.world.record(run)?.unit.as_deref()?;
+                self.copy_of(unit, run).map(Box::new)
+            })
             .ok_or_else(|| SpawnError::new(SpawnStage::Prepare, 0, "run", "", false))?;
         let prepared = |error: io::Error| prepare_error(&spec, error);
         let tag = RunSpec::run_id_variable(run);

@@ -9,11 +9,11 @@ use ostler_model::{
     Actor, Backend, Detach, OsText, RunId, RunSpec, TerminalSize, UnitSpec, UnitState, UnitView,
 };
 use std::collections::hash_map::DefaultHasher;
-use std::hash::{Hash, Hasher};
+use std::hash::Hasher;
 use tokio::sync::oneshot;
 
 /// How long a unit lives before whoever waits for it is told that it runs.
-const PROOF_MS: u64 = 75;
+const PROOF_MS: u64 = 60;
 
 /// What somebody waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -179,21 +179,37 @@ impl Supervisor {
     }
 
     pub(crate) fn launch(&mut self, unit: &str) {
-        let Some(record) = self.world.unit(unit) else { return };
-        let Ok(random) = ostler_os::random() else {
+        if self.world.unit(unit).is_none() {
+            return;
+        }
+        let run = ostler_os::random().map(|random| RunId::new(ostler_os::wall_ms(), random));
+        let spec = run.ok().and_then(|run| Some((run, self.copy_of(unit, run)?)));
+        let Some((run, spec)) = spec else {
             return self.events.push_back(Event::NotLaunched { unit: unit.to_owned() });
         };
-        let run = RunId::new(ostler_os::wall_ms(), random);
+        self.vitals_of(unit, run);
+        match self.new_run(Box::new(spec), Actor::Supervisor) {
+            // Made again when it is spawned: a thousand that wait would take more room than all else.
+            Ok(run) => {
+                if let Some(live) = self.live.get_mut(&run) {
+                    live.spec = None;
+                }
+            }
+            Err(_) => {
+                self.apps.forget(run);
+                self.events.push_back(Event::NotLaunched { unit: unit.to_owned() });
+            }
+        }
+    }
+
+    /// What a copy of the unit is started with, as this run.
+    pub(crate) fn copy_of(&self, unit: &str, run: RunId) -> Option<RunSpec> {
+        let record = self.world.unit(unit)?;
         let mut spec = run_spec(&record.spec);
         spec.run_id = Some(run);
         spec.env.extend(self.ways_of(&record.spec, run));
-        let digest = record.run_digest.clone();
-        self.contain(&record.spec.clone(), run, &digest, &mut spec);
-        self.vitals_of(unit, run);
-        if self.new_run(Box::new(spec), Actor::Supervisor).is_err() {
-            self.apps.forget(run);
-            self.events.push_back(Event::NotLaunched { unit: unit.to_owned() });
-        }
+        self.contain(&record.spec, run, &record.run_digest, &mut spec);
+        Some(spec)
     }
 
     pub(crate) fn check_ready(&mut self, unit: String, run: RunId) {
@@ -282,26 +298,51 @@ pub(crate) fn run_spec(unit: &UnitSpec) -> RunSpec {
 }
 
 fn digested(spec: UnitSpec) -> Declared {
-    let digest = |value: &serde_json::Value| {
-        let mut hasher = DefaultHasher::new();
-        value.to_string().hash(&mut hasher);
-        format!("{:016x}", hasher.finish())
-    };
-    let mut whole = serde_json::to_value(&spec).unwrap_or_default();
-    if let Some(map) = whole.as_object_mut() {
-        map.remove("inherited");
-        map.remove("umask");
-        map.remove("file");
-        map.remove("hooks");
+    // Named one by one, so that a new one cannot be forgotten. What is left out is no change if it differs.
+    let UnitSpec {
+        name,
+        argv,
+        cwd,
+        env,
+        inherited: _,
+        umask: _,
+        backend,
+        restart,
+        stop,
+        ready,
+        health,
+        liveness_backoff,
+        depends_on,
+        schedule,
+        limits,
+        resources,
+        app,
+        container,
+        heartbeat,
+        hooks: _,
+        file: _,
+    } = &spec;
+    let run = (argv, cwd, env, backend, limits, resources, container);
+    let kept =
+        (restart, stop, ready, health, liveness_backoff, depends_on, schedule, app, heartbeat);
+    let (run_digest, digest) = (digest(&run), digest(&(name, &run, kept)));
+    Declared { run_digest, digest, spec }
+}
+
+fn digest(value: &impl serde::Serialize) -> String {
+    struct Hashed(DefaultHasher);
+    impl std::io::Write for Hashed {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.write(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
     }
-    let run = serde_json::json!({
-        "argv": spec.argv,
-        "cwd": spec.cwd,
-        "env": spec.env,
-        "backend": spec.backend,
-        "limits": spec.limits,
-        "resources": spec.resources,
-        "container": spec.container,
-    });
-    Declared { run_digest: digest(&run), digest: digest(&whole), spec }
+    let mut hashed = Hashed(DefaultHasher::new());
+    // What is declared came as JSON, and can be such again.
+    let _ = serde_json::to_writer(&mut hashed, value);
+    format!("{:016x}", hashed.0.finish())
 }
