@@ -4,8 +4,8 @@
 mod agents;
 mod app;
 mod at;
-mod container;
 mod checks;
+mod container;
 mod depends;
 mod either;
 mod environment;

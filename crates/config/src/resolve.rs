@@ -1,17 +1,15 @@
 //! From the file's words to units.
 
 use crate::app::{ALLOWED, AppDefaults, DEFAULTS_NAME, Manifest, is_own_variable, read_defaults};
-use crate::environment::{INHERITED, variables};
 use crate::container::ENGINE_VARIABLES;
+use crate::environment::{INHERITED, variables};
 use crate::file::UnitTable;
 use crate::findings::Findings;
 use crate::load::{Circumstances, is_unit_name};
 use crate::policy::{backoff, restart, schedule};
 use crate::problem::Problem;
 use crate::words::{BackendWord, Command};
-use ostler_model::{
-    Backend, HookSpec, Limits, OsText, Preset, RestartPolicy, StopSpec, UnitSpec,
-};
+use ostler_model::{Backend, HookSpec, Limits, OsText, Preset, RestartPolicy, StopSpec, UnitSpec};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};

@@ -18,10 +18,10 @@ mod usage;
 pub mod wire;
 
 pub use app::{AppPhase, AppSpec, AppStatus, AppUsage, HeartbeatSpec};
-pub use enforced::{Enforced, Means};
 pub use container::{
     CHECK_UNKNOWN, ContainerEnd, ContainerEndKind, ContainerOrder, ContainerSpec, Listed,
 };
+pub use enforced::{Enforced, Means};
 pub use entry::{Actor, Entry, What};
 pub use hooks::{Condition, DeadmanSpec, HookSpec, HookTarget};
 pub use id::{BadId, InstanceId, RunId};

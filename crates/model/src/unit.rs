@@ -2,7 +2,8 @@
 
 use crate::restart::{Backoff, RestartPolicy};
 use crate::{
-    AppSpec, Backend, Condition, ContainerSpec, HeartbeatSpec, HookSpec, Limits, OsText, Resources, RunId,
+    AppSpec, Backend, Condition, ContainerSpec, HeartbeatSpec, HookSpec, Limits, OsText, Resources,
+    RunId,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

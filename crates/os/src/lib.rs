@@ -16,21 +16,21 @@ pub use platform::background::{Background, start_background, start_beside};
 pub use platform::clock::{mono_ms, started_at_ms, wall_ms};
 pub use platform::door::{Door, Peer, connect, peer_of};
 pub use platform::facts::{Facts, facts};
+pub use platform::family::{kill_family, kill_marked};
 pub use platform::files::{
     Allocated, HomeLock, Note, be_private, executes, free_bytes, holders, holds_open,
     is_last_reserve, lift_descriptor_limit, out_of_descriptors, own_executable, owner_of, random,
     take_lock, umask, user_id,
 };
+pub use platform::foreign_memory::{MemoryKills, watch_memory_kills};
 pub use platform::identity::{boot_id, fingerprint_of, is_same_process, parent_pid};
 pub use platform::inherited::take_inherited;
 pub use platform::init::{Contained, contain};
-pub use platform::family::{kill_family, kill_marked};
-pub use platform::foreign_memory::{MemoryKills, watch_memory_kills};
-pub use platform::own_end::end_by_signal;
 pub use platform::kinship::{KinOf, kin_of};
 pub use platform::memory::{forget_text, keep_one_heap, trim};
 pub use platform::memory_watch::{MemoryAlarm, MemorySubject, memory_of, rest_alarm};
 pub use platform::notify::{Notifier, Sent};
+pub use platform::own_end::end_by_signal;
 pub use platform::pipe::{
     Pipe, Siphon, nap, read_some, set_capacity, spin_down_timer_slack, write_all,
 };
