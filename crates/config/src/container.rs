@@ -66,7 +66,7 @@ impl Reader<'_> {
         });
         let ports = ports.collect();
         if let Some(name) = table.container_name.as_ref().filter(|name| !is_name(&name.0)) {
-            let hint = "letters, digits, and _ . - after the first";
+            let hint = "two or more letters, digits, and _ . - after the first";
             let told = format!("{:?} cannot be a container's name", name.0);
             self.findings.add(name.span(), told, hint);
         }
@@ -86,6 +86,20 @@ impl Reader<'_> {
             broken,
             listed: None,
         })
+    }
+
+    /// Whoever names an image wants a container.
+    pub fn no_container(&mut self, name: &str, table: &UnitTable, at: Range<usize>) {
+        let hint = "add backend = \"container\", or take it out";
+        if table.image.is_some() {
+            let told = format!("unit {name:?} has an image and is no container");
+            self.findings.add(at, told, hint);
+        }
+        for (key, list) in [("volumes", &table.volumes), ("ports", &table.ports)] {
+            if let Some(first) = list.iter().flatten().next() {
+                self.findings.add(first.span(), format!("only a container has {key}"), hint);
+            }
+        }
     }
 
     /// What is wrong with a manifest is its own unit's trouble, beside a name that may not be.

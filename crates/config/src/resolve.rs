@@ -85,6 +85,9 @@ impl<'a> Reader<'a> {
                 None => Kind::Unknown,
             },
         };
+        if !is_container {
+            self.no_container(name, table, at.clone());
+        }
         let container =
             if is_container { Some(self.container(name, table, at.clone())?) } else { None };
         if matches!(kind, Kind::Plain) && table.command.is_none() && !is_container {
