@@ -130,7 +130,7 @@ fn out_of_descriptors_is_refused_and_survived() {
 fn many_connections_are_survived() {
     let home = Home::new();
     let mut first = home.program("sh");
-    let script = format!("ulimit -n 64; exec {} runs", Home::binary().display());
+    let script = format!("ulimit -n 80; exec {} runs", Home::binary().display());
     first.args(["-c", &script]);
     home.spawn_program(first).finish().ok();
     let supervisor = home.supervisor_pid();
