@@ -154,7 +154,7 @@ impl Engine {
             Kind::Podman => format!("podman --root {d}/root --runroot {d}/run"),
         };
         let script = format!(
-            "{engine} > {d}/log 2>&1 < /dev/null & echo $! > {d}/engine; read _; kill -CONT $!; \
+            "cd {d}; {engine} > {d}/log 2>&1 < /dev/null & echo $! > {d}/engine; read _; kill -CONT $!; \
              [ -e {d}/stay ] || timeout 20 {cli} rm -f $({cli} ps -aq) > /dev/null 2>&1; kill $!; \
              n=0; while kill -0 $! 2>/dev/null && [ $n -lt 100 ]; do sleep 0.1; n=$((n+1)); done; \
              [ -e {d}/stay ] && exit; \
