@@ -1,6 +1,6 @@
 //! What holds for every stream of bytes on the app socket.
 
-use ostler_api::{FaultCode, Line, Lines, read_request};
+use ostler_model::app_wire::{FaultCode, Line, Lines, read_request};
 
 /// What a line came to. `None` is one that does not end: after it nothing is read.
 type Read = Option<Vec<u8>>;

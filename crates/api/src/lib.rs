@@ -12,6 +12,6 @@ mod typing;
 mod view;
 mod viewers;
 
-pub use apps::{Fault, FaultCode, Gateway, Line, Lines, Topic, read_request};
+pub use apps::{Gateway, Topic};
 pub use metrics::exposition;
 pub use server::{ServeError, Server};

@@ -1,11 +1,12 @@
 //! The thread that opens the door and hears everyone who comes in.
 
-use crate::apps::{self, Crowd, Fault, FaultCode, Gateway, GatewayCall, Topic};
+use crate::apps::{self, Crowd, Gateway, GatewayCall, Topic};
 use crate::connection;
 use crate::looks::Looked;
 use crate::metrics::{app_exposition, exposition};
 use crate::viewers::Viewers;
 use ostler_engine::{Handle, Home};
+use ostler_model::app_wire::{Fault, FaultCode};
 use ostler_os::Door;
 use ostler_registry::{Reader, RegistryError};
 use std::cell::{Cell, RefCell};

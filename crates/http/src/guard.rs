@@ -10,7 +10,7 @@ use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use ostler_api::FaultCode;
+use ostler_model::app_wire::FaultCode;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 

@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use ostler_api::{Fault, FaultCode};
+use ostler_model::app_wire::{Fault, FaultCode};
 use serde_json::json;
 
 pub struct Refusal {

@@ -9,7 +9,8 @@ use axum::body::Body;
 use axum::http::uri::PathAndQuery;
 use axum::http::{Request, StatusCode, Uri};
 use axum::routing::{MethodRouter, get, post};
-use ostler_api::{FaultCode, Gateway};
+use ostler_api::Gateway;
+use ostler_model::app_wire::FaultCode;
 use std::sync::Arc;
 use tokio::sync::{Semaphore, watch};
 

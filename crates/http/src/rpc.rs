@@ -7,7 +7,8 @@ use axum::Json;
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use ostler_api::{Fault, FaultCode, Gateway};
+use ostler_api::Gateway;
+use ostler_model::app_wire::{Fault, FaultCode};
 use serde_json::{Value, json};
 use std::time::Duration;
 

@@ -2,6 +2,7 @@
 //! Nothing here does I/O or makes a decision.
 
 mod app;
+pub mod app_wire;
 mod container;
 mod enforced;
 mod entry;

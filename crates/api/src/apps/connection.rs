@@ -5,12 +5,14 @@
 
 use super::crowd::{Crowd, Place, Whose};
 use super::gateway::{Topic, operate};
-use super::lines::{LINE_MOST, Line, Lines, UNENDED_MOST};
-use super::message::{Fault, FaultCode, Request, read_request, write_event, write_response};
+use super::message::{write_event, write_response};
 use super::methods;
 use super::rate::{RATE, Rate};
 use crate::server::Shared;
 use ostler_engine::{Told, Vitals};
+use ostler_model::app_wire::{
+    Fault, FaultCode, LINE_MOST, Line, Lines, Request, UNENDED_MOST, read_request,
+};
 use ostler_model::{Actor, What};
 use serde_json::{Value, json};
 use std::rc::Rc;

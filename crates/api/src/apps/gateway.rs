@@ -1,9 +1,9 @@
 //! What operators ask about apps, for every face: one list of methods, one way to answer them.
 
-use super::message::{Fault, FaultCode};
 use crate::looks;
 use crate::server::Shared;
 use ostler_engine::{LogReader, OutputState, Piece, UnitAsk, Until, config_version};
+use ostler_model::app_wire::{Fault, FaultCode};
 use ostler_model::wire::LookCall;
 use ostler_model::{
     Actor, AppPhase, AppSpec, AppStatus, AppUsage, Depth, UnitLook, UnitState, UnitView, Usage,

@@ -1,10 +1,10 @@
 //! What apps call.
 
 use super::gateway::read;
-use super::message::{Fault, FaultCode};
 use crate::server::Shared;
 use ostler_engine::{Claim, Refused, Vitals, config_version};
 use ostler_model::What;
+use ostler_model::app_wire::{Fault, FaultCode};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::Arc;

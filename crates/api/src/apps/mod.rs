@@ -3,7 +3,6 @@
 mod connection;
 mod crowd;
 mod gateway;
-mod lines;
 mod message;
 mod methods;
 mod rate;
@@ -12,5 +11,3 @@ pub(crate) use connection::serve;
 pub(crate) use crowd::Crowd;
 pub use gateway::{Gateway, Topic};
 pub(crate) use gateway::{GatewayCall, operate, statuses, unit_statuses};
-pub use lines::{Line, Lines};
-pub use message::{Fault, FaultCode, read_request};

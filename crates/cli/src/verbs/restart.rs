@@ -1,10 +1,24 @@
 use super::{start, stop};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
+use ostler_client::greet;
+use std::time::Duration;
+
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// `stop` and `start` of the daemon: every run is ended, and the units that were wanted begin again. Where none
 /// runs, one is started.
 pub fn restart(context: &Context, json: bool) -> Result<Exit, Failure> {
+    if let Some((_, pong)) = greet(context.home.socket(), PATIENCE)
+        && pong.guardian.is_none()
+    {
+        // What we started in its place would be another's business, and not theirs any more.
+        return Err(Failure::failed(anyhow::anyhow!(
+            "this daemon (pid {}) has no guardian of ours: systemd looks after it, or nobody does; restart it there \
+             (`systemctl --user restart ostler`), or replace it without ending a run (`ostler reload --self`)",
+            pong.pid
+        )));
+    }
     let stopped = match stop::end(context) {
         Ok(answer) => stop::tell_outcome(context, &answer, json),
         Err(failure) if failure.exit == Exit::NOT_RUNNING => Exit::DONE,

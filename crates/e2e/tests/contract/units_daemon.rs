@@ -2,6 +2,7 @@
 
 use crate::daemon::Daemon;
 use crate::units::Project;
+use ostler_e2e::eventually;
 
 const SLEEP: &str = "command = [\"sleep\", \"1000\"]";
 
@@ -53,4 +54,20 @@ fn restart_starts_a_daemon_where_none_runs() {
     let wrong = project.call(&["restart", "--no-wait"]);
     assert_eq!(wrong.code, 2, "{wrong:?}");
     assert!(wrong.stderr.contains("<NAMES>"), "{wrong:?}");
+}
+
+/// D4, D11: one that somebody else looks after is not taken from them.
+#[test]
+fn restart_leaves_a_daemon_to_those_who_look_after_it() {
+    let project = Project::new();
+    let mut bare = project.home.spawn_program(project.home.command(&["supervisor"]));
+    eventually("it answers", || (project.call(&["--no-start", "runs"]).code == 0).then_some(()));
+    let before = project.home.supervisor_pid();
+    let refused = project.call(&["restart"]);
+    assert_eq!(refused.code, 1, "{refused:?}");
+    assert!(refused.stderr.contains("systemctl --user restart"), "{refused:?}");
+    assert_eq!(project.home.supervisor_pid(), before);
+    assert!(!bare.is_over());
+    project.call(&["stop"]).ok();
+    bare.finish();
 }
