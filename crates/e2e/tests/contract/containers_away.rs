@@ -54,11 +54,12 @@ fn engine_restarted(engine: &Engine) {
     many(engine, &project, COUNT);
     let before = ids(engine, &project);
     engine.stop();
-    let view = project.until("u3", "unknown", |view| {
-        view["why"].as_str().is_some_and(|why| why.starts_with("unknown, deferred"))
-    });
-    assert_eq!(view["state"], "ready", "{view:#}");
-    std::thread::sleep(Duration::from_secs(2));
+    for name in names() {
+        let view = project.until(&name, "unknown", |view| {
+            view["why"].as_str().is_some_and(|why| why.starts_with("unknown, deferred"))
+        });
+        assert_eq!(view["state"], "ready", "{view:#}");
+    }
     engine.start().expect("started again");
     for name in names() {
         project.until(&name, "known again", |view| {

@@ -35,11 +35,11 @@ fn sick_later(engine: &Engine) {
     let project = engine.project();
     let health =
         json!({ "liveness": { "script": "live.sh", "interval": 0.2, "failureThreshold": 3 } });
-    agent(&project, &[("live.sh", "! test -e ./sick")], &health);
+    agent(&project, &[("live.sh", "echo >> ./asked; ! test -e ./sick")], &health);
     project.declare(&[("a", &unit(engine, QUICK))]);
     project.up();
     let id = engine.id(&project, "a");
-    std::thread::sleep(std::time::Duration::from_secs(2));
+    project.until_lines("code/asked", 6);
     assert_eq!(engine.id(&project, "a"), id, "well, and left alone");
     put(&project, "sick");
     let view = project.until("a", "made anew", |view| !view["ends"][0].is_null());
