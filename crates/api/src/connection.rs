@@ -183,6 +183,9 @@ async fn carry_out(call: Call, by: Actor, shared: &Shared) -> Result<Answer, Wir
         Call::HandOver(call) => {
             hand_over(shared.engine.hand_over(call.program.map(PathBuf::from)).await)
         }
+        Call::Mail(_) | Call::Nudges(_) | Call::Patrol(_) | Call::Screen(_) => {
+            Err(error(ErrorCode::InvalidRequest, "not built yet"))
+        }
         Call::View(_) | Call::Write(_) => {
             Err(error(ErrorCode::Internal, "this call takes the connection over"))
         }

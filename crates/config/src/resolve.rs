@@ -153,6 +153,8 @@ impl<'a> Reader<'a> {
             resources: self.resources(table.limits.as_ref(), granted.unwrap_or_default()),
             app: self.app(table, kind, register_ms).map(Arc::new),
             container: None,
+            tmux: None,
+            resume: None,
             heartbeat: self.heartbeat(table.heartbeat.as_ref(), base.map(|base| base.heartbeat)),
             limits: Limits {
                 timeout_ms: table.timeout.and_then(|limit| off(limit.0)),

@@ -318,13 +318,25 @@ fn digested(spec: UnitSpec) -> Declared {
         resources,
         app,
         container,
+        tmux,
+        resume,
         heartbeat,
         hooks: _,
         file: _,
     } = &spec;
-    let run = (argv, cwd, env, backend, limits, resources, container);
-    let kept =
-        (restart, stop, ready, health, liveness_backoff, depends_on, schedule, app, heartbeat);
+    let run = (argv, cwd, env, backend, limits, resources, container, tmux);
+    let kept = (
+        restart,
+        stop,
+        ready,
+        health,
+        liveness_backoff,
+        depends_on,
+        schedule,
+        app,
+        heartbeat,
+        resume,
+    );
     let (run_digest, digest) = (digest(&run), digest(&(name, &run, kept)));
     Declared { run_digest, digest, spec }
 }

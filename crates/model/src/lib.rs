@@ -8,12 +8,15 @@ mod enforced;
 mod entry;
 mod hooks;
 mod id;
+mod mail;
 mod metrics;
+mod patrol;
 mod record;
 mod restart;
 mod settings;
 mod spec;
 mod text;
+mod tmux;
 mod unit;
 mod usage;
 pub mod wire;
@@ -26,7 +29,16 @@ pub use enforced::{Enforced, Means};
 pub use entry::{Actor, Entry, What};
 pub use hooks::{Condition, DeadmanSpec, HookSpec, HookTarget};
 pub use id::{BadId, InstanceId, RunId};
+pub use mail::{
+    Mail, MailCall, MailDraft, MailKind, Nudge, NudgeCall, NudgeDraft, Priority, Receipt, Waiting,
+};
 pub use metrics::{Counter, Sample};
+pub use patrol::{
+    Acted, DecidedBy, Decision, Declared, DeclaredState, Freshness, HeartbeatSeen, Observation,
+    Order, PatrolCall, PatrolMemory, PatrolNote, PatrolPolicy, PatrolSave, PatrolSpec, PendingSeen,
+    PendingSpawn, Rung, SessionHealth, SessionSeen, Step, TownOrders, TownState, TriageSpec,
+    Trouble, WatchSaid, WatchSpec, WatchState,
+};
 pub use record::{
     Backend, Extinct, Fingerprint, RunRecord, RunResult, RunState, SpawnErrorKind, Termination,
     TimeoutKind,
@@ -35,6 +47,7 @@ pub use restart::{Backoff, Preset, RestartLimit, RestartPolicy, When};
 pub use settings::{AdoptPolicy, Settings};
 pub use spec::{Detach, Limits, Resources, RunSpec, TerminalSize};
 pub use text::OsText;
+pub use tmux::{TmuxOrder, TmuxOwner, TmuxSpec};
 pub use unit::{
     Check, Desired, HealthSpec, Missed, Opened, Over, Overlap, ReadySpec, ScheduleSpec, StopSpec,
     Tally, UnitEnd, UnitRecord, UnitSpec, UnitState, UnitView,

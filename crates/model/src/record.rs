@@ -20,6 +20,8 @@ pub enum Backend {
     Pty,
     /// Its first process here is the container's shim.
     Container,
+    /// Its first process here is the session's shim.
+    Tmux,
 }
 
 /// Why a run ended. The first reason wins.
@@ -89,7 +91,7 @@ macro_rules! words {
 }
 
 words!(RunState { Starting => "starting", Running => "running", Exiting => "exiting", Exited => "exited" });
-words!(Backend { Pipe => "pipe", Pty => "pty", Container => "container" });
+words!(Backend { Pipe => "pipe", Pty => "pty", Container => "container", Tmux => "tmux" });
 words!(Extinct { Yes => "yes", No => "no", Unknown => "unknown" });
 words!(TimeoutKind { Overall => "overall", NoOutput => "no_output" });
 words!(SpawnErrorKind {

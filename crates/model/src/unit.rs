@@ -3,7 +3,7 @@
 use crate::restart::{Backoff, RestartPolicy};
 use crate::{
     AppSpec, Backend, Condition, ContainerSpec, HeartbeatSpec, HookSpec, Limits, OsText, Resources,
-    RunId,
+    RunId, TmuxSpec,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -38,6 +38,12 @@ pub struct UnitSpec {
     /// If it is one.
     #[serde(default)]
     pub container: Option<Arc<ContainerSpec>>,
+    /// If it lives in a session of tmux.
+    #[serde(default)]
+    pub tmux: Option<Arc<TmuxSpec>>,
+    /// What is run instead of its command if it has run before.
+    #[serde(default)]
+    pub resume: Option<Vec<String>>,
     /// How often it says that it lives, as an app or by `WATCHDOG=1`.
     #[serde(default)]
     pub heartbeat: Option<HeartbeatSpec>,

@@ -1,8 +1,8 @@
 //! What goes over the door: one JSON object a line, and, once a viewer is attached, frames.
 
 use crate::{
-    Depth, Entry, RunId, RunRecord, RunResult, RunSpec, Sample, TerminalSize, UnitLook, UnitSpec,
-    UnitView,
+    Depth, Entry, Mail, MailCall, Nudge, NudgeCall, PatrolCall, PatrolMemory, RunId, RunRecord,
+    RunResult, RunSpec, Sample, TerminalSize, UnitLook, UnitSpec, UnitView, Waiting,
 };
 use serde::{Deserialize, Serialize};
 
@@ -47,6 +47,11 @@ pub enum Call {
     UnitViews,
     /// Units, and what they use.
     Look(LookCall),
+    Mail(MailCall),
+    Nudges(NudgeCall),
+    Patrol(PatrolCall),
+    /// What is on the run's terminal now, as text.
+    Screen(Target),
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -157,7 +162,21 @@ pub enum Answer {
     Plan(Vec<Change>),
     Units(Vec<UnitView>),
     Looks(Vec<UnitLook>),
+    Mails(Vec<Mail>),
+    Waiting(Vec<Waiting>),
+    Nudges(Vec<Nudge>),
+    Patrol(Box<PatrolMemory>),
+    Screen(ScreenText),
     Asked,
+}
+
+/// What a person would see on a terminal.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ScreenText {
+    pub lines: Vec<String>,
+    /// The program has turned bracketed paste on.
+    pub takes_paste: bool,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -57,6 +57,8 @@ fn declared(name: &str, version: u64) -> Declared {
         resources: Resources::default(),
         app: None,
         container: None,
+        tmux: None,
+        resume: None,
         heartbeat: None,
         hooks: HookSpec::default(),
         file: None,

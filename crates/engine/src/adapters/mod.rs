@@ -22,7 +22,7 @@ pub(crate) struct Connection {
 
 pub(crate) fn connect(spec: &RunSpec) -> io::Result<Connection> {
     let connection = match spec.backend {
-        Backend::Pipe | Backend::Container => pipe::connect(spec),
+        Backend::Pipe | Backend::Container | Backend::Tmux => pipe::connect(spec),
         Backend::Pty => pty::connect(spec),
     }?;
     if [&connection.stdin, &connection.stdout, &connection.stderr]

@@ -62,7 +62,7 @@ pub fn may_attach(context: &Context, state: &State) -> Result<(), String> {
     };
     match backend() {
         Ok(Some(Backend::Pty)) => Ok(()),
-        Ok(Some(Backend::Pipe | Backend::Container)) => {
+        Ok(Some(Backend::Pipe | Backend::Container | Backend::Tmux)) => {
             Err(format!("{name} has no terminal of its own (backend = \"pty\"); l shows its log"))
         }
         Ok(None) => Err(format!("{name} does not run")),

@@ -1,0 +1,378 @@
+//! Patrol: which agents are watched, what was seen of one, what was decided, and what is remembered of it.
+
+use crate::{HookTarget, Tally, What};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+/// What `[patrol]` declares, with every path and default resolved.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PatrolSpec {
+    /// The town: the documents' state files are below it.
+    pub root: String,
+    pub tick_ms: u64,
+    pub policy: PatrolPolicy,
+    pub triage: Option<TriageSpec>,
+    pub agents: Vec<WatchSpec>,
+    /// Whose mail a person reads.
+    pub overseer: String,
+    pub on_escalation: Option<HookTarget>,
+}
+
+/// One agent that is watched. It is a unit of the same name.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WatchSpec {
+    pub name: String,
+    /// `deacon`, `witness`, `refinery`, or whatever it is called.
+    pub role: String,
+    pub rig: Option<String>,
+    pub session: String,
+    /// The file it shows its life by, as a whole path.
+    pub heartbeat: Option<String>,
+    pub stale_ms: u64,
+    pub very_stale_ms: u64,
+    /// Asked whether there is work for it: 0 is yes, 1 is no, anything else is not known.
+    pub work: Option<Vec<String>>,
+    /// Programs one of which must be in its tree, or the agent is dead though its session lives.
+    pub process: Vec<String>,
+}
+
+/// The numbers of the decisions.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PatrolPolicy {
+    /// A session younger than this is given time.
+    pub grace_ms: u64,
+    /// How long a step of the ladder has until it is verified, and the next one may follow.
+    pub nudge_wait_ms: u64,
+    pub wake_wait_ms: u64,
+    pub interrupt_wait_ms: u64,
+    /// Between two restarts of one agent by us.
+    pub restart_cooldown_ms: u64,
+    /// The tree uses at least so much of a processor: it works.
+    pub busy_cpu_percent: f64,
+    /// Output, or a screen that changed, within this time is progress.
+    pub progress_ms: u64,
+    /// So many sessions dead within so long are one event.
+    pub mass_death_count: u32,
+    pub mass_death_window_ms: u64,
+    /// A crash loop is forgotten after this long.
+    pub crash_loop_decay_ms: u64,
+}
+
+impl Default for PatrolPolicy {
+    fn default() -> Self {
+        const MINUTE: u64 = 60_000;
+        Self {
+            grace_ms: 5 * MINUTE,
+            nudge_wait_ms: 3 * MINUTE,
+            wake_wait_ms: 3 * MINUTE,
+            interrupt_wait_ms: 3 * MINUTE,
+            restart_cooldown_ms: 10 * MINUTE,
+            busy_cpu_percent: 1.0,
+            progress_ms: 5 * MINUTE,
+            mass_death_count: 3,
+            mass_death_window_ms: 30_000,
+            crash_loop_decay_ms: 60 * MINUTE,
+        }
+    }
+}
+
+/// A command that is asked what to do, when a signal tripped.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TriageSpec {
+    pub argv: Vec<String>,
+    pub cwd: String,
+    /// The name of its own session, never one that is watched.
+    pub session: String,
+    pub timeout_ms: u64,
+    pub cooldown_ms: u64,
+    pub daily_budget: u32,
+}
+
+/// What was seen of an agent at one moment. Nothing of it is stored.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Observation {
+    pub agent: String,
+    pub at_ms: u64,
+    pub session: SessionSeen,
+    /// How long its session has been there.
+    pub age_ms: Option<u64>,
+    pub heartbeat: HeartbeatSeen,
+    pub pending: PendingSeen,
+    /// It said that it is busy until then.
+    pub busy_until_ms: Option<u64>,
+    pub declared: Option<Declared>,
+    pub output_age_ms: Option<u64>,
+    /// A number that changes with what is on the screen.
+    pub screen: Option<u64>,
+    /// Of the whole tree, since the last look.
+    pub cpu_percent: Option<f64>,
+    pub processes: Option<u64>,
+    /// The last lines of its screen.
+    pub tail: String,
+    /// A person said that it is to be stopped: it is not started.
+    pub is_wanted: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "state", content = "why")]
+pub enum SessionSeen {
+    /// The agent is in it, and alive.
+    Alive,
+    /// The session is there, and the agent in it is dead.
+    AgentDead(String),
+    Dead,
+    /// A session of that name is not one that we made: it is looked at and spoken to, never ended.
+    Foreign,
+    Unknown(String),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "state")]
+pub enum HeartbeatSeen {
+    /// None is declared for it.
+    None,
+    Missing,
+    Unreadable {
+        why: String,
+    },
+    At {
+        #[serde(rename = "ageMs")]
+        age_ms: u64,
+        cycle: u64,
+        #[serde(rename = "lastAction")]
+        last_action: String,
+    },
+}
+
+/// Whether there is something for it to do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "state")]
+pub enum PendingSeen {
+    Nothing,
+    Work { mail: u32, nudges: u32, work: bool },
+    Unknown { why: String },
+}
+
+/// How a session is, by what was seen and what is remembered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SessionHealth {
+    Healthy,
+    SessionDead,
+    AgentDead,
+    AgentHung,
+    Unknown,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Freshness {
+    Fresh,
+    Stale,
+    VeryStale,
+    Unknown,
+}
+
+/// What is done for an agent. The order is the ladder's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Step {
+    Nothing,
+    Start,
+    Nudge,
+    /// Escape, then the message.
+    Wake,
+    Interrupt,
+    Restart,
+    /// To a person.
+    Escalate,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Decision {
+    pub step: Step,
+    pub health: SessionHealth,
+    pub freshness: Freshness,
+    pub reason: String,
+    pub by: DecidedBy,
+    pub evidence: Map<String, Value>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind", content = "why")]
+pub enum DecidedBy {
+    Mechanical,
+    Triage,
+    /// Triage was to decide and did not.
+    Degraded(String),
+}
+
+/// What is remembered of an agent between ticks. Nothing that can be seen is in it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct WatchState {
+    /// The ladder: where it stands, since when, and what the agent had shown then.
+    pub rung: Option<Rung>,
+    pub screen: Option<u64>,
+    pub screen_since_ms: Option<u64>,
+    /// Newest first, bounded.
+    pub acted: Vec<Acted>,
+    /// Starts and restarts by us.
+    pub tally: Tally,
+    pub backoff_until_ms: Option<u64>,
+    pub crash_loop_since_ms: Option<u64>,
+    /// When its session was found dead while it was wanted.
+    pub died_at_ms: Option<u64>,
+    /// What a person was told of, until it is over.
+    pub condition: Option<Trouble>,
+    pub triage_at_ms: Option<u64>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Rung {
+    pub step: Step,
+    pub at_ms: u64,
+    /// Another cycle since is progress.
+    pub cycle: Option<u64>,
+    pub screen: Option<u64>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Acted {
+    pub at_ms: u64,
+    pub step: Step,
+    pub reason: String,
+    pub outcome: String,
+}
+
+/// The two states that cannot be seen: an agent, or a person, says them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Declared {
+    pub state: DeclaredState,
+    pub reason: String,
+    pub at_ms: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DeclaredState {
+    Stuck,
+    AwaitingGate,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Trouble {
+    pub what: String,
+    pub since_ms: u64,
+    /// Somebody was told.
+    pub told: bool,
+}
+
+/// What an agent, or somebody for it, has said of it. Kept apart from what the patrol remembers, which has one writer.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct WatchSaid {
+    pub busy_until_ms: Option<u64>,
+    pub declared: Option<Declared>,
+}
+
+/// What is remembered of the whole town between ticks.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct TownState {
+    pub ticks: u64,
+    pub last_tick_ms: Option<u64>,
+    /// The day, as `2026-01-31` in UTC, and how often triage was asked on it.
+    pub triage_day: String,
+    pub triage_asked: u32,
+    /// Since then nobody is started by itself, because many died at once.
+    pub mass_death_at_ms: Option<u64>,
+    pub mass_death: Option<Trouble>,
+}
+
+/// What people have said of the whole town.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct TownOrders {
+    /// Nothing is done, only looked at.
+    pub paused: Option<Order>,
+    /// Every agent is stopped and stays so. One that a person gave, no rule can lift.
+    pub stopped: Option<Order>,
+    /// Agents that are to be started, with the first message for each.
+    pub spawns: Vec<PendingSpawn>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Order {
+    pub by: String,
+    pub reason: String,
+    pub at_ms: u64,
+    pub is_manual: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PendingSpawn {
+    pub agent: String,
+    pub message: String,
+    pub asked_at_ms: u64,
+}
+
+/// What the door can be asked about the patrol's memory.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PatrolCall {
+    Load,
+    /// By whoever holds the patrol's lock.
+    Save(PatrolSave),
+    /// Replaces what was said of this agent.
+    Say {
+        agent: String,
+        said: WatchSaid,
+    },
+    /// Replaces the orders, if they are still those that the caller saw.
+    Order {
+        seen: TownOrders,
+        now: TownOrders,
+    },
+    /// Writes to the journal, with a unit's name or without.
+    Note(Vec<PatrolNote>),
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PatrolSave {
+    pub states: BTreeMap<String, WatchState>,
+    pub town: TownState,
+}
+
+/// Everything that is remembered.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct PatrolMemory {
+    pub states: BTreeMap<String, WatchState>,
+    pub said: BTreeMap<String, WatchSaid>,
+    pub town: TownState,
+    pub orders: TownOrders,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PatrolNote {
+    pub unit: Option<String>,
+    pub what: What,
+    pub why: String,
+    pub evidence: Map<String, Value>,
+}

@@ -1,0 +1,2 @@
+//! The patrol looks at the agents of a town every tick, lets the core decide, and does what was decided through the
+//! supervisor's door.
