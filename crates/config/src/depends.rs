@@ -8,8 +8,10 @@ use std::collections::BTreeSet;
 
 impl Reader<'_> {
     /// Those it depends on exist, and nobody waits for himself.
-    pub fn check_order(&mut self, parsed: &ConfigFile) {
-        let names: BTreeSet<&str> = parsed.units.keys().map(|name| name.as_str()).collect();
+    pub fn check_order(&mut self, parsed: &ConfigFile, agents: &[String]) {
+        let own = parsed.units.keys().map(|name| name.as_str());
+        let names: BTreeSet<&str> = own.chain(agents.iter().map(String::as_str)).collect();
+        let may_come = parsed.agents.is_some() && self.around.is_following;
         let mut is_whole = true;
         for table in parsed.units.values() {
             for needed in table.depends_on.iter().flatten() {
@@ -17,6 +19,10 @@ impl Reader<'_> {
                     continue;
                 }
                 is_whole = false;
+                // An agent that left its list may come back; nobody is ended for that.
+                if may_come {
+                    continue;
+                }
                 let hint = match nearest(
                     needed,
                     names.iter().copied().filter(|_| !self.findings.is_full()),
@@ -24,7 +30,13 @@ impl Reader<'_> {
                     Some(word) => format!("did you mean {word:?}?"),
                     None => format!("units here: {}", named(names.iter().copied())),
                 };
-                let told = format!("there is no unit {:?}", needed.as_str());
+                let told = match &parsed.agents {
+                    Some(_) => format!(
+                        "there is no unit {:?}, neither here nor in the list of agents",
+                        needed.as_str()
+                    ),
+                    None => format!("there is no unit {:?}", needed.as_str()),
+                };
                 self.findings.add(needed.span(), told, hint);
             }
         }

@@ -19,6 +19,8 @@ pub struct Circumstances {
     pub umask: u32,
     /// The daemon's home, where `config.json` may be.
     pub home: Option<PathBuf>,
+    /// It is read again and again for its list of agents, which come and go.
+    pub is_following: bool,
 }
 
 /// A file that is right.
@@ -68,13 +70,16 @@ pub fn load(file: &Path, text: &str, around: &Circumstances) -> Result<Config, V
             units.extend(reader.unit(name, table, name.span()));
         }
     }
+    let mut listed = Vec::new();
     if let Some(table) = &parsed.agents {
         let agents = reader.agents(table, &defaults);
         // Who is written here is as it is written here.
         let is_own = |name: &str| parsed.units.keys().any(|own| **own == *name);
-        units.extend(agents.into_iter().filter(|unit| !is_own(&unit.name)));
+        let agents: Vec<UnitSpec> = agents.into_iter().filter(|unit| !is_own(&unit.name)).collect();
+        listed.extend(agents.iter().map(|unit| unit.name.clone()));
+        units.extend(agents);
     }
-    reader.check_order(&parsed);
+    reader.check_order(&parsed, &listed);
     reader.done()?;
     let hooks = hooks(parsed.hooks);
     for unit in &mut units {

@@ -9,6 +9,7 @@ mod engine;
 mod exec;
 mod follow;
 mod listed;
+mod made;
 mod make;
 mod memory;
 mod ours;

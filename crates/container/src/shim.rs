@@ -15,12 +15,12 @@
 use crate::begin::begin;
 use crate::engine::{self, PATIENCE};
 use crate::follow::Place;
+use crate::made;
 use crate::memory::Memory;
 use crate::ours;
 use crate::watch::{End, until_ended};
 use crate::words::Words;
 use bollard::Docker;
-use bollard::errors::Error;
 use bollard::query_parameters::KillContainerOptions;
 use ostler_model::{ContainerEnd, ContainerEndKind, ContainerOrder};
 use std::time::Duration;
@@ -30,6 +30,8 @@ use tokio::time::{sleep, timeout};
 /// The same again would fail again.
 const CONFIG: i32 = 78;
 const GONE: i32 = 1;
+/// To remove what is left; the engine may take its time for one that does not want to end.
+const SWEEP: Duration = Duration::from_secs(60);
 /// An engine that answers to some questions only is not asked without a pause.
 const BETWEEN: Duration = Duration::from_millis(200);
 
@@ -92,19 +94,17 @@ pub fn keep() -> i32 {
 /// Removes whatever is left of a unit's containers.
 pub fn sweep() -> i32 {
     let (Ok(order), Ok(runtime)) = (order(), runtime()) else { return CONFIG };
+    if crate::listed::is_unlisted(&order) {
+        made::forget(&order);
+        return 0;
+    }
     runtime.block_on(async {
         let places = engine::places(|name| std::env::var(name).ok());
         loop {
             let docker = engine::until_reached(&places, |why| tell(&why)).await;
-            let swept = async {
-                for one in ours::find(&docker, &order).await? {
-                    ours::remove(&docker, &one.id).await?;
-                }
-                Ok::<(), Error>(())
-            };
-            match swept.await {
-                Ok(()) => return 0,
-                Err(_) => sleep(PATIENCE).await,
+            match timeout(SWEEP, made::clear(&docker, &order)).await {
+                Ok(Ok(())) => return 0,
+                Ok(Err(_)) | Err(_) => sleep(PATIENCE).await,
             }
         }
     })
@@ -144,6 +144,9 @@ async fn live(order: &ContainerOrder) -> End {
     if let Some(why) = &order.spec.broken {
         return End::Refused(why.clone());
     }
+    if crate::listed::is_unlisted(order) {
+        return End::Refused("it is no longer in the list of agents".to_owned());
+    }
     let places = engine::places(|name| std::env::var(name).ok());
     let Ok(mut asked) = Asked::listen() else { return End::Refused("no signals".to_owned()) };
     let away = |why: String| {
@@ -154,9 +157,16 @@ async fn live(order: &ContainerOrder) -> End {
         docker = engine::until_reached(&places, away) => docker,
         () = asked.come() => return End::Asked,
     };
+    if let Err(error) = made::note(order) {
+        return End::Failed(format!("{}: {error}", order.made_note()));
+    }
     let id = match begin(&docker, order, &words).await {
         Ok(id) => id,
-        Err(end) => return end,
+        Err(end) => {
+            // What is not done in time is left to the supervisor, which knows by the note.
+            let _ = timeout(PATIENCE, made::clear(&docker, order)).await;
+            return end;
+        }
     };
     let mut place = Place::of(&id, &order.place_note());
     let memory = Memory::watch(&docker, &id).await;
@@ -174,6 +184,7 @@ async fn live(order: &ContainerOrder) -> End {
             () = asked.come(), if !is_asked => {
                 if crate::listed::is_unlisted(order) {
                     tell("it is no longer in the list of agents: its container is left as it is");
+                    made::forget(order);
                     return End::Asked;
                 }
                 is_asked = true;
@@ -210,6 +221,7 @@ async fn live(order: &ContainerOrder) -> End {
 async fn remove(docker: &Docker, id: &str, order: &ContainerOrder) {
     if let Ok(Ok(())) = timeout(PATIENCE, ours::remove(docker, id)).await {
         let _ = std::fs::remove_file(order.place_note());
+        made::forget(order);
     }
 }
 

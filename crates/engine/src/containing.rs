@@ -1,13 +1,15 @@
 //! A unit that is a container: its run is the shim, which is told in its environment what to make.
 
-use crate::dispatcher::Supervisor;
-use crate::units::run_spec;
-use ostler_core::MemorySeen;
+use crate::dispatcher::{Supervisor, now};
+use crate::units::scope_key;
+use ostler_core::{Event, MemorySeen};
 use ostler_model::{
-    Actor, Backend, ContainerEnd, ContainerEndKind, ContainerOrder, Desired, OsText, Resources,
-    RunId, RunRecord, RunSpec, Termination, UnitSpec, What,
+    Actor, Backend, ContainerEnd, ContainerEndKind, ContainerMade, ContainerOrder, Detach, Limits,
+    OsText, Resources, RunId, RunRecord, RunSpec, TerminalSize, UnitSpec, UnitState, What,
 };
 use serde_json::json;
+use std::collections::HashMap;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 impl Supervisor {
@@ -49,10 +51,14 @@ impl Supervisor {
         folder.join(unit.replace('/', "_"))
     }
 
-    fn end_note_of(&self, unit: &str) -> PathBuf {
+    fn note_of(&self, unit: &str, end: &str) -> PathBuf {
         let mut name = self.notes_of(unit).into_os_string();
-        name.push(".end");
+        name.push(end);
         PathBuf::from(name)
+    }
+
+    fn end_note_of(&self, unit: &str) -> PathBuf {
+        self.note_of(unit, ".end")
     }
 
     /// What the shim said as it ended.
@@ -89,36 +95,110 @@ impl Supervisor {
         }
         if let (Backend::Container, Some(unit)) = (record.backend_id, &record.unit) {
             let _ = std::fs::remove_file(self.end_note_of(unit));
+            self.sweep_container(unit);
         }
-        self.sweep_container(record);
     }
 
-    /// A shim that had to be killed left its container to the engine: somebody has to see to it that it is removed,
-    /// as soon as the engine answers. One that is to be started again is taken up instead.
-    fn sweep_container(&mut self, record: &RunRecord) {
-        let was_killed =
-            record.exit_signal == Some(KILL) && record.termination != Some(Termination::Signal);
-        if record.backend_id != Backend::Container || !was_killed {
+    /// A shim that was killed, or could not remove its container in time, left it to the engine: somebody has to see
+    /// to it as soon as the engine answers. One whose unit is to be started again is taken up instead.
+    fn sweep_container(&mut self, unit: &str) {
+        let note = self.note_of(unit, ".made");
+        let made = std::fs::read(note).ok().and_then(|text| serde_json::from_slice(&text).ok());
+        let Some(ContainerMade { order, environment }) = made else { return };
+        if self.stopping || self.is_to_run(unit) || self.sweep_of(unit).is_some() {
             return;
         }
-        let Some(unit) = record.unit.as_deref().and_then(|name| self.world.unit(name)) else {
-            return;
+        let Ok(order) = serde_json::to_string(&order) else { return };
+        let Ok(program) = ostler_os::own_executable() else { return };
+        let environment =
+            environment.into_iter().map(|(name, value)| OsText::from(&*format!("{name}={value}")));
+        let order = OsText::from(&*format!("{}={order}", ContainerOrder::VARIABLE));
+        let program = OsText(program.into_os_string().into_encoded_bytes());
+        let sweep = RunSpec {
+            run_id: None,
+            argv: vec![program, "shim".into(), unit.into(), "--sweep".into()],
+            cwd: "/".into(),
+            env: environment.chain([order]).collect(),
+            umask: 0o077,
+            backend: Backend::Pipe,
+            size: TerminalSize::default(),
+            stdin: false,
+            session_id: RunSpec::CHECK_SESSION.to_owned(),
+            unit: None,
+            // Never beside a shim of the unit: it would remove what that one makes.
+            scope_key: Some(scope_key(unit)),
+            limits: Limits::default(),
+            resources: Resources::default(),
+            detach: Detach::Forbid,
         };
-        if unit.desired == Desired::Running {
-            return;
-        }
-        let (spec, digest) = (unit.spec.clone(), unit.run_digest.clone());
-        let mut sweep = run_spec(&spec);
-        self.contain(&spec, record.run_id, &digest, &mut sweep);
-        sweep.argv.push(OsText::from("--sweep"));
-        sweep.session_id = RunSpec::CHECK_SESSION.to_owned();
-        sweep.unit = None;
-        sweep.scope_key = Some(format!("sweep {}", spec.name));
-        sweep.backend = Backend::Pipe;
         let _ = self.new_run(Box::new(sweep), Actor::Supervisor);
+    }
+
+    fn is_to_run(&self, unit: &str) -> bool {
+        let views = self.world.unit_views(now());
+        views.into_iter().find(|view| view.name == unit).is_some_and(|view| match view.state {
+            UnitState::Waiting
+            | UnitState::Starting
+            | UnitState::Ready
+            | UnitState::Stopping
+            | UnitState::Backoff => true,
+            UnitState::Stopped | UnitState::Error | UnitState::Done | UnitState::Scheduled => false,
+        })
+    }
+
+    fn sweep_of(&self, unit: &str) -> Option<RunId> {
+        let key = scope_key(unit);
+        let is_sweep = |record: &&RunRecord| {
+            record.unit.is_none() && record.scope_key.as_deref() == Some(&*key)
+        };
+        self.world.records().find(is_sweep).map(|record| record.run_id)
+    }
+
+    /// A shim that begins sees for itself to what its predecessors left.
+    pub(crate) fn end_sweep(&mut self, unit: &str) {
+        if let Some(run) = self.sweep_of(unit) {
+            let why = "its unit is started again";
+            self.events.push_back(Event::CancelAsked { run, by: Actor::Supervisor, why });
+        }
+    }
+
+    /// What shims left behind while there was no supervisor, or when one went with them.
+    pub(crate) fn sweep_containers(&mut self) {
+        let folder = self.home.path().join("containers");
+        let Ok(entries) = std::fs::read_dir(folder) else { return };
+        let units = entries.flatten().filter_map(|entry| {
+            entry.file_name().to_str()?.strip_suffix(".made")?;
+            let made: ContainerMade =
+                serde_json::from_slice(&std::fs::read(entry.path()).ok()?).ok()?;
+            Some(made.order.unit)
+        });
+        for unit in units.collect::<Vec<_>>() {
+            if self.world.unit_run(&unit).is_none() {
+                self.sweep_container(&unit);
+            }
+        }
     }
 }
 
-const KILL: i32 = 9;
+/// Those that a list of agents no longer has. A list that cannot be read has everybody.
+pub(crate) fn unlisted<'a>(units: impl Iterator<Item = &'a UnitSpec>) -> Vec<String> {
+    let mut lists: HashMap<&str, Option<String>> = HashMap::new();
+    let mut gone = Vec::new();
+    for unit in units {
+        let container = unit.container.as_deref();
+        let Some(listed) = container.and_then(|own| own.listed.as_ref()) else { continue };
+        let list = lists.entry(&listed.file).or_insert_with(|| {
+            match std::fs::read_to_string(&listed.file) {
+                Err(error) if error.kind() == ErrorKind::NotFound => Some("{}".to_owned()),
+                list => list.ok(),
+            }
+        });
+        if list.as_deref().and_then(|text| listed.is_in(text)) == Some(false) {
+            gone.push(unit.name.clone());
+        }
+    }
+    gone
+}
+
 /// What the engine may need to end and remove a container, beyond the container's own grace.
 const ENGINE_MS: u64 = 5_000;

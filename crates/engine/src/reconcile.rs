@@ -1,5 +1,6 @@
 //! At start, and whenever another's lease has run out: what the records say against what the kernel says.
 
+use crate::containing::unlisted;
 use crate::dispatcher::{Business, Supervisor, now};
 use crate::error::EngineError;
 use crate::guarding::status_of;
@@ -22,6 +23,7 @@ impl Supervisor {
         );
         self.registry.renew(self.instance, &self.own_claims())?;
         let units = self.registry.units(self.instance)?;
+        let gone = unlisted(units.iter().map(|record| &record.spec));
         let boot_id = ostler_os::boot_id().to_owned();
         self.events.push_back(Event::UnitsKnown { records: units, boot_id });
         let mut records = self.registry.live()?;
@@ -43,11 +45,17 @@ impl Supervisor {
                 self.events.push_back(Event::Observed { record: Box::new(record), seen });
             }
         }
+        if !gone.is_empty() {
+            let by = Actor::Supervisor;
+            let (declared, start) = (Vec::new(), false);
+            self.events.push_back(Event::UnitsDeclared { declared, gone, start, by });
+        }
         // From here on each unit knows for itself that it rests.
         self.events.push_back(Event::Reconciled { begin: !self.home.take_stopped() });
         self.clear_unrecorded(&recorded);
         self.turn();
         self.let_go_rest(&others);
+        self.sweep_containers();
         self.prune();
         self.clear_unrecorded_logs()
     }

@@ -1,5 +1,6 @@
 //! Units on the engine's side: runs are made for them, checks are begun, and whoever waits is answered.
 
+use crate::containing::unlisted;
 use crate::dispatcher::{Supervisor, now};
 use crate::prober::{Order, Subject};
 use ostler_core::Event;
@@ -44,7 +45,8 @@ pub struct Declaration {
 
 impl Supervisor {
     pub(crate) fn declare(&mut self, declaration: Declaration, by: Actor) -> Vec<Change> {
-        let Declaration { units, file, gone, start, dry_run } = declaration;
+        let Declaration { units, file, mut gone, start, dry_run } = declaration;
+        gone.extend(unlisted(self.world.unit_records().map(|record| &record.spec)));
         let gone: Vec<String> = self
             .world
             .unit_views(now())
@@ -179,8 +181,9 @@ impl Supervisor {
     }
 
     pub(crate) fn launch(&mut self, unit: &str) {
-        if self.world.unit(unit).is_none() {
-            return;
+        let Some(record) = self.world.unit(unit) else { return };
+        if record.spec.container.is_some() {
+            self.end_sweep(unit);
         }
         let run = ostler_os::random().map(|random| RunId::new(ostler_os::wall_ms(), random));
         let spec = run.ok().and_then(|run| Some((run, self.copy_of(unit, run)?)));
@@ -274,6 +277,11 @@ impl Supervisor {
     }
 }
 
+/// Whatever has it is never there beside a copy of the unit.
+pub(crate) fn scope_key(unit: &str) -> String {
+    format!("unit {unit}")
+}
+
 /// What a copy of it is started with.
 pub(crate) fn run_spec(unit: &UnitSpec) -> RunSpec {
     let declared =
@@ -290,7 +298,7 @@ pub(crate) fn run_spec(unit: &UnitSpec) -> RunSpec {
         session_id: "unit".to_owned(),
         unit: Some(unit.name.clone()),
         // Never two copies at once, whatever else happens.
-        scope_key: Some(format!("unit {}", unit.name)),
+        scope_key: Some(scope_key(&unit.name)),
         limits: unit.limits,
         resources: unit.resources,
         detach: Detach::Forbid,

@@ -39,6 +39,14 @@ pub struct Listed {
     pub name: String,
 }
 
+impl Listed {
+    /// Whether this text of the list has it; `None` where the text does not tell.
+    pub fn is_in(&self, text: &str) -> Option<bool> {
+        let list: serde_json::Value = serde_json::from_str(text).ok()?;
+        Some(list.get(&self.name).is_some_and(|one| one["type"] == "agent"))
+    }
+}
+
 /// What a container's shim is to do, as it is handed to it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -70,6 +78,11 @@ impl ContainerOrder {
         format!("{}.place", self.notes)
     }
 
+    /// That there may be a container, and how to find it: for whoever has to remove it when its shim cannot.
+    pub fn made_note(&self) -> String {
+        format!("{}.made", self.notes)
+    }
+
     /// Two homes may have units of the same name.
     pub fn name(&self) -> String {
         self.spec.name.clone().unwrap_or_else(|| {
@@ -77,6 +90,16 @@ impl ContainerOrder {
             format!("ostler-{}-{home}", self.unit.replace(['/', '@'], "-"))
         })
     }
+}
+
+/// What is written down before a container is made, and removed when it is gone.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ContainerMade {
+    /// Without what it was made from.
+    pub order: ContainerOrder,
+    /// The way to its engine.
+    pub environment: Vec<(String, String)>,
 }
 
 /// What the end of a container was, beside its exit code.

@@ -23,7 +23,8 @@ pub mod wire;
 
 pub use app::{AppPhase, AppSpec, AppStatus, AppUsage, HeartbeatSpec};
 pub use container::{
-    CHECK_UNKNOWN, ContainerEnd, ContainerEndKind, ContainerOrder, ContainerSpec, Listed,
+    CHECK_UNKNOWN, ContainerEnd, ContainerEndKind, ContainerMade, ContainerOrder, ContainerSpec,
+    Listed,
 };
 pub use enforced::{Enforced, Means};
 pub use entry::{Actor, Entry, What};

@@ -80,3 +80,52 @@ fn followed(engine: &Engine) {
     project.call(&["down"]).ok();
     assert!(engine.of_project(&project).is_empty(), "who is asked to end them ends them");
 }
+
+on_each_engine! {
+    /// W5: an agent that left the list while nobody looked is not started again; others may depend on an agent.
+    left_meanwhile: docker_agents_left podman_agents_left
+}
+fn left_meanwhile(engine: &Engine) {
+    let project = engine.project();
+    let tag = std::process::id();
+    let name = |agent: &str| format!("left_{agent}_{:?}_{tag}", engine.kind).to_lowercase();
+    let (one, two) = (name("one"), name("two"));
+    let text = |needed: &str| {
+        format!(
+            "[defaults]\nnetwork = \"none\"\n[agents]\n[units.after]\ncommand = [\"sleep\", \"1000\"]\n\
+             depends_on = [{needed:?}]\n"
+        )
+    };
+    std::fs::write(project.file(), text(&one)).expect("written");
+    let idle = "trap 'exit 0' TERM; while :; do sleep 0.1; done";
+    for agent in ["one", "two"] {
+        manifest(&project, agent, &json!({ "container": engine.image(), "agent": idle }));
+    }
+    list(&project, &[(&one, "one"), (&two, "two")]);
+    project.call(&["up"]).ok();
+    project.until_state("after", "ready");
+
+    project.call(&["stop"]).ok();
+    assert!(engine.of_project(&project).is_empty());
+    list(&project, &[(&two, "two")]);
+    project.call(&["start"]).ok();
+    project.until_state(&two, "ready");
+    assert!(project.find(&one).is_none(), "it is noticed at the start");
+    project.until("after", "waiting", |view| {
+        view["why"].as_str().is_some_and(|why| why.contains(&one))
+    });
+    let refused = project.call(&["check"]);
+    let told = format!("{refused:?}");
+    assert!(told.contains("neither here nor in the list of agents"), "{told}");
+
+    project.call(&["stop", "agents"]).ok();
+    list(&project, &[(&one, "one")]);
+    project.call(&["start", "agents"]).ok();
+    project.until_state("after", "ready");
+    eventually("the other is dropped", || project.find(&two).is_none().then_some(()));
+    let left = engine.ok(&["inspect", "--format", "{{.State.Running}}", &two]);
+    assert_eq!(left, "true", "and not killed");
+    engine.ok(&["rm", "-f", &two]);
+    project.call(&["down"]).ok();
+    assert!(engine.of_project(&project).is_empty());
+}

@@ -196,3 +196,46 @@ fn stopped_while_frozen(engine: &Engine) {
     engine.thaw();
     eventually("it is removed", || engine.of_project(&project).is_empty().then_some(()));
 }
+
+on_each_own_engine! {
+    /// W5: a unit that is gone from everywhere while the engine is frozen: its container is removed all the same, and
+    /// one of the same name that is declared meanwhile is not.
+    withdrawn_while_frozen: docker_withdrawn_while_frozen podman_withdrawn_while_frozen
+}
+fn withdrawn_while_frozen(engine: &Engine) {
+    let project = engine.project();
+    let short = "stop = { grace = \"500ms\" }";
+    project.declare(&[("a", &engine.unit(COUNT, short)), ("b", &engine.unit(COUNT, short))]);
+    project.up();
+    let b = engine.id(&project, "b");
+    engine.freeze();
+    project.call(&["down"]).ok();
+    assert!(project.find("a").is_none());
+    project.declare(&[("b", &engine.unit(COUNT, &format!("{short}\nenv.NEW = \"1\"")))]);
+    project.call(&["up", "--no-wait"]).ok();
+    engine.thaw();
+    project.until_state("b", "ready");
+    eventually("only the new one is left", || {
+        let left = engine.of_project(&project);
+        (left.len() == 1 && left[0] == engine.id(&project, "b")).then_some(())
+    });
+    assert!(engine.id(&project, "b") != b, "made anew");
+    project.until_state("b", "ready");
+    assert_eq!(project.view("b")["ends"].as_array().map_or(0, Vec::len), 0);
+}
+
+on_each_own_engine! {
+    /// W5: the engine hangs, everything of ours is stopped, and the next supervisor finds what was left.
+    left_by_a_stop: docker_left_by_a_stop podman_left_by_a_stop
+}
+fn left_by_a_stop(engine: &Engine) {
+    let project = engine.project();
+    project.declare(&[("a", &engine.unit(COUNT, "stop = { grace = \"500ms\" }"))]);
+    project.up();
+    engine.freeze();
+    project.call(&["stop"]).ok();
+    engine.thaw();
+    assert_eq!(engine.of_project(&project).len(), 1, "nobody was there to remove it");
+    project.call(&["runs"]).ok();
+    eventually("it is removed", || engine.of_project(&project).is_empty().then_some(()));
+}

@@ -6,7 +6,7 @@ use super::up::declare;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::say::{say, tell};
-use ostler_config::load;
+use ostler_config::{Circumstances, load};
 use ostler_model::UnitSpec;
 use ostler_model::wire::{ChangeKind, DeclareCall};
 use std::collections::BTreeMap;
@@ -43,7 +43,8 @@ pub fn agents(context: &Context, path: &Path) -> Result<Exit, Failure> {
 
 fn look(path: &Path) -> Result<Agents, String> {
     let text = file::text(path).map_err(|failure| failure.cause.to_string())?;
-    let config = text.and_then(|text| load(path, &text, &file::circumstances()));
+    let around = Circumstances { is_following: true, ..file::circumstances() };
+    let config = text.and_then(|text| load(path, &text, &around));
     let config = config.map_err(|problems| {
         problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
     })?;

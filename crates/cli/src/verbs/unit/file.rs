@@ -90,6 +90,7 @@ pub fn circumstances() -> Circumstances {
             })
             .collect(),
         umask: ostler_os::umask(),
+        is_following: false,
         home: Home::from_environment(|name| std::env::var_os(name))
             .ok()
             .map(|home| home.path().to_owned()),
