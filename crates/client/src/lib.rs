@@ -1,11 +1,32 @@
-//! Talks to a supervisor over its door, and starts one if there is none.
+//! Two ways to talk to Ostler.
+//!
+//! [`app`] is for a program that Ostler runs: it registers, says when it is ready, sends heartbeats, and is told when
+//! to end. Take it with `default-features = false`; nothing else of Ostler is compiled then.
+//!
+//! The rest, behind the feature `door`, is for a program that asks Ostler to run something: it talks to a supervisor
+//! over its door, and starts one if there is none.
 
+pub mod app;
+
+#[cfg(feature = "door")]
 mod connection;
+#[cfg(feature = "door")]
 mod error;
+#[cfg(feature = "door")]
 mod start;
+#[cfg(feature = "door")]
 mod viewing;
 
+#[cfg(feature = "door")]
 pub use connection::Client;
+#[cfg(feature = "door")]
 pub use error::ClientError;
+#[cfg(feature = "door")]
 pub use start::{Found, Place, Start, connect, find, greet};
+#[cfg(feature = "door")]
 pub use viewing::{Frame, FrameSender, View};
+
+/// Compiles what the README shows.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

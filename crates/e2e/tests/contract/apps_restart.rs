@@ -87,6 +87,12 @@ fn an_app_in_node_crashes_five_times() {
     crashes_until_it_is_disabled(Kind::Node, "process.exit(1)");
 }
 
+/// A6, A11: in Rust.
+#[test]
+fn an_app_in_rust_crashes_five_times() {
+    crashes_until_it_is_disabled(Kind::Rust, "exit");
+}
+
 /// A6: what a manifest without more gets is the document's policy.
 #[test]
 fn the_documents_policy_is_the_default() {

@@ -1,12 +1,13 @@
 //! What tests of apps ask: apps that do what they are told, what the daemon says of each, and what it notes.
 
 use crate::units::Project;
-use ostler_e2e::{PATIENCE, Process, Wire, eventually};
+use ostler_e2e::{PATIENCE, Process, Wire, eventually, helper};
 use serde_json::{Value, json};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fs;
 use std::io::{BufRead, BufReader, ErrorKind, Write};
+use std::os::unix::fs::symlink;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -29,20 +30,32 @@ pub enum Kind {
     Raw,
     Python,
     Node,
+    /// Its code is a few words: see the helper program.
+    Rust,
 }
 
 impl Kind {
-    fn main(self) -> (&'static str, &'static str) {
+    fn main(self) -> &'static str {
         match self {
-            Self::Raw => ("main.py", include_str!("apps/puppet.py")),
-            Self::Python => ("main.py", include_str!("apps/sdk_app.py")),
-            Self::Node => ("main.mjs", include_str!("apps/sdk_app.mjs")),
+            Self::Raw | Self::Python => "main.py",
+            Self::Node => "main.mjs",
+            Self::Rust => "main",
         }
+    }
+
+    fn put(self, main: &Path) {
+        let text = match self {
+            Self::Raw => include_str!("apps/puppet.py"),
+            Self::Python => include_str!("apps/sdk_app.py"),
+            Self::Node => include_str!("apps/sdk_app.mjs"),
+            Self::Rust => return symlink(helper!("rust_app"), main).expect("a link"),
+        };
+        fs::write(main, text).expect("written");
     }
 
     fn sdk(self) -> Option<PathBuf> {
         match self {
-            Self::Raw => None,
+            Self::Raw | Self::Rust => None,
             Self::Python => Some(repository().join("sdk/python/src")),
             Self::Node => Some(node_sdk().to_owned()),
         }
@@ -81,8 +94,8 @@ impl Apps {
     pub fn add_with(&self, name: &str, kind: Kind, body: &str, fields: Value) {
         let folder = self.folder(name);
         fs::create_dir(&folder).expect("a folder");
-        let (main, text) = kind.main();
-        fs::write(folder.join(main), text).expect("written");
+        let main = kind.main();
+        kind.put(&folder.join(main));
         if let Some(sdk) = kind.sdk() {
             fs::write(folder.join("sdk"), sdk.to_str().expect("text")).expect("written");
         }

@@ -50,6 +50,12 @@ fn an_app_in_node_goes_through_its_states() {
     goes_through_its_states(Kind::Node);
 }
 
+/// A1, A2, A5, A7, A9, A11: the same in Rust.
+#[test]
+fn an_app_in_rust_goes_through_its_states() {
+    goes_through_its_states(Kind::Rust);
+}
+
 /// A1: each state of a unit is one of the five, and this is the mapping.
 #[test]
 fn every_state_is_one_of_five() {
@@ -287,7 +293,7 @@ fn the_socket_is_the_users_own() {
 /// A2: the configuration of the unit is what the app gets, over what its schema says; a change is told to one that runs.
 #[test]
 fn an_app_is_told_its_configuration() {
-    for kind in [Kind::Python, Kind::Node] {
+    for kind in [Kind::Python, Kind::Node, Kind::Rust] {
         let apps = Apps::new();
         let schema = json!({ "configSchema": { "type": "object", "properties": {
             "level": { "type": "integer", "default": 1 },

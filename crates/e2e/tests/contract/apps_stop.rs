@@ -152,7 +152,7 @@ fn silence_while_it_ends_is_not_judged() {
 /// A7: `apps.restart` ends the old one in the same way, and answers when the new one is ready.
 #[test]
 fn a_restart_asks_first() {
-    for kind in [Kind::Python, Kind::Node] {
+    for kind in [Kind::Python, Kind::Node, Kind::Rust] {
         let apps = Apps::of("a", kind, LONG);
         apps.up();
         apps.until_phase("a", "ready");
@@ -170,7 +170,7 @@ fn a_restart_asks_first() {
 /// A7: a signal from somebody else: the SDK tears down and tells the supervisor.
 #[test]
 fn a_signal_from_outside_is_an_end_of_its_own() {
-    for kind in [Kind::Python, Kind::Node] {
+    for kind in [Kind::Python, Kind::Node, Kind::Rust] {
         let apps = Apps::of("a", kind, &format!("{LONG}\nrestart = {{ when = \"on-failure\" }}"));
         apps.up();
         apps.until_phase("a", "ready");
@@ -190,12 +190,13 @@ fn when_all_stops_each_app_is_asked() {
     let apps = Apps::new();
     apps.add("p", Kind::Python, LONG);
     apps.add("n", Kind::Node, LONG);
+    apps.add("r", Kind::Rust, LONG);
     apps.up();
-    for name in ["p", "n"] {
+    for name in ["p", "n", "r"] {
         apps.until_phase(name, "ready");
     }
     apps.project.home.stop();
-    for name in ["p", "n"] {
+    for name in ["p", "n", "r"] {
         assert!(apps.folder(name).join("teardown").exists(), "{name}");
     }
 }

@@ -76,6 +76,7 @@ mod apps_hostile;
 mod apps_operator;
 mod apps_register;
 mod apps_restart;
+mod apps_rust;
 mod apps_setup;
 mod apps_start;
 mod apps_stop;

@@ -1,0 +1,88 @@
+//! One connection, from its opening to its end. It knows lines, and nothing of what they are for.
+
+use super::clock;
+use super::error::AppError;
+use super::wire::{MAX_INCOMING, Message, decode};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// An Ostler that has not read a line for so long does not read at all.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// What a line was.
+#[derive(Debug)]
+pub(super) enum Heard {
+    Message(Message),
+    Garbage(Vec<u8>),
+}
+
+/// The side that is read.
+#[derive(Debug)]
+pub(super) struct Connection {
+    reading: BufReader<UnixStream>,
+    /// What has come of the next line.
+    line: Vec<u8>,
+}
+
+impl Connection {
+    pub(super) fn open(path: &Path) -> Result<(Self, Writer), AppError> {
+        let failed = |source| AppError::ConnectFailed { path: path.to_owned(), source };
+        let stream = UnixStream::connect(path).map_err(failed)?;
+        let writing = stream.try_clone().map_err(failed)?;
+        writing.set_write_timeout(Some(WRITE_TIMEOUT)).map_err(failed)?;
+        Ok((Self { reading: BufReader::new(stream), line: Vec::new() }, Writer { writing }))
+    }
+
+    /// The next line, until the time is up if there is one. Half a line at the end of the connection is dropped.
+    pub(super) fn next(&mut self, until: Option<Instant>) -> io::Result<Heard> {
+        loop {
+            let left = until.map(|end| end.saturating_duration_since(clock::now()));
+            if left.is_some_and(|left| left.is_zero()) {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            self.reading.get_ref().set_read_timeout(left)?;
+            let room = (MAX_INCOMING - self.line.len()) as u64;
+            let mut limited = self.reading.by_ref().take(room);
+            let read = match limited.read_until(b'\n', &mut self.line) {
+                // Whether the time is up is seen above.
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => continue,
+                read => read?,
+            };
+            if self.line.ends_with(b"\n") {
+                let line = std::mem::take(&mut self.line);
+                return Ok(match decode(&line) {
+                    Some(message) => Heard::Message(message),
+                    None => Heard::Garbage(line),
+                });
+            }
+            if read == 0 || self.line.len() >= MAX_INCOMING {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+        }
+    }
+}
+
+/// The side that is written.
+#[derive(Debug)]
+pub(super) struct Writer {
+    writing: UnixStream,
+}
+
+impl Writer {
+    pub(super) fn send(&mut self, line: &[u8]) -> io::Result<()> {
+        let sent = self.writing.write_all(line);
+        if sent.is_err() {
+            // Half of a line may be out: nothing can follow it.
+            self.end();
+        }
+        sent
+    }
+
+    /// Ends both directions, which whoever reads hears. What was sent before still arrives.
+    pub(super) fn end(&self) {
+        let _ = self.writing.shutdown(Shutdown::Both);
+    }
+}

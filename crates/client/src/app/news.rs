@@ -1,0 +1,218 @@
+//! What the app's own thread is to be told: to end, or that its configuration has changed.
+//!
+//!   not begun ── setup ──▶ begun ── teardown is done ──▶ over
+//!       └── asked to end: there is nothing to be cleaned up ──▶ over
+
+use super::answers::Configuration;
+use super::clock;
+use super::stop::Stop;
+use serde_json::Value;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// What a wait ended with.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Next {
+    /// The app is asked to end: `work` returns now.
+    Stop,
+    /// The configuration has changed; [`Context::config`](super::Context::config) already is the new one.
+    Config(Configuration),
+    /// Nothing has happened.
+    TimeUp,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    NotBegun,
+    Begun,
+    Over,
+}
+
+#[derive(Debug)]
+struct Known {
+    phase: Phase,
+    stop: Option<Stop>,
+    configuration: Configuration,
+    /// A newer configuration takes the place of one that was not told yet.
+    is_untold: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct News {
+    known: Mutex<Known>,
+    changed: Condvar,
+}
+
+/// What a request to end met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Asked {
+    Before,
+    /// `setup` has not begun.
+    Early,
+    InTime,
+}
+
+impl News {
+    pub(super) fn new() -> Self {
+        let known = Known {
+            phase: Phase::NotBegun,
+            stop: None,
+            configuration: Configuration::none(),
+            is_untold: false,
+        };
+        Self { known: Mutex::new(known), changed: Condvar::new() }
+    }
+
+    pub(super) fn ask(&self, stop: Stop) -> Asked {
+        let mut known = self.lock();
+        if known.stop.is_some() {
+            return Asked::Before;
+        }
+        known.stop = Some(stop);
+        self.changed.notify_all();
+        if known.phase == Phase::NotBegun { Asked::Early } else { Asked::InTime }
+    }
+
+    pub(super) fn stop(&self) -> Option<Stop> {
+        self.lock().stop.clone()
+    }
+
+    pub(super) fn is_asked(&self) -> bool {
+        self.lock().stop.is_some()
+    }
+
+    /// Whether `setup` may begin: not after a request to end.
+    pub(super) fn begin_setup(&self) -> bool {
+        let mut known = self.lock();
+        if known.stop.is_none() {
+            known.phase = Phase::Begun;
+        }
+        known.stop.is_none()
+    }
+
+    pub(super) fn config(&self) -> Value {
+        self.lock().configuration.config.clone()
+    }
+
+    /// The one that `setup` finds.
+    pub(super) fn begin_with(&self, configuration: Configuration) {
+        self.lock().configuration = configuration;
+    }
+
+    pub(super) fn configure(&self, configuration: Configuration) {
+        let mut known = self.lock();
+        if configuration.version == known.configuration.version {
+            return;
+        }
+        known.configuration = configuration;
+        known.is_untold = true;
+        self.changed.notify_all();
+    }
+
+    /// Waits for something to tell; without an end if no time is given.
+    pub(super) fn next(&self, time: Option<Duration>) -> Next {
+        // A time that no clock can tell is no limit.
+        let until = time.and_then(|time| clock::now().checked_add(time));
+        let mut known = self.lock();
+        loop {
+            if known.stop.is_some() {
+                return Next::Stop;
+            }
+            if std::mem::take(&mut known.is_untold) {
+                return Next::Config(known.configuration.clone());
+            }
+            known = match self.wait(known, until) {
+                Ok(known) => known,
+                Err(_) => return Next::TimeUp,
+            };
+        }
+    }
+
+    /// All is done, or nothing more will be.
+    pub(super) fn end(&self) {
+        self.lock().phase = Phase::Over;
+        self.changed.notify_all();
+    }
+
+    /// Waits for the request to end, and then for the end. The request, if there is no end in its time.
+    pub(super) fn overdue(&self) -> Option<Stop> {
+        let mut known = self.lock();
+        while known.phase != Phase::Over {
+            let until = known.stop.as_ref().map(Stop::give_up_at);
+            known = match self.wait(known, until) {
+                Ok(known) => known,
+                Err(known) => return known.stop.clone(),
+            };
+        }
+        None
+    }
+
+    fn wait<'a>(
+        &self,
+        known: MutexGuard<'a, Known>,
+        until: Option<Instant>,
+    ) -> Result<MutexGuard<'a, Known>, MutexGuard<'a, Known>> {
+        let Some(until) = until else {
+            return Ok(self.changed.wait(known).unwrap_or_else(PoisonError::into_inner));
+        };
+        let left = until.saturating_duration_since(clock::now());
+        if left.is_zero() {
+            return Err(known);
+        }
+        let woken = self.changed.wait_timeout(known, left);
+        Ok(woken.unwrap_or_else(PoisonError::into_inner).0)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::stop::Wish;
+    use super::*;
+    use serde_json::json;
+
+    fn version(number: u64) -> Configuration {
+        Configuration::of(&json!({ "config": { "n": number }, "version": number }))
+    }
+
+    fn stop(reason: &str, ms: u64) -> Stop {
+        Stop::new(reason, Duration::from_millis(ms), Wish::Own)
+    }
+
+    #[test]
+    fn the_newest_configuration_is_told_once_and_the_same_is_none() {
+        let news = News::new();
+        news.begin_with(version(1));
+        news.configure(version(1));
+        assert_eq!(news.next(Some(Duration::ZERO)), Next::TimeUp);
+        news.configure(version(2));
+        news.configure(version(3));
+        assert_eq!(news.next(None), Next::Config(version(3)));
+        assert_eq!(news.next(Some(Duration::from_millis(1))), Next::TimeUp);
+        assert_eq!(news.config(), json!({ "n": 3 }));
+    }
+
+    #[test]
+    fn the_first_request_decides_and_comes_before_all_else() {
+        let news = News::new();
+        assert!(news.begin_setup());
+        news.configure(version(2));
+        assert_eq!(news.ask(stop("one", 60_000)), Asked::InTime);
+        assert_eq!(news.ask(stop("two", 60_000)), Asked::Before);
+        assert_eq!(news.next(Some(Duration::MAX)), Next::Stop);
+        assert_eq!(news.stop().expect("asked").reason(), "one");
+        news.end();
+        assert!(news.overdue().is_none());
+    }
+
+    #[test]
+    fn who_is_asked_early_does_not_begin() {
+        let news = News::new();
+        assert_eq!(news.ask(stop("one", 1)), Asked::Early);
+        assert!(!news.begin_setup());
+        assert_eq!(news.overdue().expect("it did not end").reason(), "one");
+    }
+}

@@ -1,0 +1,186 @@
+//! The thread that reads, and connects anew.
+//!
+//! The first thing on a new connection is a heartbeat with the token: it proves the token and makes this the
+//! connection that gets the events. Where the token is no longer known the app is registered anew, and called ready
+//! again if it was.
+
+use super::answers::Configuration;
+use super::clock;
+use super::connection::{Connection, Heard};
+use super::error::AppError;
+use super::link::{Link, Phase, Why};
+use super::log;
+use super::saying::configuration_of;
+use super::stop::{Stop, Wish};
+use super::wire::{Message, encode};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+impl Link {
+    /// Reads, and reads on the next connection, until the link is closed.
+    pub(super) fn tend(&self, mut connection: Connection) {
+        loop {
+            while let Ok(heard) = connection.next(None) {
+                self.hear(heard);
+            }
+            if !self.is_lost() {
+                return;
+            }
+            log::warn("the connection to Ostler was lost; reconnecting");
+            match self.reconnect() {
+                Ok(next) => connection = next,
+                Err(_) => return,
+            }
+            log::warn("connected to Ostler again");
+        }
+    }
+
+    /// Whether another connection is needed.
+    fn is_lost(&self) -> bool {
+        let mut state = self.lock();
+        state.writer = None;
+        state.calls.lost();
+        let is_lost = state.phase == Phase::Open;
+        if is_lost {
+            state.phase = Phase::Reconnecting;
+            let lasted = clock::now().saturating_duration_since(state.open_since);
+            state.backoff.settle(lasted);
+        }
+        self.tell_all();
+        is_lost
+    }
+
+    /// For as long as it takes. An error is the link's own end.
+    fn reconnect(&self) -> Result<Connection, AppError> {
+        let mut told = String::new();
+        loop {
+            let delay = self.lock().backoff.next();
+            self.pause(delay)?;
+            match self.resume() {
+                Ok(connection) => {
+                    self.open()?;
+                    return Ok(connection);
+                }
+                Err(error) => {
+                    self.lock().writer = None;
+                    // The same reason is told once.
+                    let why = error.told();
+                    if why != told {
+                        log::warn(&format!("could not reconnect yet: {why}"));
+                    }
+                    told = why;
+                }
+            }
+        }
+    }
+
+    fn resume(&self) -> Result<Connection, AppError> {
+        let (mut connection, writer) = Connection::open(&self.environment.socket)?;
+        self.hold(writer)?;
+        if self.lock().manifest.is_none() {
+            return Ok(connection);
+        }
+        let mut call = |method: &str, params| self.exchange(&mut connection, method, params);
+        self.beat(&mut call)?;
+        // A change that happened while the connection was lost was told to nobody.
+        match configuration_of(call("config.get", json!({}))) {
+            Ok(configuration) => self.news.configure(configuration),
+            Err(error @ AppError::Refused { .. }) => {
+                log::warn(&format!("could not get the configuration: {}", error.told()));
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(connection)
+    }
+
+    /// A heartbeat, and what is needed so that Ostler knows whose it is.
+    pub(super) fn beat(
+        &self,
+        call: &mut dyn FnMut(&str, Value) -> Result<Value, AppError>,
+    ) -> Result<(), AppError> {
+        let pulse = self.lock().pulse.params();
+        let Err(error) = call("app.heartbeat", pulse) else { return Ok(()) };
+        let manifest = self.lock().manifest.clone().filter(|_| error.is_forgotten());
+        let Some(manifest) = manifest else { return Err(error) };
+        self.registered(&call("app.register", self.registration(&manifest))?)?;
+        if self.lock().is_ready {
+            call("app.ready", json!({}))?;
+        }
+        let pulse = self.lock().pulse.params();
+        call("app.heartbeat", pulse).map(drop)
+    }
+
+    /// A call on a connection that is not open for others yet.
+    fn exchange(
+        &self,
+        connection: &mut Connection,
+        method: &str,
+        params: Value,
+    ) -> Result<Value, AppError> {
+        let after = self.request_timeout;
+        let until = clock::now() + after;
+        let lost = || AppError::ConnectionLost { method: method.to_owned() };
+        let id = {
+            let mut state = self.lock();
+            let id = state.calls.next_id();
+            let line = encode(id, method, &params, state.token.as_deref())?;
+            let writer = state.writer.as_mut().ok_or_else(lost)?;
+            writer.send(&line).map_err(|_| lost())?;
+            id.to_string()
+        };
+        loop {
+            match connection.next(Some(until)) {
+                Ok(Heard::Message(Message::Answer { request, result })) if request == id => {
+                    return Ok(result);
+                }
+                Ok(Heard::Message(Message::Refusal { request, refusal })) if request == id => {
+                    return Err(refusal.to(method));
+                }
+                Ok(heard) => self.hear(heard),
+                Err(_) if clock::now() >= until => {
+                    return Err(AppError::Timeout { method: method.to_owned(), after });
+                }
+                Err(_) => return Err(lost()),
+            }
+        }
+    }
+
+    fn hear(&self, heard: Heard) {
+        match heard {
+            Heard::Message(Message::Answer { request, result }) => {
+                self.lock().calls.answer(&request, Ok(result));
+                self.tell_all();
+            }
+            Heard::Message(Message::Refusal { request, refusal }) => {
+                if request.is_empty() {
+                    let (message, code) = (&refusal.message, &refusal.code);
+                    log::warn(&format!("Ostler refused: {message} ({code})"));
+                }
+                self.lock().calls.answer(&request, Err(refusal));
+                self.tell_all();
+            }
+            Heard::Message(Message::Event { name, payload }) => self.happened(&name, &payload),
+            Heard::Garbage(line) => {
+                let begin = String::from_utf8_lossy(&line[..line.len().min(80)]);
+                log::warn(&format!("Ostler sent no message, but {begin:?}"));
+            }
+        }
+    }
+
+    fn happened(&self, name: &str, payload: &Value) {
+        match name {
+            "shutdown" => {
+                let timeout = payload["timeout"].as_u64().map(Duration::from_millis);
+                let reason = payload["reason"].as_str().unwrap_or("shutdown");
+                let timeout = timeout.unwrap_or(self.shutdown_timeout);
+                self.ask(Stop::new(reason, timeout, Wish::Ostlers));
+            }
+            "config" => self.news.configure(Configuration::of(payload)),
+            "superseded" => {
+                log::warn("another connection of this app has taken over");
+                self.end(Why::Superseded);
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,157 @@
+use super::super::news::Next;
+use super::fake_kernel::Manner;
+use super::*;
+use serde_json::json;
+
+#[test]
+fn resumes_with_the_token_on_a_new_connection() {
+    let linked = Linked::registered();
+    linked.link.heartbeat(|pulse| pulse.busy_for(Duration::from_secs(600))).expect("answered");
+    linked.kernel.next("app.heartbeat");
+    linked.kernel.drop_all();
+    let beat = linked.kernel.next("app.heartbeat");
+    assert_eq!(beat["token"], "token-1");
+    assert!(beat["params"]["busyFor"].as_u64() > Some(300_000), "{beat}");
+    linked.beat().expect("it is open again");
+    assert_eq!(linked.kernel.count("app.register"), 1);
+    assert_eq!(linked.kernel.connections(), 2);
+}
+
+#[test]
+fn a_change_that_was_missed_is_told() {
+    let linked = Linked::registered();
+    linked.link.news.begin_with(linked.link.configuration().expect("one"));
+    linked.kernel.configure(json!({ "config": { "level": 2 }, "version": 2 }));
+    linked.kernel.drop_all();
+    let Next::Config(configuration) = linked.link.news.next(None) else { panic!("no news") };
+    assert_eq!(configuration.config, json!({ "level": 2 }));
+}
+
+#[test]
+fn registers_anew_and_is_ready_again_when_the_token_is_forgotten() {
+    let linked = Linked::registered();
+    linked.link.ready().expect("ready");
+    linked.kernel.next("app.register");
+    linked.kernel.next("app.ready");
+    linked.kernel.die();
+    linked.kernel.forget_token();
+    linked.kernel.listen();
+    linked.kernel.next("app.register");
+    assert_eq!(linked.kernel.next("app.ready")["token"], "token-2");
+    linked.beat().expect("it is known");
+}
+
+#[test]
+fn registers_anew_when_a_heartbeat_finds_the_token_forgotten() {
+    let linked = Linked::registered();
+    linked.kernel.forget_token();
+    linked.beat().expect("it is known again");
+    assert_eq!(linked.kernel.count("app.register"), 2);
+    assert_eq!(linked.kernel.count("app.ready"), 0, "it never was");
+    linked.link.configuration().expect("answered");
+}
+
+#[test]
+fn a_connection_lost_in_the_middle_of_a_line_is_survived() {
+    let linked = Linked::registered();
+    linked.kernel.next_is("app.heartbeat", Manner::Half);
+    linked.beat().expect("it was sent again");
+}
+
+#[test]
+fn what_is_idempotent_is_sent_again_and_only_that() {
+    let linked = Linked::registered();
+    for method in ["app.ready", "x.once"] {
+        linked.kernel.next_is(method, Manner::Silent);
+    }
+    let (ready, once) = (Arc::clone(&linked.link), Arc::clone(&linked.link));
+    let ready = thread::spawn(move || ready.ready());
+    linked.kernel.next("app.ready");
+    let once = thread::spawn(move || once.request("x.once", json!({})));
+    linked.kernel.next("x.once");
+    linked.kernel.drop_all();
+    let error = once.join().expect("no panic").expect_err("lost");
+    assert_eq!(error.code(), "CONNECTION_LOST");
+    ready.join().expect("no panic").expect("it was sent again");
+    assert_eq!(linked.kernel.count("x.once"), 0);
+}
+
+#[test]
+fn a_registration_that_was_never_answered_is_sent_again() {
+    let linked = Linked::new();
+    linked.kernel.next_is("app.register", Manner::Half);
+    linked.register();
+    assert_eq!(linked.kernel.count("app.register"), 2);
+}
+
+#[test]
+fn calls_made_without_a_connection_wait_for_one() {
+    let linked = Linked::registered();
+    linked.kernel.die();
+    let link = Arc::clone(&linked.link);
+    let call = thread::spawn(move || link.request("x.once", json!({})));
+    linked.kernel.listen();
+    // It may have been made before the loss was heard of, and then it is lost as well.
+    match call.join().expect("no panic") {
+        Ok(result) => assert_eq!(result, json!({ "ok": true })),
+        Err(error) => assert_eq!(error.code(), "CONNECTION_LOST"),
+    }
+    linked.beat().expect("answered");
+}
+
+#[test]
+fn goes_on_trying_when_resuming_is_refused_or_not_answered() {
+    let linked = Linked::with(|link| link.request_timeout = Duration::from_millis(500));
+    linked.register();
+    linked.kernel.next_is("app.heartbeat", Manner::Refuse("INTERNAL_ERROR"));
+    linked.kernel.next_is("app.heartbeat", Manner::Silent);
+    linked.kernel.drop_all();
+    for _ in 0..3 {
+        linked.kernel.next("app.heartbeat");
+    }
+    linked.kernel.next("config.get");
+    assert_eq!(linked.kernel.connections(), 4);
+}
+
+#[test]
+fn does_not_reconnect_once_it_is_superseded() {
+    let mut linked = Linked::registered();
+    linked.begin_heart();
+    linked.kernel.next_is("x.wait", Manner::Silent);
+    let link = Arc::clone(&linked.link);
+    let call = thread::spawn(move || link.request("x.wait", json!({})));
+    linked.kernel.next("x.wait");
+    linked.kernel.event("superseded", json!({}));
+    let error = call.join().expect("no panic").expect_err("superseded");
+    assert_eq!(error.code(), "SUPERSEDED");
+    linked.kernel.until_nobody_is_connected();
+    assert_eq!(linked.beat().expect_err("closed").code(), "SUPERSEDED");
+    // Both threads end by themselves.
+    for thread in linked.threads.drain(..) {
+        thread.join().expect("no panic");
+    }
+    assert_eq!(linked.kernel.connections(), 1);
+}
+
+#[test]
+fn a_shutdown_that_was_missed_is_heard_while_resuming() {
+    let linked = Linked::registered();
+    assert!(linked.link.news.begin_setup());
+    linked.kernel.next_is("app.heartbeat", Manner::Silent);
+    linked.kernel.drop_all();
+    linked.kernel.next("app.heartbeat");
+    linked.kernel.event("shutdown", json!({ "timeout": 9_000, "reason": "again" }));
+    assert_eq!(linked.link.news.next(None), Next::Stop);
+    assert_eq!(linked.link.news.stop().expect("asked").reason(), "again");
+}
+
+#[test]
+fn refuses_what_is_open_when_it_is_closed() {
+    let linked = Linked::registered();
+    linked.kernel.next_is("x.never", Manner::Silent);
+    let link = Arc::clone(&linked.link);
+    let call = thread::spawn(move || link.request("x.never", json!({})));
+    linked.kernel.next("x.never");
+    linked.link.close();
+    assert_eq!(call.join().expect("no panic").expect_err("closed").code(), "CLOSED");
+}
