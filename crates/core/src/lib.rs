@@ -5,6 +5,7 @@ mod action;
 mod event;
 pub mod heartbeat;
 mod lease;
+pub mod patrol;
 mod reconcile;
 pub mod restart;
 mod run;

@@ -35,10 +35,10 @@ pub use mail::{
 };
 pub use metrics::{Counter, Sample};
 pub use patrol::{
-    Acted, DecidedBy, Decision, Declared, DeclaredState, Freshness, HeartbeatSeen, Observation,
-    Order, PatrolCall, PatrolMemory, PatrolNote, PatrolPolicy, PatrolSave, PatrolSpec, PendingSeen,
-    PendingSpawn, Rung, SessionHealth, SessionSeen, Step, TownOrders, TownState, TriageSpec,
-    Trouble, WatchSaid, WatchSpec, WatchState,
+    Acted, DecidedBy, Decision, Declared, DeclaredState, Edge, Freshness, HeartbeatSeen,
+    Observation, Order, PatrolCall, PatrolMemory, PatrolNote, PatrolPolicy, PatrolSave, PatrolSpec,
+    PendingSeen, PendingSpawn, Rung, SessionHealth, SessionSeen, Step, StepOutcome, TownOrders,
+    TownState, TriageAnswer, TriageSpec, Trouble, TroubleKind, WatchSaid, WatchSpec, WatchState,
 };
 pub use record::{
     Backend, Extinct, Fingerprint, RunRecord, RunResult, RunState, SpawnErrorKind, Termination,

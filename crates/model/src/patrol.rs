@@ -45,7 +45,8 @@ pub struct WatchSpec {
 pub struct PatrolPolicy {
     /// A session younger than this is given time.
     pub grace_ms: u64,
-    /// How long a step of the ladder has until it is verified, and the next one may follow.
+    /// How long a rung of the ladder has until it is verified, and the next one may follow. Shorter than a tick,
+    /// so that the ladder climbs a rung a tick.
     pub nudge_wait_ms: u64,
     pub wake_wait_ms: u64,
     pub interrupt_wait_ms: u64,
@@ -55,6 +56,14 @@ pub struct PatrolPolicy {
     pub busy_cpu_percent: f64,
     /// Output, or a screen that changed, within this time is progress.
     pub progress_ms: u64,
+    /// What appears so soon after somebody typed is the echo of it, and no progress.
+    pub echo_ms: u64,
+    /// Movement without a new heartbeat for so long, with work waiting, is told to a person.
+    pub stalled_ms: u64,
+    /// An agent with nothing to do is woken at most this often.
+    pub idle_wake_ms: u64,
+    /// When triage said that nothing is to be done, the ladder waits so long.
+    pub hold_ms: u64,
     /// So many sessions dead within so long are one event.
     pub mass_death_count: u32,
     pub mass_death_window_ms: u64,
@@ -67,12 +76,16 @@ impl Default for PatrolPolicy {
         const MINUTE: u64 = 60_000;
         Self {
             grace_ms: 5 * MINUTE,
-            nudge_wait_ms: 3 * MINUTE,
-            wake_wait_ms: 3 * MINUTE,
-            interrupt_wait_ms: 3 * MINUTE,
-            restart_cooldown_ms: 10 * MINUTE,
+            nudge_wait_ms: 2 * MINUTE,
+            wake_wait_ms: 2 * MINUTE,
+            interrupt_wait_ms: 2 * MINUTE,
+            restart_cooldown_ms: 5 * MINUTE,
             busy_cpu_percent: 1.0,
             progress_ms: 5 * MINUTE,
+            echo_ms: 10_000,
+            stalled_ms: 120 * MINUTE,
+            idle_wake_ms: 60 * MINUTE,
+            hold_ms: 15 * MINUTE,
             mass_death_count: 3,
             mass_death_window_ms: 30_000,
             crash_loop_decay_ms: 60 * MINUTE,
@@ -108,6 +121,9 @@ pub struct Observation {
     pub busy_until_ms: Option<u64>,
     pub declared: Option<Declared>,
     pub output_age_ms: Option<u64>,
+    /// Since a text was typed into it through us, whoever sent it: what appeared then is an echo.
+    #[serde(default)]
+    pub typed_age_ms: Option<u64>,
     /// A number that changes with what is on the screen.
     pub screen: Option<u64>,
     /// Of the whole tree, since the last look.
@@ -115,6 +131,12 @@ pub struct Observation {
     pub processes: Option<u64>,
     /// The last lines of its screen.
     pub tail: String,
+    /// Since its run ended, where the records know. It is dead then.
+    #[serde(default)]
+    pub dead_age_ms: Option<u64>,
+    /// It ended in order to be started again: a handoff, a lifecycle request. That is no failure.
+    #[serde(default)]
+    pub wants_again: bool,
     /// A person said that it is to be stopped: it is not started.
     pub is_wanted: bool,
 }
@@ -150,7 +172,7 @@ pub enum HeartbeatSeen {
     },
 }
 
-/// Whether there is something for it to do.
+/// Whether there is something for it to do. What the patrol itself has sent does not count.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "state")]
 pub enum PendingSeen {
@@ -202,7 +224,29 @@ pub struct Decision {
     pub freshness: Freshness,
     pub reason: String,
     pub by: DecidedBy,
+    /// What a person is told, when this is an escalation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trouble: Option<TroubleKind>,
+    /// The inputs that decided.
     pub evidence: Map<String, Value>,
+}
+
+/// What a triage answered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TriageAnswer {
+    pub step: Step,
+    pub reason: String,
+}
+
+/// What became of a step.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "state", content = "why")]
+pub enum StepOutcome {
+    Done,
+    /// When it came to it, it was not needed any more: the agent had come back to life, for one.
+    NotNeeded(String),
+    Failed(String),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -220,19 +264,36 @@ pub enum DecidedBy {
 pub struct WatchState {
     /// The ladder: where it stands, since when, and what the agent had shown then.
     pub rung: Option<Rung>,
+    pub looked_at_ms: Option<u64>,
     pub screen: Option<u64>,
     pub screen_since_ms: Option<u64>,
-    /// Newest first, bounded.
-    pub acted: Vec<Acted>,
+    /// When it last moved by itself: output, its screen, its processor; never the echo of what we typed.
+    pub moved_at_ms: Option<u64>,
+    /// When we last typed into it.
+    pub typed_at_ms: Option<u64>,
+    /// Since when there has been work for it at every look.
+    pub pending_since_ms: Option<u64>,
+    /// Since when it has shown itself to be well at every look.
+    pub well_since_ms: Option<u64>,
+    /// When it was last seen, or last started.
+    pub alive_at_ms: Option<u64>,
+    /// When its session was found dead while it was wanted.
+    pub died_at_ms: Option<u64>,
+    /// When we last started or restarted it.
+    pub started_at_ms: Option<u64>,
+    pub restarted_at_ms: Option<u64>,
     /// Starts and restarts by us.
     pub tally: Tally,
     pub backoff_until_ms: Option<u64>,
     pub crash_loop_since_ms: Option<u64>,
-    /// When its session was found dead while it was wanted.
-    pub died_at_ms: Option<u64>,
     /// What a person was told of, until it is over.
     pub condition: Option<Trouble>,
     pub triage_at_ms: Option<u64>,
+    /// When triage last held the ladder back, and how often since it last moved.
+    pub held_at_ms: Option<u64>,
+    pub held: u32,
+    /// Newest first, bounded.
+    pub acted: Vec<Acted>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -242,16 +303,19 @@ pub struct Rung {
     pub at_ms: u64,
     /// Another cycle since is progress.
     pub cycle: Option<u64>,
-    pub screen: Option<u64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Acted {
+    /// The last time, when it was the same several times in a row.
     pub at_ms: u64,
     pub step: Step,
     pub reason: String,
-    pub outcome: String,
+    pub by: DecidedBy,
+    pub outcome: StepOutcome,
+    /// Nothing, again and again, is one of these.
+    pub times: u32,
 }
 
 /// The two states that cannot be seen: an agent, or a person, says them.
@@ -270,10 +334,38 @@ pub enum DeclaredState {
     AwaitingGate,
 }
 
+/// What a person is told of. A later one is graver: it is told though an earlier one has been.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TroubleKind {
+    /// It moves, but has not come to the end of a cycle for very long.
+    Stalled,
+    /// It says itself that it is stuck.
+    Stuck,
+    /// It is silent with work waiting, and we cannot see enough of it to do more.
+    Unseen,
+    /// It is silent with work waiting, in a session that is not ours to end.
+    Foreign,
+    /// Nothing that we did brought it back to work.
+    Hung,
+    CrashLoop,
+    /// Of the whole town.
+    MassDeath,
+}
+
+/// What happens to a trouble: each edge is told once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Edge {
+    None,
+    Begin(Trouble),
+    End(Trouble),
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Trouble {
-    pub what: String,
+    pub what: TroubleKind,
+    pub why: String,
     pub since_ms: u64,
     /// Somebody was told.
     pub told: bool,
@@ -296,9 +388,14 @@ pub struct TownState {
     /// The day, as `2026-01-31` in UTC, and how often triage was asked on it.
     pub triage_day: String,
     pub triage_asked: u32,
-    /// Since then nobody is started by itself, because many died at once.
+    /// After a gap in the ticks (the machine slept, the clock was set) silence proves nothing for a while from here.
+    pub resumed_at_ms: Option<u64>,
+    /// When the last mass death was noticed; a death counts for one such event only.
     pub mass_death_at_ms: Option<u64>,
+    /// While there is one, only those in `may_start` are started.
     pub mass_death: Option<Trouble>,
+    /// This tick's wave: each is twice the last, if all of the last live.
+    pub may_start: Vec<String>,
 }
 
 /// What people have said of the whole town.

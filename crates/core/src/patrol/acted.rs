@@ -1,0 +1,143 @@
+//! What was done, remembered.
+
+use super::look::guard;
+use crate::ExitStatus;
+use crate::restart::{Death, Verdict, after};
+use ostler_model::{
+    Acted, DecidedBy, Decision, HeartbeatSeen, Observation, PatrolPolicy, PendingSeen, Rung,
+    SessionHealth, Step, StepOutcome, WatchState,
+};
+
+/// So many of the last acts are kept.
+pub const HISTORY_MOST: usize = 20;
+
+pub fn acted(
+    state: &mut WatchState,
+    decision: &Decision,
+    outcome: &StepOutcome,
+    seen: &Observation,
+    policy: &PatrolPolicy,
+    now_ms: u64,
+) {
+    remember(state, decision, outcome, now_ms);
+    match (decision.step, outcome) {
+        (_, StepOutcome::NotNeeded(_)) => {}
+        (Step::Nothing, _) => {
+            if decision.by == DecidedBy::Triage {
+                state.held_at_ms = Some(now_ms);
+                state.held = state.held.saturating_add(1);
+            }
+        }
+        (Step::Start | Step::Restart, _) => started(state, decision, outcome, seen, policy, now_ms),
+        // What was perhaps not delivered is a rung all the same: the next one is due if nothing moves.
+        (Step::Nudge | Step::Wake | Step::Interrupt, _) => {
+            state.typed_at_ms = Some(now_ms);
+            if seen.pending != PendingSeen::Nothing {
+                climb(state, decision.step, seen, now_ms);
+            }
+        }
+        (Step::Escalate, StepOutcome::Done) => {
+            if let Some(trouble) = &mut state.condition {
+                trouble.told = true;
+            }
+            if state.rung.is_some() {
+                climb(state, Step::Escalate, seen, now_ms);
+            }
+        }
+        (Step::Escalate, StepOutcome::Failed(_)) => {}
+    }
+}
+
+/// A ladder is never climbed down by a gentler step; it begins anew at the bottom after its end.
+fn climb(state: &mut WatchState, step: Step, seen: &Observation, now_ms: u64) {
+    let stood = state.rung.as_ref().map_or(Step::Nothing, |rung| rung.step);
+    let step = match stood {
+        Step::Restart | Step::Escalate => step,
+        Step::Nothing | Step::Start | Step::Nudge | Step::Wake | Step::Interrupt => step.max(stood),
+    };
+    let cycle = match &seen.heartbeat {
+        HeartbeatSeen::At { cycle, .. } => Some(*cycle),
+        HeartbeatSeen::None | HeartbeatSeen::Missing | HeartbeatSeen::Unreadable { .. } => None,
+    };
+    state.rung = Some(Rung { step, at_ms: now_ms, cycle });
+}
+
+fn started(
+    state: &mut WatchState,
+    decision: &Decision,
+    outcome: &StepOutcome,
+    seen: &Observation,
+    policy: &PatrolPolicy,
+    now_ms: u64,
+) {
+    if !is_wish(state, seen, policy, now_ms) {
+        count(state, now_ms);
+    }
+    if *outcome == StepOutcome::Done {
+        state.died_at_ms = None;
+        state.alive_at_ms = Some(now_ms);
+        state.screen = None;
+        state.screen_since_ms = None;
+        state.moved_at_ms = None;
+        state.pending_since_ms = None;
+        state.well_since_ms = None;
+    }
+    state.started_at_ms = Some(now_ms);
+    if decision.step == Step::Restart {
+        state.restarted_at_ms = Some(now_ms);
+    }
+    match decision.health {
+        SessionHealth::AgentHung => climb(state, Step::Restart, seen, now_ms),
+        SessionHealth::Healthy
+        | SessionHealth::SessionDead
+        | SessionHealth::AgentDead
+        | SessionHealth::Unknown => state.rung = None,
+    }
+}
+
+/// One that ended in order to be started again has not failed, unless it did so as soon as it was up.
+fn is_wish(state: &WatchState, seen: &Observation, policy: &PatrolPolicy, now_ms: u64) -> bool {
+    let lived_ms = state
+        .started_at_ms
+        .map_or(u64::MAX, |at| state.died_at_ms.unwrap_or(now_ms).saturating_sub(at));
+    seen.wants_again && lived_ms >= policy.grace_ms
+}
+
+/// Five in a row, none of which was well for half an hour, are a loop, however slow the ticks make it.
+fn count(state: &mut WatchState, now_ms: u64) {
+    let guard = guard();
+    let death = Death::by_itself(ExitStatus::Unknown);
+    match after(&mut state.tally, &guard, death, 0, now_ms) {
+        Verdict::Restart { wait_ms } => {
+            state.backoff_until_ms = Some(now_ms.saturating_add(wait_ms));
+            if guard.limit.is_some_and(|limit| state.tally.steps >= limit.count) {
+                state.crash_loop_since_ms = Some(now_ms);
+            }
+        }
+        Verdict::Broken { .. } => state.crash_loop_since_ms = Some(now_ms),
+        Verdict::Over { .. } => {}
+    }
+}
+
+fn remember(state: &mut WatchState, decision: &Decision, outcome: &StepOutcome, now_ms: u64) {
+    let times = match state.acted.first() {
+        Some(last) if last.step == Step::Nothing && decision.step == Step::Nothing => {
+            let times = last.times.saturating_add(1);
+            state.acted.remove(0);
+            times
+        }
+        Some(_) | None => 1,
+    };
+    state.acted.insert(
+        0,
+        Acted {
+            at_ms: now_ms,
+            step: decision.step,
+            reason: decision.reason.clone(),
+            by: decision.by.clone(),
+            outcome: outcome.clone(),
+            times,
+        },
+    );
+    state.acted.truncate(HISTORY_MOST);
+}

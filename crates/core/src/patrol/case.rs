@@ -1,0 +1,92 @@
+//! Everything that a decision about one agent is made of.
+
+use super::sight::{Sight, freshness};
+use ostler_model::{
+    Freshness, Observation, PatrolPolicy, SessionHealth, SessionSeen, TownOrders, TownState,
+    WatchSpec, WatchState,
+};
+
+/// One agent at one tick.
+#[derive(Clone, Copy)]
+pub struct Case<'a> {
+    pub seen: &'a Observation,
+    pub state: &'a WatchState,
+    pub watch: &'a WatchSpec,
+    pub policy: &'a PatrolPolicy,
+    pub town: &'a TownState,
+    pub orders: &'a TownOrders,
+    pub now_ms: u64,
+}
+
+/// How late it is, by its heartbeat, or by its silence where there is none to read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Late {
+    No,
+    Stale,
+    VeryStale,
+    /// Nothing can be seen of it.
+    Unseen,
+}
+
+impl<'a> Case<'a> {
+    pub(super) fn sight(&self) -> Sight<'a> {
+        let Case { seen, state, policy, now_ms, .. } = *self;
+        Sight { seen, state, policy, now_ms }
+    }
+
+    pub(super) fn freshness(&self) -> Freshness {
+        freshness(&self.seen.heartbeat, self.watch)
+    }
+
+    pub(super) fn late(&self) -> Late {
+        match (self.freshness(), self.sight().silent_ms()) {
+            (Freshness::Fresh, _) => Late::No,
+            (Freshness::Stale, _) => Late::Stale,
+            (Freshness::VeryStale, _) => Late::VeryStale,
+            (Freshness::Unknown, None) => Late::Unseen,
+            (Freshness::Unknown, Some(silent)) if silent < self.watch.stale_ms => Late::No,
+            (Freshness::Unknown, Some(silent)) if silent <= self.watch.very_stale_ms => Late::Stale,
+            (Freshness::Unknown, Some(_)) => Late::VeryStale,
+        }
+    }
+
+    /// The ticks have been regular for long enough that silence is silence.
+    pub(super) fn is_settled(&self) -> bool {
+        self.town
+            .resumed_at_ms
+            .is_none_or(|at| self.now_ms.saturating_sub(at) >= self.policy.grace_ms)
+    }
+
+    /// Very late, with work that has waited for a while, and not moving.
+    pub(super) fn is_late_with_work(&self) -> bool {
+        let sight = self.sight();
+        self.late() == Late::VeryStale
+            && sight.has_work()
+            && sight.pending_ms() >= self.watch.stale_ms
+            && self.is_settled()
+            && !sight.moves()
+            && !sight.is_starting()
+            && !sight.is_busy()
+            && !sight.awaits_gate()
+    }
+
+    pub(super) fn health(&self) -> SessionHealth {
+        let sight = self.sight();
+        match &self.seen.session {
+            SessionSeen::Dead => SessionHealth::SessionDead,
+            SessionSeen::AgentDead(_) => SessionHealth::AgentDead,
+            SessionSeen::Unknown(_) => SessionHealth::Unknown,
+            SessionSeen::Alive | SessionSeen::Foreign => {
+                if sight.is_stuck() {
+                    SessionHealth::AgentHung
+                } else if !self.is_late_with_work() {
+                    SessionHealth::Healthy
+                } else if sight.can_see() {
+                    SessionHealth::AgentHung
+                } else {
+                    SessionHealth::Unknown
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! The decision.
+//!
+//! ```text
+//!   heartbeat            no work        work not known      work
+//!   fresh                nothing        nothing             nothing
+//!   stale                nothing        nudge once          nudge once
+//!   very stale           wake, seldom   nudge, wake         wake ─► interrupt ─► restart ─► escalate
+//!
+//!   session dead         start
+//!   agent dead           restart
+//!   session not known    nothing
+//! ```
+//!
+//! It is the document's matrix; the rules that its users learned come before it: a person's orders, what the agent
+//! declares, the grace after a start, and any sign that it moves. Where there is no heartbeat to read, its silence
+//! counts instead. The last column goes beyond `wake` only when the work has waited for the stale time too.
+
+use super::case::{Case, Late};
+use super::evidence::{evidence, span};
+use super::{gone, ladder};
+use ostler_model::{
+    DecidedBy, Decision, Freshness, Observation, PatrolPolicy, PendingSeen, SessionSeen, Step,
+    TownOrders, TownState, TroubleKind, WatchSpec, WatchState,
+};
+
+/// A step, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Choice {
+    pub step: Step,
+    pub reason: String,
+    pub trouble: Option<TroubleKind>,
+}
+
+impl Choice {
+    pub fn of(step: Step, reason: impl Into<String>) -> Self {
+        Self { step, reason: reason.into(), trouble: None }
+    }
+
+    pub fn nothing(reason: impl Into<String>) -> Self {
+        Self::of(Step::Nothing, reason)
+    }
+
+    /// A person is told, unless somebody has told them already.
+    pub fn escalate(case: &Case, kind: TroubleKind, reason: impl Into<String>) -> Self {
+        let reason = reason.into();
+        match &case.state.condition {
+            Some(open) if open.told && open.what >= kind => {
+                Self::nothing(format!("{reason} A person has been told."))
+            }
+            Some(_) | None => Self { step: Step::Escalate, reason, trouble: Some(kind) },
+        }
+    }
+}
+
+/// What is to be done for this agent now.
+pub fn decide(
+    seen: &Observation,
+    state: &WatchState,
+    watch: &WatchSpec,
+    policy: &PatrolPolicy,
+    town: &TownState,
+    orders: &TownOrders,
+    now_ms: u64,
+) -> Decision {
+    let case = Case { seen, state, watch, policy, town, orders, now_ms };
+    let Choice { step, reason, trouble } = choose(&case);
+    Decision {
+        step,
+        health: case.health(),
+        freshness: case.freshness(),
+        reason,
+        by: DecidedBy::Mechanical,
+        trouble,
+        evidence: evidence(&case),
+    }
+}
+
+fn choose(case: &Case) -> Choice {
+    if let Some(order) = &case.orders.stopped {
+        return Choice::nothing(format!(
+            "The town is stopped by {} ({}), and nobody is started until that is lifted.",
+            order.by, order.reason
+        ));
+    }
+    if let Some(order) = &case.orders.paused {
+        return Choice::nothing(format!(
+            "The patrol is paused by {} ({}), and only looks.",
+            order.by, order.reason
+        ));
+    }
+    if !case.seen.is_wanted {
+        return Choice::nothing("Somebody stopped it, so it is not wanted.");
+    }
+    match &case.seen.session {
+        SessionSeen::Unknown(why) => Choice::nothing(format!(
+            "Nothing is known of its session ({why}), and what is not known is left alone."
+        )),
+        SessionSeen::Dead => gone::session_dead(case),
+        SessionSeen::AgentDead(why) => gone::agent_dead(case, why),
+        SessionSeen::Alive | SessionSeen::Foreign => alive(case),
+    }
+}
+
+/// Its session is there, and so is the agent in it.
+fn alive(case: &Case) -> Choice {
+    let sight = case.sight();
+    if sight.awaits_gate() {
+        return Choice::nothing("It waits at a gate, and says so.");
+    }
+    if sight.is_busy() {
+        return Choice::nothing("It said that it is busy, and the time is not over.");
+    }
+    if sight.is_starting() {
+        return Choice::nothing(
+            "Its session is young and it has not shown itself yet, so it is given time.",
+        );
+    }
+    if sight.is_stuck() {
+        return ladder::stuck(case);
+    }
+    if sight.moves() && sight.is_stalled() {
+        return Choice::escalate(
+            case,
+            TroubleKind::Stalled,
+            format!(
+                "It moves, but has not come to the end of a cycle for {} with work waiting.",
+                span(case.policy.stalled_ms)
+            ),
+        );
+    }
+    if case.late() != Late::No && sight.moves() {
+        return Choice::nothing("Its heartbeat is not fresh, but it moves, so it is at work.");
+    }
+    match (case.late(), &case.seen.pending) {
+        (Late::No, _) => Choice::nothing("It shows that it is well."),
+        (Late::Stale | Late::VeryStale | Late::Unseen, PendingSeen::Nothing) => idle(case),
+        (Late::Unseen, PendingSeen::Unknown { .. }) => Choice::nothing(
+            "Nothing is seen of it, and whether it has work is not known, so it is left alone.",
+        ),
+        (Late::Unseen, PendingSeen::Work { .. })
+        | (Late::Stale, PendingSeen::Unknown { .. } | PendingSeen::Work { .. }) => {
+            ladder::nudge_once(case)
+        }
+        (Late::VeryStale, PendingSeen::Unknown { .. }) => ladder::talk(case),
+        (Late::VeryStale, PendingSeen::Work { .. }) => {
+            if case.is_late_with_work() {
+                ladder::hung(case)
+            } else if case.is_settled() {
+                ladder::talk(case)
+            } else {
+                ladder::nudge_once(case)
+            }
+        }
+    }
+}
+
+/// Silence without work. A heartbeat that was promised is asked for now and then; more is never done.
+fn idle(case: &Case) -> Choice {
+    let sight = case.sight();
+    let spoken = case.state.typed_at_ms.map(|at| sight.age_of(at));
+    if case.freshness() != Freshness::VeryStale || !case.is_settled() {
+        return Choice::nothing("It is silent and has no work, so it is idle.");
+    }
+    match spoken {
+        Some(ago) if ago < case.policy.idle_wake_ms => Choice::nothing(format!(
+            "It is silent and has no work, so it is idle; it was spoken to {} ago.",
+            span(ago)
+        )),
+        Some(_) | None => Choice::of(
+            Step::Wake,
+            "Its heartbeat is very stale; it has no work, so it is woken, and nothing more.",
+        ),
+    }
+}

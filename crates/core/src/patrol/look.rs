@@ -1,0 +1,157 @@
+//! What was seen, folded into what is remembered.
+
+use super::sight::{Sight, freshness};
+use crate::restart::clear;
+use ostler_model::{
+    Freshness, Observation, PatrolPolicy, PendingSeen, Preset, RestartPolicy, SessionSeen,
+    TownOrders, WatchSpec, WatchState,
+};
+
+/// The numbers of the guard: 30 s doubling to 10 min, five starts in 15 min, forgotten when it was well for 30 min.
+pub(super) fn guard() -> RestartPolicy {
+    RestartPolicy::preset(Preset::Gastown)
+}
+
+pub fn look(
+    state: &mut WatchState,
+    seen: &Observation,
+    watch: &WatchSpec,
+    policy: &PatrolPolicy,
+    orders: &TownOrders,
+    now_ms: u64,
+) {
+    not_in_the_future(state, now_ms);
+    match &seen.session {
+        SessionSeen::Unknown(_) => {}
+        SessionSeen::Dead | SessionSeen::AgentDead(_) => {
+            died(state, seen, orders, now_ms);
+        }
+        SessionSeen::Alive | SessionSeen::Foreign => lives(state, seen, watch, policy, now_ms),
+    }
+    decay(state, policy, now_ms);
+    state.looked_at_ms = Some(now_ms);
+}
+
+/// After the clock was set back, what was to be in the future is now: no wait is longer than it was meant to be.
+fn not_in_the_future(state: &mut WatchState, now_ms: u64) {
+    let times = [
+        &mut state.looked_at_ms,
+        &mut state.screen_since_ms,
+        &mut state.moved_at_ms,
+        &mut state.typed_at_ms,
+        &mut state.pending_since_ms,
+        &mut state.well_since_ms,
+        &mut state.alive_at_ms,
+        &mut state.died_at_ms,
+        &mut state.started_at_ms,
+        &mut state.restarted_at_ms,
+        &mut state.crash_loop_since_ms,
+        &mut state.triage_at_ms,
+        &mut state.held_at_ms,
+    ];
+    for time in times {
+        *time = time.map(|at| at.min(now_ms));
+    }
+    if let Some(rung) = &mut state.rung {
+        rung.at_ms = rung.at_ms.min(now_ms);
+    }
+    if let Some(until) = &mut state.backoff_until_ms {
+        *until = (*until).min(now_ms.saturating_add(guard().backoff.max_ms));
+    }
+}
+
+fn died(state: &mut WatchState, seen: &Observation, orders: &TownOrders, now_ms: u64) {
+    state.rung = None;
+    state.screen = None;
+    state.screen_since_ms = None;
+    state.moved_at_ms = None;
+    state.typed_at_ms = None;
+    state.pending_since_ms = None;
+    state.well_since_ms = None;
+    (state.held, state.held_at_ms) = (0, None);
+    let was_alive = state.alive_at_ms.take().is_some();
+    if !seen.is_wanted || orders.stopped.is_some() {
+        // It was to end: that is no death.
+        state.died_at_ms = None;
+    } else if was_alive && state.died_at_ms.is_none() {
+        state.died_at_ms = Some(now_ms.saturating_sub(seen.dead_age_ms.unwrap_or(0)));
+    }
+}
+
+fn lives(
+    state: &mut WatchState,
+    seen: &Observation,
+    watch: &WatchSpec,
+    policy: &PatrolPolicy,
+    now_ms: u64,
+) {
+    state.died_at_ms = None;
+    state.alive_at_ms = Some(now_ms);
+    moved(state, seen, policy, now_ms);
+    match &seen.pending {
+        PendingSeen::Nothing => {
+            state.pending_since_ms = None;
+            state.rung = None;
+        }
+        PendingSeen::Work { .. } => {
+            state.pending_since_ms.get_or_insert(now_ms);
+        }
+        PendingSeen::Unknown { .. } => {}
+    }
+    let sight = Sight { seen, state, policy, now_ms };
+    let is_over =
+        state.rung.as_ref().is_some_and(|rung| sight.has_moved_since(rung.at_ms, rung.cycle));
+    let is_well = !sight.is_stuck()
+        && !sight.is_stalled()
+        && (freshness(&seen.heartbeat, watch) == Freshness::Fresh
+            || sight.moves()
+            || sight.is_busy()
+            || sight.awaits_gate()
+            || seen.pending == PendingSeen::Nothing);
+    if is_over {
+        state.rung = None;
+    }
+    if is_well {
+        state.well_since_ms.get_or_insert(now_ms);
+        (state.held, state.held_at_ms) = (0, None);
+    } else {
+        state.well_since_ms = None;
+    }
+}
+
+/// A screen that changed since the last look has moved, unless somebody typed in between and nothing came after.
+fn moved(state: &mut WatchState, seen: &Observation, policy: &PatrolPolicy, now_ms: u64) {
+    let sight = Sight { seen, state, policy, now_ms };
+    let mut moved_at_ms = sight.moved_at_ms();
+    let has_changed =
+        seen.screen.is_some() && state.screen.is_some() && seen.screen != state.screen;
+    if has_changed && !sight.typed_since_last_look() {
+        moved_at_ms = Some(now_ms);
+    }
+    if seen.screen.is_some() && seen.screen != state.screen {
+        state.screen = seen.screen;
+        state.screen_since_ms = Some(now_ms);
+    }
+    state.moved_at_ms = moved_at_ms;
+}
+
+/// Nothing is held against an agent for ever.
+fn decay(state: &mut WatchState, policy: &PatrolPolicy, now_ms: u64) {
+    let is_over = |since: u64, limit_ms: u64| now_ms.saturating_sub(since) >= limit_ms;
+    let looped = state.crash_loop_since_ms;
+    if looped.is_some_and(|since| is_over(since, policy.crash_loop_decay_ms)) {
+        clear(&mut state.tally);
+        state.crash_loop_since_ms = None;
+        state.backoff_until_ms = None;
+    }
+    let is_well =
+        state.well_since_ms.is_some_and(|since| is_over(since, guard().backoff.reset_after_ms));
+    let is_long_ago = state.started_at_ms.is_some_and(|at| is_over(at, policy.crash_loop_decay_ms));
+    if is_well || (is_long_ago && state.crash_loop_since_ms.is_none()) {
+        // The single failures stay, so that a slow loop is one too.
+        state.tally.steps = 0;
+        state.tally.opened = None;
+        state.crash_loop_since_ms = None;
+        state.backoff_until_ms = None;
+    }
+}

@@ -1,0 +1,30 @@
+//! A person's orders for the whole town, and who may lift them.
+
+use ostler_model::{Order, TownOrders};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Who {
+    Person,
+    /// Something that acts by itself.
+    Rule,
+}
+
+/// A person gave the order, so only a person lifts it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept(pub Order);
+
+/// An automatic stop never takes the place of one that a person gave.
+pub fn stop(orders: &mut TownOrders, order: Order) {
+    match &orders.stopped {
+        Some(standing) if standing.is_manual && !order.is_manual => {}
+        Some(_) | None => orders.stopped = Some(order),
+    }
+}
+
+/// Lifts the stop, and says what it was.
+pub fn lift(orders: &mut TownOrders, who: Who) -> Result<Option<Order>, Kept> {
+    match (&orders.stopped, who) {
+        (Some(order), Who::Rule) if order.is_manual => Err(Kept(order.clone())),
+        (Some(_) | None, Who::Person | Who::Rule) => Ok(orders.stopped.take()),
+    }
+}

@@ -1,0 +1,161 @@
+//! What can be told from one look, together with what is remembered of those before.
+
+use ostler_model::{
+    DeclaredState, Freshness, HeartbeatSeen, Observation, PatrolPolicy, PendingSeen, WatchSpec,
+    WatchState,
+};
+
+/// Times of activity may be told in whole seconds, rounded down.
+const ROUNDED_MS: u64 = 1_000;
+
+/// How old the heartbeat is. A file that is not there, or that cannot be read, proves nothing.
+pub fn freshness(heartbeat: &HeartbeatSeen, watch: &WatchSpec) -> Freshness {
+    match heartbeat {
+        HeartbeatSeen::None | HeartbeatSeen::Missing | HeartbeatSeen::Unreadable { .. } => {
+            Freshness::Unknown
+        }
+        HeartbeatSeen::At { age_ms, .. } if *age_ms < watch.stale_ms => Freshness::Fresh,
+        HeartbeatSeen::At { age_ms, .. } if *age_ms <= watch.very_stale_ms => Freshness::Stale,
+        HeartbeatSeen::At { .. } => Freshness::VeryStale,
+    }
+}
+
+/// One look, and the memory it is seen with.
+#[derive(Clone, Copy)]
+pub(super) struct Sight<'a> {
+    pub seen: &'a Observation,
+    pub state: &'a WatchState,
+    pub policy: &'a PatrolPolicy,
+    pub now_ms: u64,
+}
+
+impl Sight<'_> {
+    /// Something that is said to be in the future is now.
+    pub fn age_of(&self, at_ms: u64) -> u64 {
+        self.now_ms.saturating_sub(at_ms)
+    }
+
+    fn ago(&self, age_ms: u64) -> u64 {
+        self.now_ms.saturating_sub(age_ms)
+    }
+
+    fn typed_at_ms(&self) -> Option<u64> {
+        self.seen.typed_age_ms.map(|age| self.ago(age)).max(self.state.typed_at_ms)
+    }
+
+    /// Whether what happened then can be the echo of what was typed.
+    pub fn is_echo(&self, at_ms: u64) -> bool {
+        let echo_ms = self.policy.echo_ms.min(self.policy.nudge_wait_ms / 4);
+        self.typed_at_ms().is_some_and(|typed| {
+            at_ms.saturating_add(ROUNDED_MS) >= typed && at_ms <= typed.saturating_add(echo_ms)
+        })
+    }
+
+    pub fn typed_since_last_look(&self) -> bool {
+        self.typed_at_ms() >= self.state.looked_at_ms && self.typed_at_ms().is_some()
+    }
+
+    /// When it wrote something that is not an echo.
+    pub fn own_output_at_ms(&self) -> Option<u64> {
+        self.seen.output_age_ms.map(|age| self.ago(age)).filter(|at| !self.is_echo(*at))
+    }
+
+    pub fn computes(&self) -> bool {
+        self.seen.cpu_percent.is_some_and(|percent| percent >= self.policy.busy_cpu_percent)
+    }
+
+    /// When it last moved by itself, as far as anybody knows.
+    pub fn moved_at_ms(&self) -> Option<u64> {
+        let computes = self.computes().then_some(self.now_ms);
+        self.state.moved_at_ms.max(self.own_output_at_ms()).max(computes)
+    }
+
+    /// Without any of these, not moving and not being seen to move are the same.
+    pub fn can_see(&self) -> bool {
+        self.seen.output_age_ms.is_some() || self.seen.screen.is_some()
+    }
+
+    pub fn started_at_ms(&self) -> Option<u64> {
+        self.seen.age_ms.map(|age| self.ago(age)).or(self.state.started_at_ms)
+    }
+
+    /// For how long it has not moved, if that can be seen. No session has been silent for longer than it exists.
+    pub fn silent_ms(&self) -> Option<u64> {
+        let since = self.moved_at_ms().or(self.state.screen_since_ms).unwrap_or(self.now_ms);
+        let since = Some(since).max(self.started_at_ms()).unwrap_or(self.now_ms);
+        self.can_see().then(|| self.age_of(since))
+    }
+
+    pub fn moves(&self) -> bool {
+        self.computes() || self.silent_ms().is_some_and(|silent| silent < self.policy.progress_ms)
+    }
+
+    pub fn heartbeat_at_ms(&self) -> Option<u64> {
+        match &self.seen.heartbeat {
+            HeartbeatSeen::At { age_ms, .. } => Some(self.ago(*age_ms)),
+            HeartbeatSeen::None | HeartbeatSeen::Missing | HeartbeatSeen::Unreadable { .. } => None,
+        }
+    }
+
+    pub fn cycle(&self) -> Option<u64> {
+        match &self.seen.heartbeat {
+            HeartbeatSeen::At { cycle, .. } => Some(*cycle),
+            HeartbeatSeen::None | HeartbeatSeen::Missing | HeartbeatSeen::Unreadable { .. } => None,
+        }
+    }
+
+    pub fn has_work(&self) -> bool {
+        match &self.seen.pending {
+            PendingSeen::Work { .. } => true,
+            PendingSeen::Nothing | PendingSeen::Unknown { .. } => false,
+        }
+    }
+
+    /// For how long there has been work, as far as we have looked.
+    pub fn pending_ms(&self) -> u64 {
+        self.state.pending_since_ms.map_or(0, |since| self.age_of(since))
+    }
+
+    pub fn is_busy(&self) -> bool {
+        self.seen.busy_until_ms.is_some_and(|until| until > self.now_ms)
+    }
+
+    pub fn awaits_gate(&self) -> bool {
+        self.seen.declared.as_ref().is_some_and(|said| said.state == DeclaredState::AwaitingGate)
+    }
+
+    /// It says that it is stuck, and nothing since then says otherwise: no other session, no heartbeat, no movement.
+    pub fn is_stuck(&self) -> bool {
+        let Some(said) = &self.seen.declared else { return false };
+        let said_ms = said.at_ms.min(self.now_ms);
+        let heard_ms = said_ms.saturating_add(self.policy.echo_ms);
+        said.state == DeclaredState::Stuck
+            && self.started_at_ms().is_none_or(|at| at <= said_ms)
+            && self.heartbeat_at_ms().is_none_or(|at| at <= heard_ms)
+            && self.moved_at_ms().is_none_or(|at| at <= heard_ms)
+    }
+
+    /// It moves, has work, and has not come to the end of a cycle for very long.
+    pub fn is_stalled(&self) -> bool {
+        self.has_work()
+            && self.pending_ms() >= self.policy.stalled_ms
+            && self.heartbeat_at_ms().is_some_and(|at| self.age_of(at) >= self.policy.stalled_ms)
+    }
+
+    /// Its session is young, and it has not shown itself since it was made.
+    pub fn is_starting(&self) -> bool {
+        self.started_at_ms().is_some_and(|started| {
+            self.age_of(started) < self.policy.grace_ms
+                && self.heartbeat_at_ms().is_none_or(|at| at <= started)
+        })
+    }
+
+    /// Whether it has shown anything since the ladder's last rung.
+    pub fn has_moved_since(&self, at_ms: u64, cycle: Option<u64>) -> bool {
+        self.heartbeat_at_ms().is_some_and(|at| at > at_ms)
+            || (cycle.is_some() && self.cycle().is_some() && cycle != self.cycle())
+            || self.moved_at_ms().is_some_and(|at| at > at_ms)
+            || self.is_busy()
+            || self.awaits_gate()
+    }
+}
