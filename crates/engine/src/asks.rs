@@ -18,6 +18,13 @@ impl Supervisor {
         self.business = Business::Busy;
         match ask {
             Ask::Spawn { spec, by, reply } => self.take_spawn(spec, by, reply),
+            Ask::Check { spec, reply } => {
+                if let Ok(run) = self.new_run(spec, Actor::Supervisor)
+                    && let Some(live) = self.live.get_mut(&run)
+                {
+                    live.asked = Some(reply);
+                }
+            }
             Ask::Cancel { run, by, reply } => {
                 if self.add_waiter(run, reply) {
                     self.events.push_back(Event::CancelAsked {
@@ -219,6 +226,7 @@ impl Supervisor {
                 root_gone: false,
                 is_adopted: false,
                 is_passing,
+                asked: None,
                 token,
             },
         );

@@ -62,6 +62,7 @@ pub struct Keeping {
 
 pub(crate) enum Ask {
     Spawn { spec: Box<RunSpec>, by: Actor, reply: oneshot::Sender<Result<RunRecord, SpawnRefused>> },
+    Check { spec: Box<RunSpec>, reply: oneshot::Sender<RunRecord> },
     Cancel { run: RunId, by: Actor, reply: oneshot::Sender<Cancelled> },
     Wait { run: RunId, reply: oneshot::Sender<Cancelled> },
     Live { reply: oneshot::Sender<usize> },
@@ -141,6 +142,11 @@ impl Handle {
         self.ask(|reply| Ask::Spawn { spec, by, reply })
             .await
             .unwrap_or(Err(SpawnRefused::ShuttingDown))
+    }
+
+    /// Answers when it is over, with all that is known of it; `None` if it was not even tried.
+    pub(crate) async fn check(&self, spec: Box<RunSpec>) -> Option<RunRecord> {
+        self.ask(|reply| Ask::Check { spec, reply }).await
     }
 
     /// Answers when the run is over.

@@ -4,10 +4,11 @@ use crate::inheritance::End;
 use crate::input::Input;
 use crate::output::OutputState;
 use ostler_core::{Member, MemorySeen, Survey};
-use ostler_model::{RunId, RunSpec};
+use ostler_model::{RunId, RunRecord, RunSpec};
 use ostler_os::{Kin, Leader, Members, Process, Scope, Watch};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
+use tokio::sync::oneshot;
 
 /// How many of those outside a boundary are named in the journal.
 const NAMED_MOST: usize = 16;
@@ -30,6 +31,8 @@ pub(crate) struct LiveRun {
     /// A check: over in a moment, and nobody asks for it again. It is not written down as long as its boundary tells whose
     /// it is: a supervisor that comes after a crash ends what it finds in there.
     pub(crate) is_passing: bool,
+    /// Who asked for a check and wants to know how it ended; if it never began, they are not answered.
+    pub(crate) asked: Option<oneshot::Sender<RunRecord>>,
     /// Where its descriptors report to.
     pub(crate) token: u64,
 }

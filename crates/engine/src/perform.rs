@@ -11,7 +11,9 @@ use crate::live::{LiveRun, survey};
 use crate::output::{NewLog, OutputState, Resumed, Screen, end_on_disk};
 use ostler_core::{Action, Event, Identity, Reach, Refusal, Signal};
 use ostler_model::{Backend, RunId, RunRecord, RunSpec, SpawnErrorKind, What};
-use ostler_os::{Allocated, Interest, Launch, Process, Program, ScopeRoom, SpawnError, SpawnStage};
+use ostler_os::{
+    Allocated, Interest, Launch, Process, Program, ScopeRoom, SpawnError, SpawnStage, Stdio,
+};
 use ostler_registry::Theft;
 use serde_json::json;
 use std::cell::OnceCell;
@@ -108,7 +110,11 @@ impl Supervisor {
             Ok(identity) => Event::Spawned { run, identity },
             Err(error) => Event::SpawnFailed { run, kind: error.kind, error: error.message },
         };
+        let is_silent = self.live.get(&run).is_some_and(|live| live.output.is_ended());
         self.events.push_back(event);
+        if is_silent {
+            self.events.push_back(Event::OutputEnded { run });
+        }
     }
 
     fn try_spawn(&mut self, run: RunId) -> Result<Identity, SpawnError> {
@@ -135,7 +141,12 @@ impl Supervisor {
         let directory = c_string(spec.cwd.as_bytes()).map_err(prepared)?;
         let connection = adapters::connect(&spec).map_err(prepared)?;
         let limits = self.world.record(run).and_then(|record| record.enforced.clone());
-        let mut scope = self.room.make(&run.to_string(), &tag, limits.as_deref());
+        let is_passing = self.is_passing(run);
+        let mut scope = if is_passing {
+            self.room.make_passing(&run.to_string(), &tag, limits.as_deref())
+        } else {
+            self.room.make(&run.to_string(), &tag, limits.as_deref())
+        };
         self.keep_ends(run, &connection.ends);
         let launched = self.launcher.launch(
             &Launch {
@@ -143,28 +154,28 @@ impl Supervisor {
                 arguments,
                 environment,
                 directory,
-                stdio: [
-                    connection.stdin.as_fd(),
-                    connection.stdout.as_fd(),
-                    connection.stderr.as_fd(),
-                ],
+                stdio: match &connection.theirs {
+                    Some(theirs) => Stdio::Given(theirs.each_ref().map(AsFd::as_fd)),
+                    None => Stdio::Nothing,
+                },
                 terminal: spec.backend == Backend::Pty,
                 umask: spec.umask,
                 descriptors: descriptors_of(spec.resources.descriptors, self.descriptors),
+                is_recorded: !is_passing,
             },
             &mut scope,
         );
         let launched = match launched {
             Ok(launched) => launched,
             Err(error) => {
-                scope.remove();
-                if !self.is_passing(run) {
+                self.room.take_back(scope);
+                if !is_passing {
                     self.let_go_ends(run, &connection.ends);
                 }
                 return Err(error);
             }
         };
-        if !self.is_passing(run) {
+        if !is_passing {
             let pid = launched.process.fingerprint().pid;
             self.guarding.keeper.keep_process(run, pid, &launched.process);
         }
@@ -172,13 +183,17 @@ impl Supervisor {
         let Some(live) = self.live.get_mut(&run) else {
             return Err(SpawnError::new(SpawnStage::Prepare, 0, "run", "", false));
         };
-        self.drain.add(NewLog {
-            run,
-            state: Arc::clone(&live.output),
-            sources: sources(&connection.ends),
-            most_bytes: self.settings.log_bytes,
-            resumed: None,
-        });
+        if connection.theirs.is_some() {
+            self.drain.add(NewLog {
+                run,
+                state: Arc::clone(&live.output),
+                sources: sources(&connection.ends),
+                most_bytes: self.settings.log_bytes,
+                resumed: None,
+            });
+        } else {
+            live.output.end();
+        }
         let identity = Identity {
             process_group_id: fingerprint.pid,
             cgroup: scope.boundary(),
@@ -236,6 +251,7 @@ impl Supervisor {
                 root_gone: is_gone,
                 is_adopted: true,
                 is_passing: false,
+                asked: None,
                 token,
             },
         );
@@ -447,6 +463,7 @@ impl Supervisor {
                 root_gone: false,
                 is_adopted: false,
                 is_passing: false,
+                asked: None,
                 token,
             },
         );
@@ -466,12 +483,16 @@ impl Supervisor {
             record
         };
         let was_written = !self.is_passing(run) || record.cgroup.is_none();
+        let asked = self.live.get_mut(&run).and_then(|live| live.asked.take());
         self.drop_live(run);
         self.close_container(&record);
         let result = record.result();
         let record_is_check = record.session_id == RunSpec::CHECK_SESSION;
         for waiter in self.waiters.remove(&run).unwrap_or_default() {
             let _ = waiter.send(Cancelled::Ended(result.clone()));
+        }
+        if let Some(asked) = asked {
+            let _ = asked.send(record.clone());
         }
         // It ended before it ran: whoever asked for it learns why from the record.
         if let Some(reply) = self.spawn_replies.remove(&run) {
@@ -481,8 +502,8 @@ impl Supervisor {
             // Nobody asks for it again, and a day has many of them.
             if was_written {
                 let _ = self.registry.forget(run);
+                self.drain.remove_folder(self.home.run_folder(run));
             }
-            self.drain.remove_folder(self.home.run_folder(run));
             return;
         }
         if self.stopping {
@@ -535,9 +556,12 @@ impl Supervisor {
     }
 
     pub(crate) fn drop_live(&mut self, run: RunId) {
-        self.prober.forget(run);
+        // Nobody checks a check, nor does it talk back.
+        if !self.is_passing(run) {
+            self.prober.forget(run);
+            self.apps.forget(run);
+        }
         self.limit_watch.remove(run);
-        self.apps.forget(run);
         self.unwatch(run);
         let Some(live) = self.live.remove(&run) else { return };
         if let Some(process) = &live.process
@@ -566,8 +590,8 @@ impl Supervisor {
                 live.output.end();
             }
         }
-        if let Some(scope) = &live.scope {
-            scope.remove();
+        if let Some(scope) = live.scope {
+            self.room.take_back(scope);
         }
     }
 

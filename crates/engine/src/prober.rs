@@ -2,14 +2,14 @@
 //! hangs is given up at its timeout and delays no other.
 
 use crate::apps::{self, Vitals};
-use crate::handle::{Cancelled, Handle};
+use crate::handle::Handle;
 use crate::http_check::{get, get_healthy, post};
 use crate::output::{LogReader, OutputState, Piece};
 use crate::pulse;
 use ostler_core::unit::UnitEvent;
 use ostler_model::{
-    Actor, CHECK_UNKNOWN, Check, DeadmanSpec, HealthSpec, HeartbeatSpec, OsText, ReadySpec, RunId,
-    RunRecord, RunSpec, SpawnErrorKind, UnitState, What,
+    CHECK_UNKNOWN, Check, DeadmanSpec, HealthSpec, HeartbeatSpec, OsText, ReadySpec, RunId,
+    RunSpec, SpawnErrorKind, UnitState, What,
 };
 use std::io;
 use std::sync::Arc;
@@ -408,46 +408,37 @@ async fn execute(
     let words = argv.iter().map(|word| OsText(word.clone().into_bytes()));
     spec.argv = subject.before.iter().cloned().chain(words).collect();
     spec.limits.timeout_ms = Some(most.as_millis() as u64);
+    // Nobody listens to what it says.
+    spec.limits.no_output_timeout_ms = None;
     let name = argv.first().cloned().unwrap_or_default();
-    let random = ostler_os::random().map_err(|error| No::unknown(error.to_string()))?;
-    let run = RunId::new(ostler_os::wall_ms(), random);
-    spec.run_id = Some(run);
-    // Asked for together: it may be over before the first answer is here.
-    let (spawned, ended) = tokio::join!(engine.spawn(spec, Actor::Supervisor), engine.wait(run));
-    match (spawned, ended) {
-        (Err(_), _) => Err(No::unknown(format!("{name}: refused"))),
+    let Some(record) = engine.check(spec).await else {
+        return Err(No::unknown(format!("{name}: refused")));
+    };
+    match (&record.error, record.spawn_error_kind) {
         // That the machine has no room for a check says nothing of the unit.
         (
-            Ok(RunRecord {
-                error: Some(error),
-                spawn_error_kind:
-                    Some(
-                        SpawnErrorKind::OutOfMemory
-                        | SpawnErrorKind::OutOfDescriptors
-                        | SpawnErrorKind::OutOfProcesses,
-                    ),
-                ..
-            }),
-            _,
-        ) => Err(No::unknown(error)),
-        (Ok(RunRecord { error: Some(error), .. }), _) => Err(No::known(error)),
-        (Ok(_), Cancelled::Ended(result))
-            if result.exit_code == Some(CHECK_UNKNOWN) && !subject.before.is_empty() =>
-        {
-            Err(No::unknown(format!("{name}: the container engine does not answer")))
-        }
-        (Ok(_), Cancelled::Ended(result)) if result.timed_out => {
-            Err(No::known(format!("{name}: not in time")))
-        }
-        (Ok(_), Cancelled::Ended(result)) => match (result.exit_code, result.exit_signal) {
-            (Some(0), _) => Ok(()),
-            (Some(code), _) => Err(No::known(format!("{name}: exit {code}"))),
-            (None, Some(signal)) => Err(No::known(format!("{name}: signal {signal}"))),
-            (None, None) => Err(No::unknown(format!("{name}: how it ended is not known"))),
-        },
-        (Ok(_), Cancelled::NotLive) => {
-            Err(No::unknown(format!("{name}: how it ended is not known")))
-        }
+            Some(error),
+            Some(
+                SpawnErrorKind::OutOfMemory
+                | SpawnErrorKind::OutOfDescriptors
+                | SpawnErrorKind::OutOfProcesses,
+            ),
+        ) => return Err(No::unknown(error)),
+        (Some(error), Some(_)) => return Err(No::known(error)),
+        (Some(_), None) | (None, _) => {}
+    }
+    let result = record.result();
+    if result.exit_code == Some(CHECK_UNKNOWN) && !subject.before.is_empty() {
+        return Err(No::unknown(format!("{name}: the container engine does not answer")));
+    }
+    if result.timed_out {
+        return Err(No::known(format!("{name}: not in time")));
+    }
+    match (result.exit_code, result.exit_signal) {
+        (Some(0), _) => Ok(()),
+        (Some(code), _) => Err(No::known(format!("{name}: exit {code}"))),
+        (None, Some(signal)) => Err(No::known(format!("{name}: signal {signal}"))),
+        (None, None) => Err(No::unknown(format!("{name}: how it ended is not known"))),
     }
 }
 

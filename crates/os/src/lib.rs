@@ -41,7 +41,7 @@ pub use platform::reaper::{Notice, Reaped, Reaper, become_reaper, beside_first_t
 pub use platform::scope::{
     Census, KillReport, Kin, Leader, Member, Members, MemoryState, Scope, ScopeRoom, Watch,
 };
-pub use platform::spawn::{Launch, Launched, Launcher, Program};
+pub use platform::spawn::{Launch, Launched, Launcher, Program, Stdio};
 pub use platform::sweep::{Swept, sweep};
 pub use platform::terminal::{
     Foreground, ForegroundEvents, RawMode, close_report, is_terminal, own_terminal_size,

@@ -48,6 +48,7 @@ mod upgrade;
 // Units: declared once, kept as declared.
 mod units;
 mod units_again;
+mod units_checks;
 mod units_daemon;
 mod units_env;
 mod units_final;

@@ -12,23 +12,23 @@ use std::sync::Arc;
 
 /// A run's stdio: its ends, which close once it is started, and ours.
 pub(crate) struct Connection {
-    pub(crate) stdin: OwnedFd,
-    pub(crate) stdout: OwnedFd,
-    pub(crate) stderr: OwnedFd,
+    /// Its standard input, output and error; `None` if it has nobody to talk to.
+    pub(crate) theirs: Option<[OwnedFd; 3]>,
     pub(crate) input: Input,
     /// Ours, which must outlive us.
     pub(crate) ends: Vec<(End, Arc<OwnedFd>)>,
 }
 
 pub(crate) fn connect(spec: &RunSpec) -> io::Result<Connection> {
+    // What a check writes is nobody's: it tells by how it ends.
+    if spec.session_id == RunSpec::CHECK_SESSION {
+        return Ok(Connection { theirs: None, input: Input::Closed, ends: Vec::new() });
+    }
     let connection = match spec.backend {
         Backend::Pipe | Backend::Container | Backend::Tmux => pipe::connect(spec),
         Backend::Pty => pty::connect(spec),
     }?;
-    if [&connection.stdin, &connection.stdout, &connection.stderr]
-        .into_iter()
-        .any(ostler_os::is_last_reserve)
-    {
+    if connection.theirs.iter().flatten().any(ostler_os::is_last_reserve) {
         return Err(ostler_os::out_of_descriptors());
     }
     Ok(connection)

@@ -20,5 +20,5 @@ pub(super) fn connect(spec: &RunSpec) -> io::Result<Connection> {
     } else {
         (File::open("/dev/null")?.into(), Input::Closed)
     };
-    Ok(Connection { stdin, stdout: stdout.theirs, stderr: stderr.theirs, input, ends })
+    Ok(Connection { theirs: Some([stdin, stdout.theirs, stderr.theirs]), input, ends })
 }

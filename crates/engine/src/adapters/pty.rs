@@ -11,9 +11,7 @@ pub(super) fn connect(spec: &RunSpec) -> io::Result<Connection> {
     let pty = Pty::open(spec.size)?;
     let master = Arc::new(pty.ours);
     Ok(Connection {
-        stdin: pty.theirs.try_clone()?,
-        stdout: pty.theirs.try_clone()?,
-        stderr: pty.theirs,
+        theirs: Some([pty.theirs.try_clone()?, pty.theirs.try_clone()?, pty.theirs]),
         input: Input::Terminal { master: Arc::clone(&master), turn: Mutex::new(()) },
         ends: vec![(End::Terminal, master)],
     })

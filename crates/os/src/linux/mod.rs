@@ -24,6 +24,7 @@ pub mod pty;
 pub mod reaper;
 pub mod scope;
 mod seats;
+mod spare;
 pub mod spawn;
 pub mod sweep;
 pub mod terminal;

@@ -10,30 +10,35 @@ use super::identity::{Stat, stat};
 use super::limits::{Held, LimitRoom};
 use super::poll::Interest;
 use super::process::{Process, Signal, open_pid, signal_checked};
+use super::spare::{OpenLeaf, Spares};
 use ostler_model::{Enforced, Means, Resources, RunSpec};
 use rustix::process::{Pid, getpgid, getsid};
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
 
 /// Where one instance's scopes are made.
 #[derive(Debug)]
 pub struct ScopeRoom {
     room: Result<PathBuf, String>,
     limits: LimitRoom,
+    spares: Spares,
 }
 
 impl ScopeRoom {
     pub fn open(instance: &str) -> Self {
         let limits = LimitRoom::new(instance, true);
-        Self { room: cgroup::make_room(instance), limits }
+        Self { room: cgroup::make_room(instance), limits, spares: Spares::new() }
     }
 
     /// A room that has no kernel boundary to offer.
     pub fn without_boundary(instance: &str, why: &str) -> Self {
-        Self { room: Err(why.to_owned()), limits: LimitRoom::new(instance, true) }
+        let limits = LimitRoom::new(instance, true);
+        Self { room: Err(why.to_owned()), limits, spares: Spares::new() }
     }
 
     /// Limits are kept by looking only.
@@ -61,12 +66,45 @@ impl ScopeRoom {
     pub fn make(&self, run: &str, tag: &str, limits: Option<&Enforced>) -> Scope {
         let leaf = self.planned(run).and_then(|path| Leaf::make(path.into()).ok());
         let held = limits.map(|plan| Held::set_up(plan, leaf.as_ref()));
+        let leaf = leaf.map(Boundary::Own);
         Scope { leaf, held, tag: tag.to_owned(), lineage: Lineage::Child }
+    }
+
+    /// The same for one that is over in a moment and is followed by others: it may have the boundary of one before
+    /// it, and leaves its own to the next. What has limits has a boundary of its own, because they are set there.
+    pub fn make_passing(&mut self, run: &str, tag: &str, limits: Option<&Enforced>) -> Scope {
+        if limits.is_some() {
+            return self.make(run, tag, limits);
+        }
+        let fresh = self.planned(run).map(PathBuf::from);
+        let leaf = match (self.spares.take(), &fresh) {
+            (Some(spare), _) => Some(Boundary::Shared { leaf: spare, fresh }),
+            (None, Some(path)) => Boundary::shared(path.clone()),
+            (None, None) => None,
+        };
+        Scope { leaf, held: None, tag: tag.to_owned(), lineage: Lineage::Child }
+    }
+
+    /// The run is over: nothing is in it any more. What can serve another is kept.
+    pub fn take_back(&mut self, mut scope: Scope) {
+        match scope.leaf.take() {
+            Some(Boundary::Shared { leaf, .. }) => self.spares.give_back(leaf),
+            own => {
+                scope.leaf = own;
+                scope.remove();
+            }
+        }
+    }
+
+    /// Removes what was kept for runs to come, and was not needed since this was called last.
+    pub fn trim(&mut self) {
+        self.spares.trim();
     }
 
     /// The boundary of a run that an earlier supervisor started.
     pub fn reopen(boundary: Option<&str>, tag: &str, limits: Option<&Enforced>) -> Scope {
         let leaf = boundary.map(|path| Leaf::at(path.into())).filter(|leaf| leaf.path().exists());
+        let leaf = leaf.map(Boundary::Own);
         let held = limits.map(Held::found);
         Scope { leaf, held, tag: tag.to_owned(), lineage: Lineage::Adopted }
     }
@@ -89,7 +127,8 @@ impl ScopeRoom {
     }
 
     /// Removes the room, if nothing is in it any more.
-    pub fn close(&self) {
+    pub fn close(&mut self) {
+        self.spares.clear();
         self.limits.close();
         if let Ok(room) = &self.room {
             let _ = fs::remove_dir(room);
@@ -158,9 +197,43 @@ enum Lineage {
     Adopted,
 }
 
+/// The leaf of a run.
+#[derive(Debug)]
+enum Boundary {
+    /// Made for it, and removed with it.
+    Own(Leaf),
+    /// It was another's before, or will be. If the kernel will not have it in there, `fresh` is made for it.
+    Shared { leaf: OpenLeaf, fresh: Option<PathBuf> },
+}
+
+impl Boundary {
+    /// One that may be another's afterwards.
+    fn shared(path: PathBuf) -> Option<Self> {
+        let leaf = Leaf::make(path).ok()?;
+        Some(match OpenLeaf::open(leaf.clone()) {
+            Ok(leaf) => Boundary::Shared { leaf, fresh: None },
+            Err(_) => Boundary::Own(leaf),
+        })
+    }
+
+    fn leaf(&self) -> &Leaf {
+        match self {
+            Boundary::Own(leaf) => leaf,
+            Boundary::Shared { leaf, .. } => leaf.leaf(),
+        }
+    }
+
+    fn populated(&self) -> Option<bool> {
+        match self {
+            Boundary::Own(leaf) => leaf.populated(),
+            Boundary::Shared { leaf, .. } => leaf.populated(),
+        }
+    }
+}
+
 #[derive(Debug)]
 pub struct Scope {
-    leaf: Option<Leaf>,
+    leaf: Option<Boundary>,
     held: Option<Box<Held>>,
     /// `OSTLER_RUN_ID=…` as it stands in the environment of the run's processes.
     tag: String,
@@ -174,17 +247,42 @@ const LOOKS_MOST: usize = 100;
 
 impl Scope {
     pub fn boundary(&self) -> Option<String> {
-        self.leaf.as_ref().map(|leaf| leaf.path().to_string_lossy().into_owned())
+        self.leaf().map(|leaf| leaf.path().to_string_lossy().into_owned())
     }
 
     pub(super) fn leaf(&self) -> Option<&Leaf> {
-        self.leaf.as_ref()
+        self.leaf.as_ref().map(Boundary::leaf)
+    }
+
+    /// The leaf's folder, for one who is born there.
+    pub(super) fn open_leaf(&self) -> Option<std::io::Result<Arc<OwnedFd>>> {
+        Some(match self.leaf.as_ref()? {
+            Boundary::Own(leaf) => leaf.open().map(Arc::new),
+            Boundary::Shared { leaf, .. } => Ok(leaf.folder()),
+        })
+    }
+
+    /// The kernel would not have it there: one of its own, if this one was another's before, or none.
+    pub(super) fn renew_leaf(&mut self) -> Option<Arc<OwnedFd>> {
+        let fresh = match &mut self.leaf {
+            Some(Boundary::Shared { fresh, .. }) => fresh.take(),
+            Some(Boundary::Own(_)) | None => None,
+        };
+        self.drop_leaf();
+        self.leaf = Some(Boundary::Own(Leaf::make(fresh?).ok()?));
+        match self.open_leaf() {
+            Some(Ok(folder)) => Some(folder),
+            Some(Err(_)) | None => {
+                self.drop_leaf();
+                None
+            }
+        }
     }
 
     /// The kernel would not have it; the weaker boundary it is.
     pub(super) fn drop_leaf(&mut self) {
-        if let Some(leaf) = self.leaf.take() {
-            leaf.remove();
+        if let Some(boundary) = self.leaf.take() {
+            boundary.leaf().remove();
         }
         if let Some(held) = &mut self.held {
             held.drop_leaf();
@@ -217,7 +315,7 @@ impl Scope {
         let held = self.held.as_ref()?;
         held.plan.resources.memory_bytes?;
         let excess_bytes = held.excess.get();
-        Some(match (held.plan.memory_by?, &self.leaf) {
+        Some(match (held.plan.memory_by?, self.leaf()) {
             (Means::CgroupV2, Some(leaf)) => MemoryState {
                 kills: controllers::memory_kills(leaf.path()),
                 peak_bytes: controllers::memory_peak(leaf.path()),
@@ -238,9 +336,9 @@ impl Scope {
     /// from the run is looked for in any case.
     pub fn members(&self, leader: Leader, kin: &Kin<'_>) -> Members {
         let mut found = match &self.leaf {
-            Some(leaf) => match leaf.populated() {
+            Some(boundary) => match boundary.populated() {
                 None | Some(false) => Vec::new(),
-                Some(true) => leaf.members(),
+                Some(true) => boundary.leaf().members(),
             },
             None => self.held.as_ref().map(|held| held.members()).unwrap_or_default(),
         };
@@ -341,7 +439,7 @@ impl Scope {
 
     /// The recorded intent has no pid yet: the process that was started for it, if there is one.
     pub fn find_root(&self, kin: &Kin<'_>) -> Option<i32> {
-        let candidates: Vec<i32> = match &self.leaf {
+        let candidates: Vec<i32> = match self.leaf() {
             Some(leaf) => leaf.members(),
             None => {
                 let census = kin.census.get_or_init(Census::take);
@@ -390,7 +488,7 @@ impl Scope {
         let members = again();
         let processes = members.len();
         let mut mode = None;
-        if let Some(leaf) = &self.leaf
+        if let Some(leaf) = self.leaf()
             && leaf.kill()
         {
             mode = Some("cgroup");
@@ -422,7 +520,7 @@ impl Scope {
     /// One process, if it still is the member it was found to be once it can be no other.
     fn signal_member(&self, pid: i32, signal: Signal) -> bool {
         let known = stat(pid);
-        signal_checked(pid, signal, || match &self.leaf {
+        signal_checked(pid, signal, || match self.leaf() {
             Some(leaf) if leaf.holds(pid) => true,
             Some(_) | None => known.is_some_and(|known| {
                 stat(pid).is_some_and(|now| {
@@ -433,7 +531,7 @@ impl Scope {
     }
 
     pub fn watch(&self, members: impl FnOnce() -> Members) -> Watch {
-        if let Some(leaf) = &self.leaf
+        if let Some(leaf) = self.leaf()
             && let Some(source) = leaf.watch()
         {
             return Watch { sources: vec![(source, Interest::Change)] };
@@ -459,7 +557,7 @@ impl Scope {
                 held.remove_rooms();
             }
         }
-        if let Some(leaf) = &self.leaf {
+        if let Some(leaf) = self.leaf() {
             leaf.remove();
             if self.lineage == Lineage::Adopted
                 && let Some(room) = leaf.path().parent()
@@ -574,6 +672,11 @@ pub(super) fn children_of(pid: i32) -> Option<Vec<i32>> {
 fn orphans() -> Option<Vec<i32>> {
     let pid = rustix::process::getpid().as_raw_pid();
     let own = rustix::thread::gettid().as_raw_pid();
+    if own != pid
+        && let Some(children) = first_threads_children(pid)
+    {
+        return Some(children);
+    }
     let mut children = Vec::new();
     let mut is_told = false;
     for task in fs::read_dir(format!("/proc/{pid}/task")).ok()?.flatten() {
@@ -588,6 +691,25 @@ fn orphans() -> Option<Vec<i32>> {
         }
     }
     is_told.then_some(children)
+}
+
+/// The first thread lives as long as we do, so that all orphans come to it. Asked at each end of each run: the file
+/// is held open. `None` where the kernel does not tell.
+fn first_threads_children(pid: i32) -> Option<Vec<i32>> {
+    static CHILDREN: OnceLock<Option<fs::File>> = OnceLock::new();
+    let open = || fs::File::open(format!("/proc/{pid}/task/{pid}/children")).ok();
+    let file = CHILDREN.get_or_init(open).as_ref()?;
+    let mut text = Vec::new();
+    let mut buffer = [0u8; 4096];
+    loop {
+        match file.read_at(&mut buffer, text.len() as u64) {
+            Ok(0) => break,
+            Ok(length) => text.extend_from_slice(&buffer[..length]),
+            Err(_) => return None,
+        }
+    }
+    let text = String::from_utf8(text).ok()?;
+    Some(text.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()).collect())
 }
 
 fn with_descendants(pid: i32, found: &mut Vec<i32>, dead: &mut HashSet<i32>) {

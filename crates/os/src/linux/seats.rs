@@ -5,7 +5,7 @@
 //! leave it with a copy of what is below a low number. What it needs has to stand there: three seats that we
 //! keep taken at all times, which hold a child's descriptors only while it is being born.
 
-use rustix::io::{DupFlags, FdFlags, dup3, fcntl_dupfd_cloexec, fcntl_setfd};
+use rustix::io::{DupFlags, dup3, fcntl_dupfd_cloexec};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
@@ -21,8 +21,7 @@ impl Seats {
         if !can_leave_table() {
             return None;
         }
-        let nothing = OwnedFd::from(std::fs::File::open("/dev/null").ok()?);
-        fcntl_setfd(&nothing, FdFlags::CLOEXEC).ok()?;
+        let nothing = open_nothing().ok()?;
         let seat = || fcntl_dupfd_cloexec(&nothing, 3).ok();
         let seats = [seat()?, seat()?, seat()?];
         Some(Self { seats, nothing })
@@ -51,6 +50,11 @@ impl Seats {
             let _ = dup3(self.nothing.as_fd(), seat, DupFlags::CLOEXEC);
         }
     }
+}
+
+/// To be read and to be written. It is closed in whoever executes.
+pub(super) fn open_nothing() -> io::Result<OwnedFd> {
+    Ok(std::fs::OpenOptions::new().read(true).write(true).open("/dev/null")?.into())
 }
 
 #[expect(unsafe_code, reason = "rustix has no such call")]

@@ -8,7 +8,7 @@ use super::files::Allocated;
 use super::identity::{boot_id, stat};
 use super::process::{Process, open_pid, unique_number};
 use super::scope::Scope;
-use super::seats::{Seats, leave_table};
+use super::seats::{Seats, leave_table, open_nothing};
 use crate::error::{SpawnError, SpawnStage};
 use ostler_model::Fingerprint;
 use std::ffi::{CStr, CString};
@@ -64,11 +64,22 @@ pub struct Launch<'a> {
     pub arguments: Vec<CString>,
     pub environment: Vec<CString>,
     pub directory: CString,
-    pub stdio: [BorrowedFd<'a>; 3],
+    pub stdio: Stdio<'a>,
     /// Its standard input is a terminal, which becomes the one that controls its session.
     pub terminal: bool,
     pub umask: u32,
     pub descriptors: Allocated,
+    /// Somebody after us looks for it by its fingerprint. One that its boundary tells apart needs none, and to ask
+    /// for it costs.
+    pub is_recorded: bool,
+}
+
+/// What a child reads and writes.
+#[derive(Clone, Copy, Debug)]
+pub enum Stdio<'a> {
+    /// It has nothing to read, and nobody listens to it.
+    Nothing,
+    Given([BorrowedFd<'a>; 3]),
 }
 
 #[derive(Debug)]
@@ -149,7 +160,7 @@ impl Launcher {
         launch: &Launch<'_>,
         scope: &mut Scope,
     ) -> Result<Launched, SpawnError> {
-        let group = match scope.leaf().map(super::cgroup::Leaf::open) {
+        let mut group = match scope.open_leaf() {
             Some(Ok(group)) => Some(group),
             Some(Err(error)) if is_out_of_descriptors(&error) => {
                 return Err(failed(launch, SpawnStage::Prepare, error.raw_os_error().unwrap_or(0)));
@@ -160,33 +171,17 @@ impl Launcher {
             }
             None => None,
         };
-        let outcome = match self.give_birth(launch, scope, group.as_ref()) {
-            Err(error) if scope.held().is_some() && error.stage == SpawnStage::Group => {
-                scope.drop_groups();
-                self.give_birth(launch, scope, group.as_ref())
+        loop {
+            match self.give_birth(launch, scope, group.as_deref()) {
+                Err(error) if scope.held().is_some() && error.stage == SpawnStage::Group => {
+                    scope.drop_groups();
+                }
+                // The kernel would not have it in the group: another then, or the weaker boundary.
+                Err(error) if group.is_some() && is_refused_there(&error) => {
+                    group = scope.renew_leaf();
+                }
+                outcome => return outcome,
             }
-            outcome => outcome,
-        };
-        match outcome {
-            // The kernel would not have it in the group: the weaker boundary then.
-            Err(error)
-                if group.is_some()
-                    && matches!(error.stage, SpawnStage::Clone | SpawnStage::Scope)
-                    && matches!(
-                        error.source.raw_os_error(),
-                        Some(
-                            libc::EACCES
-                                | libc::EPERM
-                                | libc::EBUSY
-                                | libc::EOPNOTSUPP
-                                | libc::ENODEV
-                        )
-                    ) =>
-            {
-                scope.drop_leaf();
-                self.give_birth(launch, scope, None)
-            }
-            outcome => outcome,
         }
     }
 
@@ -202,6 +197,20 @@ impl Launcher {
         group: Option<&OwnedFd>,
     ) -> Result<Launched, SpawnError> {
         let mut plan = plan_of(launch, &self.ignored);
+        // Without seats there is nothing that stands open for it.
+        let nothing = match (launch.stdio, &self.seats) {
+            (Stdio::Nothing, None) => match open_nothing() {
+                Ok(nothing) => Some(nothing),
+                Err(error) => {
+                    let errno = error.raw_os_error().unwrap_or(0);
+                    return Err(failed(launch, SpawnStage::Prepare, errno));
+                }
+            },
+            (Stdio::Nothing | Stdio::Given(_), _) => None,
+        };
+        if let Some(nothing) = &nothing {
+            plan.stdio = [nothing.as_raw_fd(); 3];
+        }
         let held = match scope.held().map(super::limits::Held::joins) {
             Some(Ok(joins)) => joins,
             Some(Err(error)) => {
@@ -218,7 +227,9 @@ impl Launcher {
                 .and_then(|nice| Some((nice, c_string(nice.to_string().as_bytes()).ok()?)));
         }
         if let Some(seats) = &mut self.seats {
-            if let Err(error) = seats.seat(&launch.stdio) {
+            if let Stdio::Given(stdio) = &launch.stdio
+                && let Err(error) = seats.seat(stdio)
+            {
                 seats.clear();
                 let errno = error.raw_os_error().unwrap_or(0);
                 return Err(failed(launch, SpawnStage::Prepare, errno));
@@ -252,7 +263,7 @@ impl Launcher {
             plan.boundary = members.as_ref().map_or(-1, AsRawFd::as_raw_fd);
             pid = self.clone(&mut plan, &mut pidfd);
         }
-        if let Some(seats) = &mut self.seats {
+        if let (Some(seats), Stdio::Given(_)) = (&mut self.seats, launch.stdio) {
             seats.clear();
         }
         // SAFETY: gives back the mask we found.
@@ -274,8 +285,11 @@ impl Launcher {
             return Err(failed(launch, SpawnStage::Clone, libc::EMFILE));
         };
         // It is our child and unreaped: whatever has this pid is it.
-        let start_time = stat(pid).map_or(0, |stat| stat.start_time);
-        let unique = unique_number(descriptor.as_fd());
+        let (start_time, unique) = if launch.is_recorded || group.is_none() {
+            (stat(pid).map_or(0, |stat| stat.start_time), unique_number(descriptor.as_fd()))
+        } else {
+            (0, None)
+        };
         let fingerprint = Fingerprint { pid, start_time, boot_id: boot_id().to_owned(), unique };
         Ok(Launched { process: Process::new(descriptor, fingerprint) })
     }
@@ -333,6 +347,22 @@ fn ignored_signals() -> Vec<libc::c_int> {
         .collect()
 }
 
+fn is_refused_there(error: &SpawnError) -> bool {
+    matches!(error.stage, SpawnStage::Clone | SpawnStage::Scope)
+        && matches!(
+            error.source.raw_os_error(),
+            // The last two: it was removed behind our back.
+            Some(
+                libc::EACCES
+                    | libc::EPERM
+                    | libc::EBUSY
+                    | libc::EOPNOTSUPP
+                    | libc::ENODEV
+                    | libc::ENOENT
+            )
+        )
+}
+
 fn is_out_of_descriptors(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE))
 }
@@ -359,7 +389,10 @@ fn plan_of(launch: &Launch<'_>, ignored: &[libc::c_int]) -> Plan {
         arguments,
         environment: pointers(&launch.environment),
         directory: launch.directory.as_ptr(),
-        stdio: launch.stdio.each_ref().map(AsRawFd::as_raw_fd),
+        stdio: match &launch.stdio {
+            Stdio::Nothing => [-1; 3],
+            Stdio::Given(stdio) => stdio.each_ref().map(AsRawFd::as_raw_fd),
+        },
         leaves_with: None,
         terminal: launch.terminal,
         umask: launch.umask as libc::mode_t,
@@ -589,10 +622,11 @@ mod tests {
                     .collect(),
                 environment,
                 directory: c_string(directory.as_bytes()).expect("no zero"),
-                stdio: [nothing.as_fd(), pipe.theirs.as_fd(), pipe.theirs.as_fd()],
+                stdio: Stdio::Given([nothing.as_fd(), pipe.theirs.as_fd(), pipe.theirs.as_fd()]),
                 terminal: false,
                 umask: 0o027,
                 descriptors: Allocated { soft: Some(256), hard: Some(256) },
+                is_recorded: true,
             },
             &mut scope,
         );
@@ -636,7 +670,7 @@ mod tests {
         let probe = "ps -o pid=,pgid=,sid= -p $$ 2>/dev/null || awk '{print $1,$5,$6}' /proc/$$/stat; \
                      umask; ulimit -n; grep -E 'SigIgn|SigBlk' /proc/self/status; pwd; ls /proc/$$/fd | wc -l";
         for birth in WAYS {
-            for room in [
+            for mut room in [
                 ScopeRoom::open(&format!("test-{}", rustix::process::getpid().as_raw_pid())),
                 ScopeRoom::without_boundary("test", "test"),
             ] {
@@ -663,6 +697,57 @@ mod tests {
                 room.close();
             }
         }
+    }
+
+    /// W6: a boundary is handed on only as it was made, and one that is gone is made anew.
+    #[test]
+    fn a_kept_boundary_is_as_good_as_a_new_one() {
+        let mut room = ScopeRoom::open(&format!("kept-{}", rustix::process::getpid().as_raw_pid()));
+        if room.why_no_boundary().is_some() {
+            return;
+        }
+        let mut launcher = Launcher::new();
+        let environment = vec![CString::from(c"PATH=/usr/bin:/bin")];
+        let mut run = |room: &mut ScopeRoom, name: &str, spoil: &dyn Fn(&Path)| {
+            let mut scope = room.make_passing(name, "OSTLER_RUN_ID=x", None);
+            spoil(Path::new(&scope.boundary().expect("a boundary")));
+            let launch = Launch {
+                program: Program::find(b"true", &environment).expect("a name"),
+                arguments: vec![CString::from(c"true")],
+                environment: environment.clone(),
+                directory: CString::from(c"/"),
+                stdio: Stdio::Nothing,
+                terminal: false,
+                umask: 0o027,
+                descriptors: Allocated { soft: Some(256), hard: Some(256) },
+                is_recorded: false,
+            };
+            let launched = launcher.launch(&launch, &mut scope).expect("launched");
+            assert_eq!(reap(&launched), 0);
+            let boundary = scope.boundary().expect("a boundary");
+            room.take_back(scope);
+            boundary
+        };
+        let nothing: &dyn Fn(&Path) = &|_| {};
+        let first = run(&mut room, "1", nothing);
+        assert_eq!(run(&mut room, "2", nothing), first);
+        // A group below it.
+        let below: &dyn Fn(&Path) = &|leaf| std::fs::create_dir(leaf.join("below")).expect("made");
+        assert_eq!(run(&mut room, "3", below), first);
+        assert!(!Path::new(&first).exists());
+        let second = run(&mut room, "4", nothing);
+        assert_ne!(second, first);
+        // Gone behind our back, while it is to be used again.
+        let gone: &dyn Fn(&Path) = &|leaf| std::fs::remove_dir(leaf).expect("removed");
+        let third = run(&mut room, "5", gone);
+        assert_ne!(third, second);
+        // Not needed since, twice.
+        let fourth = run(&mut room, "6", nothing);
+        room.trim();
+        room.trim();
+        assert!(!Path::new(&fourth).exists());
+        room.close();
+        assert!(!Path::new(&fourth).parent().expect("the room").exists());
     }
 
     #[test]
