@@ -63,13 +63,17 @@ impl Link {
     pub(super) fn ask(&self, stop: Stop) {
         let notice = json!({ "reason": stop.reason(), "timeout": clock::as_ms(stop.timeout()) });
         let wish = stop.wish();
+        // Whoever is woken by it finds the notice made.
+        let mut state = self.lock();
         match (self.news.ask(stop), wish) {
             (Asked::InTime, Wish::Own) => {
-                let mut state = self.lock();
                 state.notice = begin(&mut state, "app.shutdown", notice).ok();
             }
-            // How the start fares matters no more.
-            (Asked::Early, _) => self.end(Why::Closed),
+            (Asked::Early, _) => {
+                // How the start fares matters no more.
+                drop(state);
+                self.end(Why::Closed);
+            }
             (Asked::InTime | Asked::Before, _) => {}
         }
     }

@@ -105,7 +105,7 @@ fn its_own_end_is_known_with_its_reason() {
     apps.add("work", Kind::Rust, &format!("{LONG}\n{once}\nconfig = {{ mode = \"bad_work\" }}"));
     apps.add("setup", Kind::Rust, &format!("{LONG}\n{once}\nconfig = {{ mode = \"bad_setup\" }}"));
     apps.up();
-    apps.puppet("will").run("stop all is done");
+    apps.puppet("will").begin("stop all is done");
     apps.until("will", "over", |info| info["state"] == "stopped");
     let why = apps.until_why("will", "all is done");
     assert!(!why.contains("told to end over its socket"), "{why}");
