@@ -13,10 +13,11 @@ mod error;
 pub use boot::InitSystem;
 pub use error::{SpawnError, SpawnStage};
 pub use platform::background::{Background, start_background, start_beside};
+pub use platform::client::{Asked, ask_client};
 pub use platform::clock::{mono_ms, started_at_ms, wall_ms};
 pub use platform::door::{Door, Peer, connect, peer_of};
 pub use platform::facts::{Facts, facts};
-pub use platform::family::{kill_family, kill_marked};
+pub use platform::family::{Alive, alive_in_family, kill_family, kill_marked};
 pub use platform::files::{
     Allocated, HomeLock, Note, be_private, executes, free_bytes, holders, holds_open,
     is_last_reserve, lift_descriptor_limit, out_of_descriptors, own_executable, owner_of, random,

@@ -1,2 +1,15 @@
 //! A session of tmux as a run. Its first process for us is a shim, as with a container: it makes the session, passes its
 //! output on, tells how the program in it ended, and ends it when it is asked to.
+
+mod call;
+mod capture;
+mod list;
+
+pub use call::{PATIENCE, Printed, Server, TmuxError, processes_started};
+pub use capture::capture;
+pub use list::{Listing, Pane, list};
+
+/// The programs that live in a pane, by the pid of its first.
+pub fn tree_of(pane_pid: i32) -> Vec<ostler_os::Alive> {
+    ostler_os::alive_in_family(pane_pid)
+}

@@ -1,6 +1,6 @@
 //! A process that somebody else started for us, and all that came of it.
 
-use super::identity::fingerprint_of;
+use super::identity::{fingerprint_of, stat};
 use super::process::{Process, Signal};
 use super::scope::children_of;
 use std::collections::BTreeMap;
@@ -31,6 +31,32 @@ pub fn kill_family(root: i32) {
     for process in family.values() {
         process.signal(Signal::Kill);
     }
+}
+
+/// A process that lives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Alive {
+    pub pid: i32,
+    pub parent: i32,
+    /// Its program's name, as the kernel keeps it.
+    pub name: String,
+}
+
+/// It and all that descend from it, those that live: parents before their children.
+pub fn alive_in_family(root: i32) -> Vec<Alive> {
+    let mut found: Vec<Alive> = Vec::new();
+    let mut open = std::collections::VecDeque::from([root]);
+    while let Some(pid) = open.pop_front() {
+        if found.iter().any(|known| known.pid == pid) {
+            continue;
+        }
+        let Some(stat) = stat(pid).filter(|stat| !stat.dead) else { continue };
+        let name = std::fs::read(format!("/proc/{pid}/comm")).unwrap_or_default();
+        let name = String::from_utf8_lossy(&name).trim_end().to_owned();
+        found.push(Alive { pid, parent: stat.parent, name });
+        open.extend(children_of(pid).unwrap_or_default());
+    }
+    found
 }
 
 /// Kills every process whose environment has this word, wherever it has gone in its tree. Returns how many.

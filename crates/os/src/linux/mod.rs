@@ -1,5 +1,6 @@
 pub mod background;
 mod cgroup;
+pub mod client;
 pub mod clock;
 mod controllers;
 pub mod door;

@@ -1,0 +1,126 @@
+//! The one place where tmux is asked for anything. Each question is a client of its own with a time limit: a server that
+//! stands still is unknown, not dead, and only the client is ended.
+
+use ostler_os::{Asked, ask_client};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use thiserror::Error;
+
+/// How long a server may take for an answer.
+pub const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Why there is no answer. Only the first is a fact about sessions: there are none.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum TmuxError {
+    #[error("no tmux server runs at {}", socket.display())]
+    NoServer { socket: PathBuf },
+    #[error("the tmux server at {} did not answer within {} ms", socket.display(), limit.as_millis())]
+    Silent { socket: PathBuf, limit: Duration },
+    #[error("tmux refused: {complaint}")]
+    Refused { complaint: String },
+    #[error("{} cannot be run: {why}", program.display())]
+    NotRun { program: PathBuf, why: String },
+    #[error("tmux answered what is no answer: {text:?}")]
+    Garbled { text: String },
+}
+
+static ASKED: AtomicU64 = AtomicU64::new(0);
+
+/// How many processes of tmux this process has started so far.
+pub fn processes_started() -> u64 {
+    ASKED.load(Ordering::Relaxed)
+}
+
+/// A server, by its socket, and the program to ask it with.
+#[derive(Clone, Debug)]
+pub struct Server {
+    program: PathBuf,
+    socket: PathBuf,
+    limit: Duration,
+}
+
+/// What tmux printed, and whether all that was asked was done.
+#[derive(Clone, Debug)]
+pub struct Printed {
+    pub text: String,
+    /// `None` if it was.
+    pub complaint: Option<String>,
+}
+
+impl Server {
+    pub fn at(socket: impl Into<PathBuf>) -> Self {
+        Self { program: PathBuf::from("tmux"), socket: socket.into(), limit: PATIENCE }
+    }
+
+    pub fn with_program(self, program: impl Into<PathBuf>) -> Self {
+        Self { program: program.into(), ..self }
+    }
+
+    pub fn with_limit(self, limit: Duration) -> Self {
+        Self { limit, ..self }
+    }
+
+    pub fn socket(&self) -> &Path {
+        &self.socket
+    }
+
+    pub fn program(&self) -> &Path {
+        &self.program
+    }
+
+    /// All of it, or an error.
+    pub fn ask<A: AsRef<OsStr>>(&self, words: &[A]) -> Result<String, TmuxError> {
+        let printed = self.ask_in_part(words, &[])?;
+        match printed.complaint {
+            None => Ok(printed.text),
+            Some(complaint) => Err(TmuxError::Refused { complaint }),
+        }
+    }
+
+    /// Several commands, some of which may fail without the others.
+    pub fn ask_in_part<A: AsRef<OsStr>>(
+        &self,
+        words: &[A],
+        input: &[u8],
+    ) -> Result<Printed, TmuxError> {
+        // -u: or everything that is not ASCII comes as an underscore. -N: a question never starts a server, which
+        // would then be ours by accident.
+        let mut all: Vec<&OsStr> = ["-u", "-N", "-S"].map(OsStr::new).to_vec();
+        all.push(self.socket.as_os_str());
+        all.extend(words.iter().map(AsRef::as_ref));
+        ASKED.fetch_add(1, Ordering::Relaxed);
+        // A caller inside some pane is not what a question is about.
+        let asked = ask_client(&self.program, &all, input, &["TMUX", "TMUX_PANE"], self.limit);
+        let told = match asked {
+            Ok(Asked::Told(told)) => told,
+            Ok(Asked::Silent) => {
+                return Err(TmuxError::Silent { socket: self.socket.clone(), limit: self.limit });
+            }
+            Err(error) => {
+                let why = error.to_string();
+                return Err(TmuxError::NotRun { program: self.program.clone(), why });
+            }
+        };
+        let text = String::from_utf8_lossy(&told.output).into_owned();
+        if told.code == Some(0) {
+            return Ok(Printed { text, complaint: None });
+        }
+        if text.is_empty() && self.is_absent() {
+            return Err(TmuxError::NoServer { socket: self.socket.clone() });
+        }
+        Ok(Printed { text, complaint: Some(told.complaint) })
+    }
+
+    /// Nobody listens at the socket: by the kernel's word, not by tmux's.
+    pub fn is_absent(&self) -> bool {
+        match ostler_os::connect(&self.socket) {
+            Ok(_) => false,
+            Err(error) => matches!(
+                error.kind(),
+                std::io::ErrorKind::NotFound | std::io::ErrorKind::ConnectionRefused
+            ),
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! Everything that can be seen of a server's sessions, with one process.
+
+use crate::call::{Server, TmuxError};
+
+/// What is there, at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Listing {
+    /// `None` if no server runs: then there are no sessions, for a fact.
+    pub server_pid: Option<i32>,
+    pub panes: Vec<Pane>,
+}
+
+impl Listing {
+    /// The panes in which runs of ours live, or lived.
+    pub fn seats(&self) -> impl Iterator<Item = &Pane> {
+        self.panes.iter().filter(|pane| pane.is_seat())
+    }
+}
+
+/// One pane, with what is known of its session.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pane {
+    /// `$3`
+    pub session_id: String,
+    pub session: String,
+    /// Seconds since 1970.
+    pub created_s: u64,
+    /// How many clients look at its session.
+    pub attached: u32,
+    /// Our marks on the session; empty where it is not ours.
+    pub home: String,
+    pub unit: String,
+    pub run: String,
+    /// The run that this very pane was made for; empty for panes that somebody else opened in our session.
+    pub seat_of: String,
+    /// `%5`
+    pub pane_id: String,
+    pub pid: i32,
+    /// Its program has ended, and the pane was kept to tell how.
+    pub is_dead: bool,
+    pub exit_code: Option<i32>,
+    /// Told by tmux 3.3 and newer.
+    pub exit_signal: Option<i32>,
+    /// Somebody scrolls or copies in it: keys go there and not to the program.
+    pub in_mode: bool,
+    pub columns: u16,
+    pub rows: u16,
+    /// When its window last changed; seconds since 1970.
+    pub activity_s: u64,
+    /// The program in its foreground.
+    pub command: String,
+}
+
+impl Pane {
+    pub fn is_seat(&self) -> bool {
+        !self.run.is_empty() && self.seat_of == self.run
+    }
+
+    pub fn is_marked_for(&self, home: &str, unit: &str) -> bool {
+        !home.is_empty() && self.home == home && self.unit == unit
+    }
+}
+
+pub(crate) const HOME: &str = "@ostler-home";
+pub(crate) const UNIT: &str = "@ostler-unit";
+pub(crate) const RUN: &str = "@ostler-run";
+/// Of the pane alone.
+pub(crate) const SEAT: &str = "@ostler-seat";
+
+/// In the order of `read`. What a version of tmux does not know comes out empty. The command is last: it may hold
+/// anything, even what stands between the others.
+const FIELDS: [&str; 20] = [
+    "pid",
+    "session_id",
+    "session_name",
+    "session_created",
+    "session_attached",
+    HOME,
+    UNIT,
+    RUN,
+    SEAT,
+    "pane_id",
+    "pane_pid",
+    "pane_dead",
+    "pane_dead_status",
+    "pane_dead_signal",
+    "pane_in_mode",
+    "pane_width",
+    "pane_height",
+    "window_activity",
+    "version",
+    "pane_current_command",
+];
+
+/// Whatever the sessions are called, a name has no tab in it.
+const BETWEEN: char = '\t';
+
+/// Every pane of the server. No server is an empty listing; one that does not answer is an error, and nothing is known.
+pub fn list(server: &Server) -> Result<Listing, TmuxError> {
+    match server.ask(&["list-panes", "-a", "-F", &format()]) {
+        Ok(text) => Ok(read(&text)),
+        Err(TmuxError::NoServer { .. }) => Ok(Listing::default()),
+        // A server of ours may have no session at all; some versions call that an error.
+        Err(TmuxError::Refused { complaint }) if complaint.contains("no sessions") => {
+            Ok(Listing::default())
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn format() -> String {
+    let fields: Vec<String> = FIELDS.iter().map(|field| format!("#{{{field}}}")).collect();
+    fields.join(&BETWEEN.to_string())
+}
+
+/// A line that does not have the right shape belongs to nobody we know, and is left out.
+fn read(text: &str) -> Listing {
+    let mut listing = Listing::default();
+    for line in text.lines() {
+        let Some((server_pid, pane)) = read_pane(line) else { continue };
+        listing.server_pid = Some(server_pid);
+        listing.panes.push(pane);
+    }
+    listing
+}
+
+fn read_pane(line: &str) -> Option<(i32, Pane)> {
+    let fields: Vec<&str> = line.splitn(FIELDS.len(), BETWEEN).collect();
+    let fields: [&str; FIELDS.len()] = fields.try_into().ok()?;
+    let [
+        server_pid,
+        session_id,
+        session,
+        created,
+        attached,
+        home,
+        unit,
+        run,
+        seat_of,
+        pane_id,
+        pid,
+        is_dead,
+        exit_code,
+        exit_signal,
+        in_mode,
+        columns,
+        rows,
+        activity,
+        _version,
+        command,
+    ] = fields;
+    let is_id = session_id.starts_with('$') && pane_id.starts_with('%');
+    let pane = Pane {
+        session_id: session_id.to_owned(),
+        session: session.to_owned(),
+        created_s: created.parse().unwrap_or(0),
+        attached: attached.parse().unwrap_or(0),
+        home: home.to_owned(),
+        unit: unit.to_owned(),
+        run: run.to_owned(),
+        seat_of: seat_of.to_owned(),
+        pane_id: pane_id.to_owned(),
+        pid: pid.parse().ok()?,
+        is_dead: is_dead == "1",
+        exit_code: exit_code.parse().ok(),
+        exit_signal: exit_signal.parse().ok(),
+        in_mode: !matches!(in_mode, "" | "0"),
+        columns: columns.parse().unwrap_or(0),
+        rows: rows.parse().unwrap_or(0),
+        activity_s: activity.parse().unwrap_or(0),
+        command: command.to_owned(),
+    };
+    is_id.then_some((server_pid.parse().ok()?, pane))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_read_field_by_field_and_a_wrong_one_is_left_out() {
+        let line = "77\t$3\thq-deacon\t100\t1\thome\tdeacon\trun\trun\t%5\t4242\t1\t7\t\t0\t120\t30\t\
+                    160\t3.3a\ta\tb";
+        let listing = read(&format!("{line}\nnonsense\n\n77\t$3\tx\n"));
+        assert_eq!((listing.server_pid, listing.panes.len()), (Some(77), 1));
+        let pane = &listing.panes[0];
+        assert_eq!((pane.session_id.as_str(), pane.pane_id.as_str(), pane.pid), ("$3", "%5", 4242));
+        assert_eq!((pane.is_dead, pane.exit_code, pane.exit_signal), (true, Some(7), None));
+        assert_eq!(pane.command, "a\tb");
+        assert!(pane.is_seat() && pane.is_marked_for("home", "deacon"));
+        assert!(!pane.is_marked_for("home", "deaco") && !pane.is_marked_for("", "deacon"));
+    }
+}
