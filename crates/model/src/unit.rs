@@ -268,6 +268,9 @@ pub struct UnitView {
     pub opened: Option<Opened>,
     pub next_at_ms: Option<u64>,
     pub file: Option<String>,
+    /// If it lives in a session of tmux.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tmux: Option<Arc<TmuxSpec>>,
 }
 
 macro_rules! words {

@@ -4,6 +4,7 @@
 mod call;
 mod capture;
 mod list;
+pub mod typing;
 
 pub use call::{PATIENCE, Printed, Server, TmuxError, processes_started};
 pub use capture::capture;

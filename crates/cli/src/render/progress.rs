@@ -122,6 +122,7 @@ mod tests {
             opened: None,
             next_at_ms: None,
             file: None,
+            tmux: None,
         }
     }
 

@@ -27,6 +27,7 @@ impl Units {
             opened: record.tally.opened.clone(),
             next_at_ms: None,
             file: record.spec.file.clone(),
+            tmux: record.spec.tmux.clone(),
         }
     }
 

@@ -72,10 +72,8 @@ fn listen(child: &mut Child, limit: Duration) -> io::Result<Option<(Vec<u8>, Vec
     let mut buffer = vec![0u8; 64 << 10];
     while open.iter().any(Option::is_some) {
         let left = until.saturating_sub(super::clock::mono_ms());
-        let timeout = Timespec {
-            tv_sec: (left / 1_000) as i64,
-            tv_nsec: (left % 1_000) as i64 * 1_000_000,
-        };
+        let timeout =
+            Timespec { tv_sec: (left / 1_000) as i64, tv_nsec: (left % 1_000) as i64 * 1_000_000 };
         let mut sources: Vec<PollFd<'_>> =
             open.iter().flatten().map(|source| PollFd::new(source, PollFlags::IN)).collect();
         match poll(&mut sources, Some(&timeout)) {

@@ -30,4 +30,5 @@ pub mod spawn;
 pub mod sweep;
 pub mod terminal;
 pub mod tool;
+pub mod unread;
 pub mod usage;

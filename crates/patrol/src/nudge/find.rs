@@ -1,0 +1,123 @@
+//! From a unit's name to its terminal.
+
+use super::own::OwnTerminal;
+use super::pane::TmuxTerminal;
+use super::terminal::Terminal;
+use super::{Refusal, Whose};
+use crate::door::{Asking, Door};
+use crate::error::PatrolError;
+use ostler_model::wire::{Answer, Call, LookCall, Target};
+use ostler_model::{Backend, Depth, RunRecord, TmuxSpec, UnitView};
+use ostler_tmux::{Server, list};
+
+/// A terminal, and the run that is in it.
+pub struct Place {
+    pub terminal: Box<dyn Terminal>,
+    /// Empty for a session that is not ours.
+    pub run: String,
+}
+
+pub type Nowhere = (Refusal, String);
+
+pub fn unit(asking: &mut Asking, name: &str) -> Result<Result<UnitView, Nowhere>, PatrolError> {
+    let call = LookCall { names: vec![name.to_owned()], depth: Depth::None, brief: true };
+    let looks = match asking.call(Call::Look(call))? {
+        Answer::Looks(looks) => looks,
+        _ => return Err(PatrolError::Unexpected),
+    };
+    let found = looks.into_iter().map(|look| look.view).find(|view| view.name == name);
+    let none =
+        || (Refusal::NoSuchUnit, format!("no unit is called {name:?}; `ostler ls` lists them"));
+    Ok(found.ok_or_else(none))
+}
+
+pub fn place(
+    door: &Door,
+    asking: &mut Asking,
+    view: &UnitView,
+    whose: Whose,
+) -> Result<Result<Place, Nowhere>, PatrolError> {
+    let name = &view.name;
+    let Some(run) = view.run_id else {
+        return Ok(match (&view.tmux, whose) {
+            (Some(tmux), Whose::Anyones) => others_session(view, tmux),
+            (None, _) | (_, Whose::Ours) => Err(not_running(view)),
+        });
+    };
+    let record = match asking.call(Call::Show(Target { run: run.to_string() }))? {
+        Answer::Run(record) => *record,
+        _ => return Err(PatrolError::Unexpected),
+    };
+    match (record.backend_id, &view.tmux) {
+        (Backend::Pty, _) => {
+            let run = run.to_string();
+            let own = OwnTerminal::new(door.clone(), door.open()?, run.clone(), record.pid);
+            Ok(Ok(Place { terminal: Box::new(own), run }))
+        }
+        (Backend::Tmux, Some(tmux)) => Ok(session(door, view, &record, tmux, whose)),
+        (Backend::Tmux, None) => Ok(Err(not_running(view))),
+        (Backend::Pipe | Backend::Container, _) => {
+            let why = format!(
+                "{name} has no terminal to type into; give it `backend = \"pty\"` or `backend = \"tmux\"`, or send it \
+                 mail (`ostler mail send {name}`)"
+            );
+            Ok(Err((Refusal::NoTerminal, why)))
+        }
+    }
+}
+
+fn session(
+    door: &Door,
+    view: &UnitView,
+    record: &RunRecord,
+    tmux: &TmuxSpec,
+    whose: Whose,
+) -> Result<Place, Nowhere> {
+    let server = server(tmux);
+    let run = record.run_id.to_string();
+    let home = record.owner_instance_id.to_string();
+    let listing = list(&server).map_err(|error| (Refusal::Gone, error.to_string()))?;
+    let ours =
+        listing.seats().find(|pane| pane.is_marked_for(&home, &view.name) && pane.run == run);
+    match ours {
+        Some(pane) if pane.is_dead => Err((
+            Refusal::NotRunning,
+            format!("the program of {} has ended in its session", view.name),
+        )),
+        Some(pane) => {
+            let log = Some((door.clone(), run.clone()));
+            Ok(Place { terminal: Box::new(TmuxTerminal::new(server, pane, log)), run })
+        }
+        None if whose == Whose::Anyones => others_session(view, tmux),
+        None => Err((
+            Refusal::NotRunning,
+            format!("{} runs, and its session {} is not there", view.name, tmux.session),
+        )),
+    }
+}
+
+/// The first pane of a session that has the unit's name and that somebody else made.
+fn others_session(view: &UnitView, tmux: &TmuxSpec) -> Result<Place, Nowhere> {
+    let server = server(tmux);
+    let listing = list(&server).map_err(|error| (Refusal::Gone, error.to_string()))?;
+    let pane = listing
+        .panes
+        .iter()
+        .find(|pane| pane.session == tmux.session && !pane.is_dead)
+        .ok_or_else(|| not_running(view))?;
+    let terminal = Box::new(TmuxTerminal::new(server, pane, None));
+    Ok(Place { terminal, run: String::new() })
+}
+
+fn server(tmux: &TmuxSpec) -> Server {
+    Server::at(&tmux.socket)
+}
+
+fn not_running(view: &UnitView) -> Nowhere {
+    let why = if view.why.is_empty() { String::new() } else { format!(" ({})", view.why) };
+    let told = format!(
+        "{} does not run: it is {}{why}; `--mode queue` keeps the text for when it does",
+        view.name, view.state
+    );
+    (Refusal::NotRunning, told)
+}

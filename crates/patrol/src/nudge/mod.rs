@@ -1,0 +1,296 @@
+//! Nudges: texts that are typed into a unit's terminal, each with a receipt.
+//!
+//! One at a time per unit, across processes (`turn`). A unit's terminal is a pane of tmux (`pane`) or one of our own
+//! (`own`); it is found by the unit's name alone (`find`). How a text is typed is the same for both (`speak`), and what
+//! counts as proof is in `evidence`. What cannot be typed now waits in the registry, behind the door.
+
+mod evidence;
+mod find;
+mod modes;
+mod own;
+mod pane;
+mod speak;
+mod terminal;
+mod text;
+mod turn;
+mod waiting;
+
+use crate::door::{Asking, Door};
+use crate::error::PatrolError;
+use evidence::{is_quiet, obstacle};
+use find::Place;
+use ostler_model::wire::{Answer, Call};
+use ostler_model::{NudgeCall, NudgeDraft, Priority, Receipt};
+use speak::{Said, Stage, speak};
+use std::path::PathBuf;
+use std::time::Duration;
+use turn::{HalfDone, Turn};
+
+pub use waiting::deliver_waiting;
+
+/// How long somebody else may type.
+const TURN_MS: u64 = 30_000;
+/// How long it may work before what is said to it has to wait.
+const IDLE_WITHIN_MS: u64 = 15_000;
+/// Idle is one whose screen stood still for this long.
+const IDLE_MS: u64 = 200;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// When it is idle; if it is not within 15 s, it waits in the queue.
+    WaitIdle,
+    Queue,
+    Immediate,
+}
+
+/// What is pressed before the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Before {
+    Nothing,
+    Escape,
+    /// Ctrl-C
+    Interrupt,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Speech<'a> {
+    pub from: &'a str,
+    /// The unit.
+    pub to: &'a str,
+    pub text: &'a str,
+    pub mode: Mode,
+    pub before: Before,
+    pub priority: Priority,
+    /// How long it may wait in the queue.
+    pub life_ms: Option<u64>,
+}
+
+/// What became of a speech.
+#[derive(Clone, Debug)]
+pub struct Spoken {
+    pub receipt: Receipt,
+    pub why: String,
+    /// Of what waits.
+    pub id: Option<String>,
+    pub refusal: Option<Refusal>,
+}
+
+/// Why a text was not delivered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    NoSuchUnit,
+    NotRunning,
+    NoTerminal,
+    /// Nothing of it can be typed.
+    Nothing,
+    /// Others type there.
+    Taken,
+    /// A menu, a question, or a line that somebody has begun.
+    Obstacle,
+    /// It is no more, and nothing was sent.
+    Gone,
+    NotShown,
+    NotTaken,
+    /// Whether it arrived.
+    NotKnown,
+    /// Too many wait.
+    Full,
+}
+
+/// Into whose sessions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whose {
+    Ours,
+    /// Also one that has the unit's name and that somebody else made.
+    Anyones,
+}
+
+/// Whether it is said who speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Prefix {
+    Sender,
+    None,
+}
+
+/// As the patrol does it.
+pub fn nudge(door: &Door, speech: &Speech<'_>) -> Result<Spoken, PatrolError> {
+    nudge_as(door, speech, Whose::Anyones, Prefix::Sender)
+}
+
+pub fn nudge_as(
+    door: &Door,
+    speech: &Speech<'_>,
+    whose: Whose,
+    prefix: Prefix,
+) -> Result<Spoken, PatrolError> {
+    let mut asking = door.open()?;
+    let text = match prefix {
+        Prefix::Sender => format!("[from {}] {}", speech.from, speech.text),
+        Prefix::None => speech.text.to_owned(),
+    };
+    let view = match find::unit(&mut asking, speech.to)? {
+        Ok(view) => view,
+        Err((refusal, why)) => return Ok(refused(refusal, why)),
+    };
+    let place = || find::place(door, &mut door.open()?, &view, whose);
+    match speech.mode {
+        Mode::Queue => match place()? {
+            Err((refusal @ Refusal::NoTerminal, why)) => Ok(refused(refusal, why)),
+            Ok(_) | Err(_) => queue(&mut asking, speech, text, "as it was asked for"),
+        },
+        Mode::Immediate => match place()? {
+            Ok(place) => at_once(&mut asking, speech, &text, place),
+            Err((refusal, why)) => Ok(refused(refusal, why)),
+        },
+        Mode::WaitIdle => match place()? {
+            Ok(place) => when_idle(&mut asking, speech, text, place),
+            Err((refusal, why)) => Ok(refused(refusal, why)),
+        },
+    }
+}
+
+fn at_once(
+    asking: &mut Asking,
+    speech: &Speech<'_>,
+    text: &str,
+    mut place: Place,
+) -> Result<Spoken, PatrolError> {
+    let until = ostler_os::mono_ms() + TURN_MS;
+    let Some(turn) = take_turn(&folder(asking)?, speech.to, until)? else {
+        return Ok(refused(
+            Refusal::Taken,
+            "others type there, and have not ended within 30 s".to_owned(),
+        ));
+    };
+    waiting::recover(asking, &turn, &mut place)?;
+    Ok(spoken(say(&turn, &mut place, text, speech.before, None)))
+}
+
+fn when_idle(
+    asking: &mut Asking,
+    speech: &Speech<'_>,
+    text: String,
+    mut place: Place,
+) -> Result<Spoken, PatrolError> {
+    let folder = folder(asking)?;
+    let began = ostler_os::mono_ms();
+    loop {
+        let Some(turn) = take_turn(&folder, speech.to, began + TURN_MS)? else {
+            return queue(asking, speech, text, "others type there");
+        };
+        waiting::recover(asking, &turn, &mut place)?;
+        let busy = match is_idle(&mut place) {
+            // What waits came first. Others have their turn in between: they may not wait for all of it.
+            Idle::Yes if waiting::deliver_one(asking, &turn, &mut place, speech.to)?.is_some() => {
+                continue;
+            }
+            Idle::Yes => return Ok(spoken(say(&turn, &mut place, &text, speech.before, None))),
+            Idle::No(why) => why,
+            Idle::Gone(why) => return Ok(refused(Refusal::Gone, why)),
+        };
+        // Between two looks others have their turn.
+        drop(turn);
+        if ostler_os::mono_ms() - began >= IDLE_WITHIN_MS {
+            return queue(asking, speech, text, &format!("it was not idle within 15 s: {busy}"));
+        }
+        ostler_os::pause(Duration::from_millis(IDLE_MS));
+    }
+}
+
+enum Idle {
+    Yes,
+    No(String),
+    Gone(String),
+}
+
+/// Its screen stands still, and shows nothing that speaks against it.
+fn is_idle(place: &mut Place) -> Idle {
+    let looks = place.terminal.look().and_then(|first| {
+        ostler_os::pause(Duration::from_millis(IDLE_MS));
+        Ok((first, place.terminal.look()?))
+    });
+    match looks {
+        Ok((first, then)) => match obstacle(&then) {
+            Some(found) => Idle::No(found.told().to_owned()),
+            None if is_quiet(&first, &then) => Idle::Yes,
+            None => Idle::No("its screen changes".to_owned()),
+        },
+        Err(terminal::Trouble::Gone(why)) => Idle::Gone(why),
+        Err(terminal::Trouble::Unknown(why)) => Idle::No(why),
+    }
+}
+
+/// With a note of it for whoever comes after us, should we not come back.
+fn say(turn: &Turn, place: &mut Place, text: &str, before: Before, id: Option<&str>) -> Said {
+    let run = place.run.clone();
+    let said = speak(&mut *place.terminal, text, before, |stage, tail| {
+        turn.begin(&HalfDone {
+            id: id.map(str::to_owned),
+            run: run.clone(),
+            tail: tail.to_owned(),
+            is_entered: stage == Stage::Entering,
+        })
+    });
+    if id.is_none() {
+        turn.over();
+    }
+    said
+}
+
+fn queue(
+    asking: &mut Asking,
+    speech: &Speech<'_>,
+    text: String,
+    why: &str,
+) -> Result<Spoken, PatrolError> {
+    let draft = NudgeDraft {
+        from: speech.from.to_owned(),
+        to: speech.to.to_owned(),
+        text,
+        priority: speech.priority,
+        life_ms: speech.life_ms,
+    };
+    let queued = asking.nudges(NudgeCall::Queue(draft))?;
+    let nudge = queued.into_iter().next().ok_or(PatrolError::Unexpected)?;
+    Ok(match nudge.receipt {
+        Receipt::Refused => refused(Refusal::Full, nudge.why),
+        receipt @ (Receipt::Queued | Receipt::Delivered | Receipt::Expired) => {
+            Spoken { receipt, why: why.to_owned(), id: Some(nudge.id), refusal: None }
+        }
+    })
+}
+
+fn spoken(said: Said) -> Spoken {
+    match said {
+        Said::Delivered => Spoken {
+            receipt: Receipt::Delivered,
+            why: DELIVERED.to_owned(),
+            id: None,
+            refusal: None,
+        },
+        Said::Refused(refusal, why) => refused(refusal, why),
+    }
+}
+
+const DELIVERED: &str = "it was seen on the screen, and Enter was taken";
+
+fn refused(refusal: Refusal, why: String) -> Spoken {
+    Spoken { receipt: Receipt::Refused, why, id: None, refusal: Some(refusal) }
+}
+
+/// In the home that the supervisor says is its own.
+fn folder(asking: &mut Asking) -> Result<PathBuf, PatrolError> {
+    match asking.call(Call::Ping)? {
+        Answer::Pong(pong) => Ok(PathBuf::from(pong.home).join("nudges")),
+        _ => Err(PatrolError::Unexpected),
+    }
+}
+
+fn take_turn(
+    folder: &std::path::Path,
+    unit: &str,
+    until_ms: u64,
+) -> Result<Option<Turn>, PatrolError> {
+    Turn::take(folder, unit, until_ms)
+        .map_err(|source| PatrolError::File { path: folder.to_owned(), source })
+}

@@ -1,0 +1,106 @@
+//! What a program said of its terminal, read from its output, the newest part first.
+
+use crate::door::Door;
+use ostler_client::{ClientError, Frame};
+use ostler_model::wire::{Answer, Call, Target, ViewCall, ViewFrom};
+
+/// More than this is not read for it.
+const MOST: u64 = 16 << 20;
+const FIRST: u64 = 64 << 10;
+/// No longer than this is what turns the mode on or off.
+const OVERLAP: u64 = 64;
+
+pub struct Modes<'a> {
+    door: &'a Door,
+    run: &'a str,
+}
+
+impl<'a> Modes<'a> {
+    pub fn new(door: &'a Door, run: &'a str) -> Self {
+        Self { door, run }
+    }
+
+    /// Whether bracketed paste is on; `None` if that is not known.
+    pub fn takes_paste(&self) -> Option<bool> {
+        let end = self.written().ok()??;
+        let (mut to, mut size) = (end, FIRST);
+        while to > 0 && end - to < MOST {
+            let from = to.saturating_sub(size);
+            let part = self.read(from, to + OVERLAP).ok()?;
+            if let Some(last) = last_word(&part) {
+                return Some(last);
+            }
+            to = from;
+            size *= 8;
+        }
+        (to == 0).then_some(false)
+    }
+
+    fn written(&self) -> Result<Option<u64>, ClientError> {
+        let Ok(mut client) = self.door.client() else { return Ok(None) };
+        match client.call(Call::Show(Target { run: self.run.to_owned() }))? {
+            Answer::Run(record) => Ok(Some(record.output_bytes)),
+            _ => Err(ClientError::Unexpected),
+        }
+    }
+
+    fn read(&self, from: u64, to: u64) -> Result<Vec<u8>, ClientError> {
+        let call = ViewCall {
+            run: self.run.to_owned(),
+            from: ViewFrom::Offset(from),
+            follow: false,
+            interactive: false,
+            size: None,
+        };
+        let client = self.door.client().map_err(|_| ClientError::Unexpected)?;
+        let mut view = client.view(call)?;
+        let mut bytes = Vec::new();
+        while view.offset() < to {
+            view.advance()?;
+            match view.frame()? {
+                Frame::Stdout(part) | Frame::Stderr(part) => bytes.extend_from_slice(part),
+                Frame::Gap(_) | Frame::Time(_) => {}
+                Frame::Ended(_) | Frame::Caught => break,
+                Frame::Error(_) => return Err(ClientError::Unexpected),
+            }
+        }
+        Ok(bytes)
+    }
+}
+
+/// The last of `ESC [ ? … 2004 … h` and `l` in it; a reset of the terminal turns it off.
+fn last_word(bytes: &[u8]) -> Option<bool> {
+    let mut last = None;
+    let escapes = bytes.iter().enumerate().filter(|(_, byte)| **byte == 0x1b).map(|(at, _)| at + 1);
+    for at in escapes {
+        match &bytes[at..] {
+            [b'c', ..] => last = Some(false),
+            [b'[', b'?', rest @ ..] => {
+                let length = rest.iter().take_while(|b| b.is_ascii_digit() || **b == b';').count();
+                let has = rest[..length].split(|b| *b == b';').any(|number| number == b"2004");
+                match (has, rest.get(length)) {
+                    (true, Some(b'h')) => last = Some(true),
+                    (true, Some(b'l')) => last = Some(false),
+                    _ => {}
+                }
+            }
+            _ => {}
+        }
+    }
+    last
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_word_counts() {
+        assert_eq!(last_word(b"hello \x1b[2J"), None);
+        assert_eq!(last_word(b"\x1b[?2004h> "), Some(true));
+        assert_eq!(last_word(b"\x1b[?25;2004h> \x1b[?25l"), Some(true));
+        assert_eq!(last_word(b"\x1b[?2004h> \x1b[?2004l"), Some(false));
+        assert_eq!(last_word(b"\x1b[?2004h> \x1bc"), Some(false));
+        assert_eq!(last_word(b"\x1b[?12004h \x1b[?2004"), None);
+    }
+}

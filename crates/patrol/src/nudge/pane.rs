@@ -1,0 +1,92 @@
+//! A unit's pane in tmux.
+
+use super::modes::Modes;
+use super::terminal::{Key, Look, Paste, Terminal, Trouble};
+use crate::door::Door;
+use ostler_tmux::typing::{self, PaneLook};
+use ostler_tmux::{Pane, Server, TmuxError};
+use std::path::PathBuf;
+
+pub struct TmuxTerminal {
+    server: Server,
+    pane: String,
+    pid: i32,
+    device: Option<PathBuf>,
+    takes_paste: Option<bool>,
+    /// Where the run's output is, if it is a run of ours.
+    log: Option<(Door, String)>,
+}
+
+impl TmuxTerminal {
+    pub fn new(server: Server, pane: &Pane, log: Option<(Door, String)>) -> Self {
+        Self {
+            server,
+            pane: pane.pane_id.clone(),
+            pid: pane.pid,
+            device: None,
+            takes_paste: None,
+            log,
+        }
+    }
+
+    fn seen(&mut self) -> Result<PaneLook, Trouble> {
+        let gone = || Trouble::Gone("its session is no more".to_owned());
+        let look = typing::look(&self.server, &self.pane).map_err(unknown)?.ok_or_else(gone)?;
+        if look.pid != self.pid {
+            return Err(gone());
+        }
+        if look.is_dead {
+            return Err(Trouble::Gone("the program in its session has ended".to_owned()));
+        }
+        if look.is_closed {
+            return Err(Trouble::Gone(
+                "its pane takes no input: `tmux select-pane -e` lets it".to_owned(),
+            ));
+        }
+        Ok(look)
+    }
+}
+
+impl Terminal for TmuxTerminal {
+    fn look(&mut self) -> Result<Look, Trouble> {
+        let look = self.seen()?;
+        self.device = Some(PathBuf::from(&look.terminal));
+        self.takes_paste = look.takes_paste;
+        Ok(Look { lines: look.lines, cursor: Some(look.cursor) })
+    }
+
+    /// tmux knows, and older ones do not tell: then the last that the program said of it is in its output.
+    fn paste_mode(&mut self) -> Result<Paste, Trouble> {
+        let told = match (self.takes_paste, &self.log) {
+            (Some(told), _) => Some(told),
+            (None, Some((door, run))) => Modes::new(door, run).takes_paste(),
+            (None, None) => None,
+        };
+        Ok(if told == Some(true) { Paste::Bracketed } else { Paste::Plain })
+    }
+
+    fn type_in(&mut self, text: &str, _: Paste) -> Result<(), Trouble> {
+        typing::paste(&self.server, &self.pane, text).map_err(unknown)
+    }
+
+    fn press(&mut self, key: Key) -> Result<(), Trouble> {
+        typing::press(&self.server, &self.pane, key).map_err(unknown)
+    }
+
+    fn device(&self) -> Option<PathBuf> {
+        self.device.clone()
+    }
+}
+
+fn unknown(error: TmuxError) -> Trouble {
+    match error {
+        TmuxError::NoServer { .. } => Trouble::Gone("its tmux server is no more".to_owned()),
+        TmuxError::Refused { complaint } if complaint.contains("can't find") => {
+            Trouble::Gone("its session is no more".to_owned())
+        }
+        TmuxError::Silent { .. }
+        | TmuxError::Refused { .. }
+        | TmuxError::NotRun { .. }
+        | TmuxError::Garbled { .. } => Trouble::Unknown(error.to_string()),
+    }
+}

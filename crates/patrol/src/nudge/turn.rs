@@ -1,0 +1,87 @@
+//! One at a time per unit, across processes; and a note of what is being typed, for whoever finds it half done.
+
+use ostler_os::HomeLock;
+use serde::{Deserialize, Serialize};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+const TRY_AGAIN: Duration = Duration::from_millis(10);
+
+/// Held while somebody types.
+pub struct Turn {
+    note: PathBuf,
+    _lock: HomeLock,
+}
+
+/// Whoever had the turn before us died with this.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HalfDone {
+    /// Of a nudge that waited.
+    pub id: Option<String>,
+    pub run: String,
+    pub tail: String,
+    pub is_entered: bool,
+}
+
+impl Turn {
+    /// `None` if somebody else has it until then, on the clock that nobody sets.
+    pub fn take(folder: &Path, unit: &str, until_ms: u64) -> io::Result<Option<Self>> {
+        std::fs::create_dir_all(folder)?;
+        let name = unit.replace('/', "_");
+        let path = folder.join(format!("{name}.lock"));
+        loop {
+            if let Some(lock) = ostler_os::take_lock(&path)? {
+                let note = folder.join(format!("{name}.typing"));
+                return Ok(Some(Self { note, _lock: lock }));
+            }
+            if ostler_os::mono_ms() >= until_ms {
+                return Ok(None);
+            }
+            ostler_os::pause(TRY_AGAIN);
+        }
+    }
+
+    pub fn half_done(&self) -> Option<HalfDone> {
+        let text = std::fs::read(&self.note).ok()?;
+        serde_json::from_slice(&text).ok()
+    }
+
+    /// Before the first letter, and before Enter. It need not outlive the machine: the session does not either.
+    pub fn begin(&self, half: &HalfDone) -> io::Result<()> {
+        std::fs::write(&self.note, serde_json::to_vec(half)?)
+    }
+
+    pub fn over(&self) {
+        let _ = std::fs::remove_file(&self.note);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_at_a_time_and_what_was_left_half_done_is_known() {
+        let folder = std::env::temp_dir().join(format!("ostler-turn-{}", std::process::id()));
+        let until = ostler_os::mono_ms() + 20;
+        let turn = Turn::take(&folder, "town/deacon", until).expect("a folder").expect("free");
+        assert_eq!(turn.half_done(), None);
+        assert!(Turn::take(&folder, "town/deacon", until).expect("a folder").is_none());
+        assert!(Turn::take(&folder, "other", until).expect("a folder").is_some());
+        let half = HalfDone {
+            id: Some("1".to_owned()),
+            run: "r".to_owned(),
+            tail: "end".to_owned(),
+            is_entered: false,
+        };
+        turn.begin(&half).expect("a note");
+        drop(turn);
+        let turn = Turn::take(&folder, "town/deacon", until).expect("a folder").expect("free");
+        assert_eq!(turn.half_done(), Some(half));
+        turn.over();
+        assert_eq!(turn.half_done(), None);
+        let _ = std::fs::remove_dir_all(&folder);
+    }
+}

@@ -1,0 +1,95 @@
+//! Nudges that wait, and those that somebody left half done.
+
+use super::evidence::Shown;
+use super::find::{self, Place};
+use super::speak::{Said, clear};
+use super::turn::Turn;
+use super::{Before, DELIVERED, Idle, Refusal, Whose, evidence, folder, is_idle, say, take_turn};
+use crate::door::{Asking, Door};
+use crate::error::PatrolError;
+use ostler_model::{Nudge, NudgeCall, Receipt};
+
+/// Whoever types there now delivers what waits as well, so this is not waited for long.
+const TURN_MS: u64 = 1_000;
+/// A tick has other things to do.
+const WITHIN_MS: u64 = 10_000;
+
+/// Types what waits for the unit, one after the other, while it is idle. Those that were settled are returned.
+pub fn deliver_waiting(door: &Door, unit: &str) -> Result<Vec<Nudge>, PatrolError> {
+    let mut asking = door.open()?;
+    let mut settled = Vec::new();
+    let Ok(view) = find::unit(&mut asking, unit)? else { return Ok(settled) };
+    let Ok(mut place) = find::place(door, &mut asking, &view, Whose::Ours)? else {
+        return Ok(settled);
+    };
+    let began = ostler_os::mono_ms();
+    let Some(turn) = take_turn(&folder(&mut asking)?, unit, began + TURN_MS)? else {
+        return Ok(settled);
+    };
+    settled.extend(recover(&mut asking, &turn, &mut place)?);
+    while ostler_os::mono_ms() - began < WITHIN_MS {
+        match is_idle(&mut place) {
+            Idle::Yes => {}
+            Idle::No(_) | Idle::Gone(_) => break,
+        }
+        match deliver_one(&mut asking, &turn, &mut place, unit)? {
+            Some(nudge) if nudge.receipt == Receipt::Queued => break,
+            Some(nudge) => settled.push(nudge),
+            None => break,
+        }
+    }
+    Ok(settled)
+}
+
+/// The next that waits, as it is then; none if nothing does. One that nothing was sent of goes back.
+pub fn deliver_one(
+    asking: &mut Asking,
+    turn: &Turn,
+    place: &mut Place,
+    unit: &str,
+) -> Result<Option<Nudge>, PatrolError> {
+    let claimed = asking.nudges(NudgeCall::Claim { to: unit.to_owned(), most: 1 })?;
+    let Some(nudge) = claimed.into_iter().next() else { return Ok(None) };
+    let (receipt, why) = match say(turn, place, &nudge.text, Before::Nothing, Some(&nudge.id)) {
+        Said::Delivered => (Receipt::Delivered, DELIVERED.to_owned()),
+        Said::Refused(Refusal::Obstacle | Refusal::Gone, why) => (Receipt::Queued, why),
+        Said::Refused(_, why) => (Receipt::Refused, why),
+    };
+    let settled = asking.nudges(NudgeCall::Settle { id: nudge.id, receipt, why })?;
+    turn.over();
+    Ok(settled.into_iter().next())
+}
+
+/// Somebody died while they typed: whether that text arrived is not known, so it is not typed again; what still stands in
+/// the line is cleared.
+pub fn recover(
+    asking: &mut Asking,
+    turn: &Turn,
+    place: &mut Place,
+) -> Result<Vec<Nudge>, PatrolError> {
+    let Some(half) = turn.half_done() else { return Ok(Vec::new()) };
+    if !half.is_entered && half.run == place.run {
+        let nothing = super::terminal::Look::default();
+        let stands = place
+            .terminal
+            .look()
+            .is_ok_and(|now| evidence::shown(&nothing, &now, &half.tail) == Shown::Yes);
+        if stands {
+            clear(&mut *place.terminal, &nothing, &half.tail);
+        }
+    }
+    let settled = match half.id {
+        Some(id) => {
+            let why = if half.is_entered {
+                "whoever typed it died while it was sent; whether it arrived is not known"
+            } else {
+                "whoever typed it died before it was sent"
+            };
+            let receipt = if half.is_entered { Receipt::Refused } else { Receipt::Queued };
+            asking.nudges(NudgeCall::Settle { id, receipt, why: why.to_owned() })?
+        }
+        None => Vec::new(),
+    };
+    turn.over();
+    Ok(settled)
+}

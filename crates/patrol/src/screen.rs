@@ -1,0 +1,69 @@
+//! What is on a screen, as a number that changes when something happens there.
+
+use std::hash::{DefaultHasher, Hasher};
+
+/// Digits and the glyphs of spinners are left out: a clock that ticks beside a program that hangs is no progress.
+pub fn digest(lines: &[String]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for line in lines {
+        let mut is_blank = true;
+        for c in line.chars().filter(|c| !is_ticking(*c)) {
+            if !c.is_whitespace() {
+                is_blank = false;
+                hasher.write_u32(c as u32);
+            }
+        }
+        if !is_blank {
+            hasher.write_u8(b'\n');
+        }
+    }
+    hasher.finish()
+}
+
+fn is_ticking(c: char) -> bool {
+    c.is_ascii_digit()
+        || matches!(c, '|' | '/' | '-' | '\\' | '*' | '·' | '•' | '.' | '…')
+        // Braille patterns, and the stars that programs turn.
+        || ('\u{2800}'..='\u{28ff}').contains(&c)
+        || ('\u{2720}'..='\u{274b}').contains(&c)
+        || ('\u{25d0}'..='\u{25f7}').contains(&c)
+}
+
+/// The last lines that have something in them, for whoever is asked what to do.
+pub fn tail(lines: &[String], most: usize) -> String {
+    let end = lines.iter().rposition(|line| !line.trim().is_empty()).map_or(0, |at| at + 1);
+    lines[end.saturating_sub(most)..end]
+        .iter()
+        .map(|line| line.trim_end())
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(text: &str) -> Vec<String> {
+        text.lines().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn a_spinner_and_its_clock_are_no_change() {
+        let first = lines("> fix it\n✻ Thinking… (12s · esc to interrupt)\n\n");
+        let later = lines("> fix it\n✽ Thinking… (59s · esc to interrupt)\n\n\n");
+        assert_eq!(digest(&first), digest(&later));
+        assert_eq!(digest(&lines("⠋ wait")), digest(&lines("⠹ wait")));
+    }
+
+    #[test]
+    fn a_new_word_is_a_change() {
+        assert_ne!(digest(&lines("reading a")), digest(&lines("reading b")));
+        assert_ne!(digest(&lines("a\nb")), digest(&lines("ab")));
+    }
+
+    #[test]
+    fn the_tail_is_the_last_that_was_written() {
+        assert_eq!(tail(&lines("a\nb\nc  \n\n  \n"), 2), "b\nc");
+        assert_eq!(tail(&lines(""), 5), "");
+    }
+}
