@@ -4,7 +4,7 @@
 use crate::find::{current, error, find, registry_error};
 use crate::frames::{Frames, Stop};
 use crate::server::Shared;
-use crate::{looks, typing, view};
+use crate::{looks, mail, patrol, screen, typing, view};
 use ostler_engine::{Cancelled, Declaration, HandOver, SpawnRefused, UnitAsk, Until};
 use ostler_model::wire;
 use ostler_model::wire::{
@@ -183,9 +183,10 @@ async fn carry_out(call: Call, by: Actor, shared: &Shared) -> Result<Answer, Wir
         Call::HandOver(call) => {
             hand_over(shared.engine.hand_over(call.program.map(PathBuf::from)).await)
         }
-        Call::Mail(_) | Call::Nudges(_) | Call::Patrol(_) | Call::Screen(_) => {
-            Err(error(ErrorCode::InvalidRequest, "not built yet"))
-        }
+        Call::Mail(call) => mail::mail(call, shared).await,
+        Call::Nudges(call) => mail::nudges(call, shared).await,
+        Call::Patrol(call) => patrol::patrol(call, by, shared).await,
+        Call::Screen(target) => screen::screen(&target.run, shared).await,
         Call::View(_) | Call::Write(_) => {
             Err(error(ErrorCode::Internal, "this call takes the connection over"))
         }

@@ -119,6 +119,7 @@ impl Server {
                 });
                 let local = tokio::task::LocalSet::new();
                 local.spawn_local(crate::history::keep(Rc::clone(&shared)));
+                local.spawn_local(crate::mail::keep_files(Rc::clone(&shared)));
                 local.spawn_local(answer_calls(inbox, Rc::clone(&shared)));
                 local.spawn_local(watch_apps(Rc::clone(&shared)));
                 if let Some(app_door) = app_door {

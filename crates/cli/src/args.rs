@@ -1,5 +1,12 @@
 //! The words of the command line.
 
+mod mail;
+
+pub use mail::{
+    HandoffArguments, MailArguments, MailCheckArguments, MailInboxArguments, MailReadArguments,
+    MailRemoveArguments, MailSendArguments, MailVerb,
+};
+
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use ostler_model::{Limits, TerminalSize};
@@ -60,6 +67,10 @@ pub enum Verb {
     Doctor(JsonArguments),
     /// Look after one server in the foreground: restarts, backoff, breaker, health checks, watchdog.log
     Watch(Box<WatchArguments>),
+    /// Send mail to agents and people, and read it
+    Mail(MailArguments),
+    /// Leave word for your next session
+    Handoff(HandoffArguments),
     /// Make the daemon match ostler.toml, and start what it declares
     Up(UpArguments),
     /// End every unit of ostler.toml, or those named, and forget them

@@ -111,6 +111,9 @@ impl Home {
         for name in ["OSTLER_REGISTRY", "OSTLER_LEASE", "OSTLER_ADOPT", "OSTLER_RUN_ID", "TERM"] {
             command.env_remove(name);
         }
+        for name in ["OSTLER_AGENT", "GT_ROLE", "BD_ACTOR"] {
+            command.env_remove(name);
+        }
         command.env("OSTLER_HOME", &self.home).env(MARKER, &self.marker);
         for (name, value) in &self.variables {
             command.env(name, value);

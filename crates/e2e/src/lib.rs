@@ -5,6 +5,7 @@
 //! tests change from outside to make a past that cannot be had otherwise.
 
 mod call;
+mod door;
 mod home;
 mod process;
 mod registry;
@@ -13,6 +14,7 @@ mod waiting;
 mod wire;
 
 pub use call::{Background, Output};
+pub use door::Door;
 pub use home::Home;
 pub use process::{Bystander, Process, boot_id, processes_with, signal};
 pub use registry::Registry;

@@ -108,6 +108,8 @@ impl Supervisor {
                 };
                 let _ = reply.send(views.into_iter().filter_map(app).collect());
             }
+            Ask::Mail(ask) => self.take_mail(ask),
+            Ask::Patrol(ask) => self.take_patrol(ask),
             Ask::Guardian { reply } => {
                 let _ = reply.send(Keeping {
                     guardian: self.guardian_pid(),

@@ -126,7 +126,7 @@ pub struct Supervisor {
     asks: mpsc::Receiver<Ask>,
     drained: mpsc::Receiver<DrainEvent>,
     pub(crate) last_seq: watch::Sender<i64>,
-    handle: Handle,
+    pub(crate) handle: Handle,
     pub(crate) lock: HomeLock,
     _fence: HomeLock,
 }
@@ -189,6 +189,7 @@ impl Supervisor {
             pulse_receiver,
             Arc::clone(&felt),
             Arc::clone(&apps),
+            instance,
         );
         let (probed_sender, probed) = mpsc::channel();
         let probed_waker = waker.clone();

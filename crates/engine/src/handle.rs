@@ -3,11 +3,13 @@
 use crate::apps::{Apps, Refused, Vitals};
 use crate::guarding::Felt;
 use crate::input::Input;
+use crate::mailroom::{MailAsk, MailNews};
 use crate::output::OutputState;
+use crate::patrol_memory::PatrolAsk;
 use crate::units::{Declaration, Until};
 use ostler_core::unit::{Ask as UnitAsk, UnitEvent};
 use ostler_model::wire::Change;
-use ostler_model::{Actor, RunId, RunRecord, RunResult, RunSpec, TerminalSize};
+use ostler_model::{Actor, InstanceId, RunId, RunRecord, RunResult, RunSpec, TerminalSize};
 use ostler_model::{AppSpec, UnitView, What};
 use ostler_os::Waker;
 use std::collections::HashMap;
@@ -84,6 +86,8 @@ pub(crate) enum Ask {
     Whose { pid: i32, reply: oneshot::Sender<Option<RunId>> },
     Said { unit: String, event: UnitEvent },
     Specs { reply: oneshot::Sender<Vec<(UnitView, Arc<AppSpec>)>> },
+    Mail(MailAsk),
+    Patrol(PatrolAsk),
 }
 
 /// Somebody says that it is this app.
@@ -111,6 +115,8 @@ pub struct Handle {
     pulse: watch::Receiver<u64>,
     felt: Arc<Felt>,
     apps: Arc<Apps>,
+    instance: InstanceId,
+    mail_news: Arc<MailNews>,
 }
 
 impl Handle {
@@ -121,11 +127,23 @@ impl Handle {
         pulse: watch::Receiver<u64>,
         felt: Arc<Felt>,
         apps: Arc<Apps>,
+        instance: InstanceId,
     ) -> Self {
-        Self { asks, waker, last_seq, pulse, felt, apps }
+        let mail_news = Arc::default();
+        Self { asks, waker, last_seq, pulse, felt, apps, instance, mail_news }
     }
 
-    async fn ask<T>(&self, make: impl FnOnce(oneshot::Sender<T>) -> Ask) -> Option<T> {
+    /// Whose home it is.
+    pub fn instance(&self) -> InstanceId {
+        self.instance
+    }
+
+    /// Whose mailbox is not what it was.
+    pub fn mail_news(&self) -> &Arc<MailNews> {
+        &self.mail_news
+    }
+
+    pub(crate) async fn ask<T>(&self, make: impl FnOnce(oneshot::Sender<T>) -> Ask) -> Option<T> {
         let (reply, answer) = oneshot::channel();
         self.tell(make(reply));
         answer.await.ok()

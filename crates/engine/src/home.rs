@@ -114,6 +114,11 @@ impl Home {
         self.path.join("notify").join(format!("{}.sock", unit.replace('/', "_")))
     }
 
+    /// Where mailboxes are written for people and their tools to read.
+    pub fn mail_folder(&self) -> PathBuf {
+        self.path.join("mail")
+    }
+
     fn stopped_file(&self) -> PathBuf {
         self.path.join("stopped")
     }

@@ -21,7 +21,9 @@ mod input;
 mod keeper;
 mod limit_watch;
 mod live;
+mod mailroom;
 mod output;
+mod patrol_memory;
 mod perform;
 mod prober;
 mod pulse;
@@ -38,6 +40,7 @@ pub use handle::{Attached, Cancelled, Claim, HandOver, Handle, Keeping, SpawnRef
 pub use home::{Home, HomeError};
 pub use inheritance::Inheritance;
 pub use input::Input;
+pub use mailroom::{MailNews, NotKept};
 pub use ostler_core::unit::Ask as UnitAsk;
 pub use output::{LogReader, OutputState, Piece, panic_is_contained};
 pub use talking::config_version;

@@ -65,6 +65,19 @@ macro_rules! id {
 id!(RunId);
 id!(InstanceId);
 
+const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+
+/// The lowest bits, five a letter.
+fn letters(bits: u64, count: u32) -> impl Iterator<Item = char> {
+    (0..count).rev().map(move |at| char::from(LETTERS[(bits >> (at * 5)) as usize & 31]))
+}
+
+/// An id that a person can type the end of: a time, then random letters. They sort by age.
+pub fn letter_id(wall_ms: u64, random: [u8; 5]) -> String {
+    let bits = random.iter().fold(0u64, |bits, byte| bits << 8 | u64::from(*byte));
+    letters(wall_ms, 10).chain(['-']).chain(letters(bits, 8)).collect()
+}
+
 impl RunId {
     pub fn bytes(&self) -> &[u8; 16] {
         self.0.as_bytes()
@@ -76,9 +89,22 @@ impl RunId {
 
     /// Eight characters of its random part: enough to tell live runs apart where space is short.
     pub fn short(&self) -> String {
-        const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
         let bits =
             self.0.as_bytes()[11..].iter().fold(0u64, |bits, byte| bits << 8 | u64::from(*byte));
-        (0..8).rev().map(|at| char::from(LETTERS[(bits >> (at * 5)) as usize & 31])).collect()
+        letters(bits, 8).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_of_letters_sort_by_age_and_end_in_eight_random_ones() {
+        let (older, newer) =
+            (letter_id(1_700_000_000_000, [255; 5]), letter_id(1_700_000_000_001, [0; 5]));
+        assert!(older < newer);
+        assert_eq!(older.split_once('-').map(|(_, end)| end), Some("zzzzzzzz"));
+        assert_eq!(newer.len(), 19);
     }
 }

@@ -29,7 +29,7 @@ pub use container::{
 pub use enforced::{Enforced, Means};
 pub use entry::{Actor, Entry, What};
 pub use hooks::{Condition, DeadmanSpec, HookSpec, HookTarget};
-pub use id::{BadId, InstanceId, RunId};
+pub use id::{BadId, InstanceId, RunId, letter_id};
 pub use mail::{
     Mail, MailCall, MailDraft, MailKind, Nudge, NudgeCall, NudgeDraft, Priority, Receipt, Waiting,
 };

@@ -1,6 +1,8 @@
 //! Mail between agents, and texts that wait to be typed into a session.
 
+use crate::record::words;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// One message. It is unread until its reader says otherwise.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,6 +28,80 @@ pub enum MailKind {
     Handoff,
     /// To a person, about a condition that began or ended.
     Escalation,
+}
+
+words!(MailKind { Message => "message", Handoff => "handoff", Escalation => "escalation" });
+
+impl Mail {
+    pub const SUBJECT_MOST: usize = 1 << 10;
+    pub const BODY_MOST: usize = 1 << 20;
+    /// Of a name: a unit's, an agent's or a person's.
+    pub const NAME_MOST: usize = 200;
+    /// How much unread mail one mailbox holds: messages, and bytes of them.
+    pub const UNREAD_MOST: u64 = 10_000;
+    pub const UNREAD_BYTES_MOST: u64 = 256 << 20;
+    /// How long mail is kept once it was read.
+    pub const READ_KEPT_MS: u64 = 30 * 24 * 60 * 60_000;
+    /// How long the id of one that was removed is known, so that a sender who asks again is told that it was sent.
+    pub const REMOVED_KNOWN_MS: u64 = 24 * 60 * 60_000;
+    /// A claim that nobody settled is void after this long.
+    pub const CLAIM_MS: u64 = 5 * 60_000;
+
+    /// What is wrong with a name that mail is sent to or from.
+    pub fn check_name(name: &str) -> Result<(), String> {
+        if name.trim().is_empty() {
+            return Err("a name is empty; name a unit, an agent or a person".to_owned());
+        }
+        if name.len() > Self::NAME_MOST {
+            let most = Self::NAME_MOST;
+            return Err(format!("a name of {} bytes is too long; at most {most}", name.len()));
+        }
+        if name.chars().any(char::is_control) {
+            return Err(format!("{name:?} is no name: it holds control characters"));
+        }
+        if name.trim() != name {
+            return Err(format!("{name:?} is no name: it begins or ends with a space"));
+        }
+        Ok(())
+    }
+}
+
+impl MailDraft {
+    /// What would be refused of it, and what would be right.
+    pub fn check(&self) -> Result<(), String> {
+        Mail::check_name(&self.to)?;
+        Mail::check_name(&self.from)?;
+        if let Some(id) = &self.id {
+            check_id(id)?;
+        }
+        if self.subject.len() > Mail::SUBJECT_MOST {
+            return Err(format!(
+                "a subject of {} bytes is too long; at most {}, the rest belongs into the body",
+                self.subject.len(),
+                Mail::SUBJECT_MOST
+            ));
+        }
+        if self.subject.chars().any(char::is_control) {
+            return Err("a subject is one line, without control characters".to_owned());
+        }
+        if self.body.len() > Mail::BODY_MOST {
+            return Err(format!(
+                "a body of {} bytes is too long; at most {} (1 MiB): put it into a file and send its path",
+                self.body.len(),
+                Mail::BODY_MOST
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn check_id(id: &str) -> Result<(), String> {
+    const MOST: usize = 64;
+    let is_letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    if id.is_empty() || id.len() > MOST || !id.bytes().all(is_letter) {
+        return Err(format!("{id:?} is no id: up to {MOST} of a-z, 0-9 and -"));
+    }
+    Ok(())
 }
 
 /// A text that is to be typed into a session.
@@ -66,11 +142,47 @@ pub enum Receipt {
     Refused,
 }
 
+words!(Priority { Normal => "normal", Urgent => "urgent" });
+words!(Receipt { Delivered => "delivered", Queued => "queued", Expired => "expired", Refused => "refused" });
+
 impl Nudge {
     /// How many may wait for one session.
     pub const DEPTH: usize = 50;
     pub const NORMAL_LIFE_MS: u64 = 30 * 60_000;
     pub const URGENT_LIFE_MS: u64 = 2 * 60 * 60_000;
+    pub const LIFE_MOST_MS: u64 = 7 * 24 * 60 * 60_000;
+    pub const TEXT_MOST: usize = 1 << 20;
+    /// How long one that is settled is remembered.
+    pub const SETTLED_KEPT_MS: u64 = 7 * 24 * 60 * 60_000;
+}
+
+impl NudgeDraft {
+    /// What would be refused of it, and what would be right.
+    pub fn check(&self) -> Result<(), String> {
+        Mail::check_name(&self.to)?;
+        Mail::check_name(&self.from)?;
+        if self.text.is_empty() {
+            return Err("a nudge without a text says nothing".to_owned());
+        }
+        if self.text.len() > Nudge::TEXT_MOST {
+            return Err(format!(
+                "a nudge of {} bytes is too long; at most {}: send it as mail",
+                self.text.len(),
+                Nudge::TEXT_MOST
+            ));
+        }
+        if self.life_ms.is_some_and(|life| life == 0 || life > Nudge::LIFE_MOST_MS) {
+            return Err("a nudge waits for at least a moment and at most 7 days".to_owned());
+        }
+        Ok(())
+    }
+
+    pub fn life_ms(&self) -> u64 {
+        self.life_ms.unwrap_or(match self.priority {
+            Priority::Normal => Nudge::NORMAL_LIFE_MS,
+            Priority::Urgent => Nudge::URGENT_LIFE_MS,
+        })
+    }
 }
 
 /// What the door can be asked about mail.
@@ -78,10 +190,16 @@ impl Nudge {
 #[serde(rename_all = "kebab-case")]
 pub enum MailCall {
     Send(MailDraft),
-    /// Oldest first.
+    /// Oldest first, the first page of it.
     Inbox {
         to: String,
         unread_only: bool,
+    },
+    /// What follows in it after this one. An empty page is the end.
+    Page {
+        to: String,
+        unread_only: bool,
+        after: Option<String>,
     },
     /// One of these ids, or the unambiguous end of one.
     Show {

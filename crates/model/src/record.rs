@@ -89,6 +89,7 @@ macro_rules! words {
         }
     };
 }
+pub(crate) use words;
 
 words!(RunState { Starting => "starting", Running => "running", Exiting => "exiting", Exited => "exited" });
 words!(Backend { Pipe => "pipe", Pty => "pty", Container => "container", Tmux => "tmux" });

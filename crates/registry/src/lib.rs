@@ -6,4 +6,4 @@ mod error;
 mod sqlite;
 
 pub use error::RegistryError;
-pub use sqlite::{Batch, Claims, Moment, Reader, Registry, RunQuery, Theft};
+pub use sqlite::{Batch, Claims, Moment, Ordered, Reader, Registry, RunQuery, Sent, Theft};

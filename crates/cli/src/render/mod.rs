@@ -1,5 +1,6 @@
 //! How things are shown to people.
 
+mod mail;
 mod paint;
 mod progress;
 mod run;
@@ -8,6 +9,7 @@ mod table;
 mod unit;
 mod units;
 
+pub use mail::{MAIL_COLUMNS, harmless, mail_block, mail_row, mail_text};
 pub use paint::{Colours, Paint};
 pub use progress::{Progress, Shown};
 pub use run::{RUN_COLUMNS, result_line, run_row, state_line, unit_result_line};

@@ -1,3 +1,4 @@
+use super::table::cut;
 use super::units::{duration, time};
 use ostler_model::Entry;
 use serde_json::Value;
@@ -10,7 +11,7 @@ pub fn entry_line(entry: &Entry) -> String {
         time(entry.at_ms),
         entry.seq,
         entry.what,
-        entry.why,
+        short(&entry.why, WHY_SHOWN),
         entry.who,
         evidence(entry)
     )
@@ -23,11 +24,15 @@ pub fn story_line(entry: &Entry, begun_ms: u64) -> String {
         time(entry.at_ms),
         duration(entry.at_ms.saturating_sub(begun_ms)),
         entry.what.told(),
-        entry.why,
+        short(&entry.why, WHY_SHOWN),
         evidence(entry),
         entry.who,
     )
 }
+
+/// So much of what somebody told is shown; JSON has all of it.
+const WHY_SHOWN: usize = 1_000;
+const EVIDENCE_SHOWN: usize = 160;
 
 fn evidence(entry: &Entry) -> String {
     let told: Vec<String> = entry
@@ -35,9 +40,14 @@ fn evidence(entry: &Entry) -> String {
         .iter()
         .filter(|(_, value)| !value.is_null())
         .map(|(name, value)| match value {
-            Value::String(text) => format!("{name}={text}"),
-            other => format!("{name}={other}"),
+            Value::String(text) => format!("{name}={}", short(text, EVIDENCE_SHOWN)),
+            other => format!("{name}={}", short(&other.to_string(), EVIDENCE_SHOWN)),
         })
         .collect();
     if told.is_empty() { String::new() } else { format!(" ({})", told.join(", ")) }
+}
+
+/// Evidence may be a whole screen; a line of a story is one line.
+fn short(text: &str, most: usize) -> String {
+    cut(text.trim_end(), most)
 }

@@ -7,6 +7,7 @@ mod follow;
 mod init;
 mod lasting;
 mod logs;
+mod mail;
 mod metrics;
 mod restart;
 mod run;
@@ -81,6 +82,8 @@ pub fn carry_out(arguments: Arguments) -> Result<Exit, Failure> {
         Verb::Watch(arguments) => {
             watch::watch(&context, *arguments).map_err(Failure::while_running)
         }
+        Verb::Mail(arguments) => mail::mail(&context, arguments.verb),
+        Verb::Handoff(arguments) => mail::handoff(&context, arguments),
         Verb::Up(arguments) => unit::up(&context, &arguments),
         Verb::Down(arguments) => unit::down(&context, &arguments),
         #[cfg(feature = "top")]

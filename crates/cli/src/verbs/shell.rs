@@ -47,6 +47,8 @@ pub fn complete(context: &Context, kinds: &[Names]) -> Exit {
 const UNITS: &str = "start stop restart status crashes";
 const LIVE_RUNS: &str = "wait cancel write";
 const BOTH: &str = "logs why attach";
+/// Verbs of `mail` that take the name of a unit.
+const MAIL: &str = "send inbox check";
 
 pub fn completions(shell: Shell) {
     let mut script = Vec::new();
@@ -71,21 +73,23 @@ fn bash(script: &str) -> String {
 # Names of units and ids of runs, as they are at this moment.
 _ostler_live() {{
     _ostler "$@"
-    local cur=$2 prev=$3 verb= word kinds= reply=()
+    local cur=$2 prev=$3 verb= second= word kinds= reply=()
     for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
         case $word in
             --) return ;;
             -*) ;;
-            *) [ -n "$verb" ] || verb=$word ;;
+            *) if [ -z "$verb" ]; then verb=$word; else second=${{second:-$word}}; fi ;;
         esac
     done
     case $prev in
         -n|--lines|--since|--grep|--timeout|--detach-key|--text|--name) return ;;
+        -s|--subject|-m|--message) return ;;
     esac
     case $verb in
         {}) kinds="units" ;;
         {}) kinds="live-runs" ;;
         {}) kinds="units runs" ;;
+        mail) case $second in {}) kinds="units" ;; *) return ;; esac ;;
         *) return ;;
     esac
     case $cur in -*) return ;; esac
@@ -101,7 +105,8 @@ complete -F _ostler_live -o nosort -o bashdefault ostler 2>/dev/null || complete
 "#,
         case(UNITS),
         case(LIVE_RUNS),
-        case(BOTH)
+        case(BOTH),
+        case(MAIL)
     );
     format!("{script}{live}")
 }
@@ -131,6 +136,8 @@ _ostler_live_both() { _ostler_live units runs }
             () if is_one_of(UNITS) => "_ostler_live_units",
             () if is_one_of(LIVE_RUNS) => "_ostler_live_runs",
             () if is_one_of(BOTH) => "_ostler_live_both",
+            // Another verb is called `check`, and takes a file.
+            () if verb != "check" && is_one_of(MAIL) => "_ostler_live_units",
             () => "_default",
         };
         // Options that take a value have its name in brackets; positions do not.
@@ -157,6 +164,9 @@ fn fish(script: &str) -> String {
             "complete -c ostler -n \"__fish_seen_subcommand_from {verbs}\" -f -a \"(ostler complete {kinds} 2>/dev/null)\"\n"
         ));
     }
+    script.push_str(&format!(
+        "complete -c ostler -n \"__fish_seen_subcommand_from mail; and __fish_seen_subcommand_from {MAIL}\" -f -a \"(ostler complete units 2>/dev/null)\"\n"
+    ));
     script
 }
 

@@ -100,3 +100,10 @@ mod containers_agents;
 mod containers_away;
 mod containers_probes;
 mod containers_setup;
+
+// Mail, and what the patrol remembers.
+mod mail;
+mod mail_door;
+mod mail_identity;
+mod mail_kills;
+mod mail_many;

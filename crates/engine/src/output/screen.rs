@@ -1,6 +1,7 @@
 //! What a person would see on a PTY run's terminal.
 
 use ostler_model::TerminalSize;
+use ostler_model::wire::ScreenText;
 use std::cell::Cell;
 use std::num::NonZeroU16;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -59,6 +60,16 @@ impl Screen {
     pub(super) fn picture(&self) -> (Vec<u8>, u64) {
         let picture = contained(|| self.parser.screen().state_formatted());
         (picture.unwrap_or_default().into(), self.offset)
+    }
+
+    /// The same as text.
+    pub(super) fn text(&self) -> ScreenText {
+        let text = contained(|| {
+            let screen = self.parser.screen();
+            let lines = screen.rows(0, at_least_one(self.size.columns).get()).collect();
+            ScreenText { lines, takes_paste: screen.bracketed_paste() }
+        });
+        text.unwrap_or_else(|| ScreenText { lines: Vec::new(), takes_paste: false })
     }
 
     pub(super) fn resize(&mut self, size: TerminalSize) {
@@ -132,7 +143,20 @@ mod tests {
                 assert_eq!(screen.size(), size);
             }
             screen.picture();
+            screen.text();
         }
+    }
+
+    #[test]
+    fn the_text_is_what_a_person_would_read() {
+        let mut screen = Screen::new(TerminalSize { columns: 12, rows: 3 });
+        screen.process("\x1b[1mGr\u{fc}\u{df}e\x1b[0m  \r\n> _\x1b[?2004h".as_bytes(), 1);
+        let text = screen.text();
+        assert_eq!(text.lines.len(), 3);
+        assert_eq!((text.lines[0].trim_end(), text.lines[1].as_str()), ("Gr\u{fc}\u{df}e", "> _"));
+        assert!(text.takes_paste);
+        screen.process(b"\x1b[?2004l", 2);
+        assert!(!screen.text().takes_paste);
     }
 
     #[test]

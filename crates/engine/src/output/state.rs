@@ -2,6 +2,7 @@
 
 use super::screen::Screen;
 use super::segment::{Mark, StreamKind, read_range};
+use ostler_model::wire::ScreenText;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -186,6 +187,15 @@ impl OutputState {
 
     /// The picture on the run's terminal, and the offset up to which it was drawn.
     pub fn picture(&self) -> Option<(Vec<u8>, u64)> {
+        self.drawn(Screen::picture)
+    }
+
+    /// What is on the run's terminal, as text; none if it has no terminal.
+    pub fn screen_text(&self) -> Option<ScreenText> {
+        self.drawn(Screen::text)
+    }
+
+    fn drawn<T>(&self, look: impl FnOnce(&Screen) -> T) -> Option<T> {
         let screen = self.screen.as_ref()?;
         let mut screen = screen.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if screen.is_undrawn() {
@@ -194,7 +204,7 @@ impl OutputState {
             let bytes = read_range(&self.folder, end.saturating_sub(REDRAWN_MOST), end);
             screen.draw(&bytes, end);
         }
-        Some(screen.picture())
+        Some(look(&screen))
     }
 
     pub(crate) fn resize_screen(&self, size: ostler_model::TerminalSize) {

@@ -1,5 +1,8 @@
 mod history;
 mod leases;
+mod mail;
+mod nudges;
+mod patrol;
 mod reader;
 mod rows;
 mod schema;
@@ -7,5 +10,7 @@ mod units;
 mod writer;
 
 pub use leases::{Claims, Theft};
+pub use mail::Sent;
+pub use patrol::Ordered;
 pub use reader::{Reader, RunQuery};
 pub use writer::{Batch, Moment, Registry};

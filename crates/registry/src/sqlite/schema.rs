@@ -9,6 +9,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/0001_runs.sql"),
     include_str!("../../migrations/0002_units.sql"),
     include_str!("../../migrations/0003_limits.sql"),
+    include_str!("../../migrations/0004_patrol.sql"),
 ];
 
 /// "ostl", so that a registry can be told from any other SQLite file.

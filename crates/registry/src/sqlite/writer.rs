@@ -4,7 +4,7 @@ use super::rows::{SAVE_RUN, save_run};
 use super::{reader, schema, units};
 use crate::error::RegistryError;
 use ostler_model::{Counter, Entry, InstanceId, RunId, RunRecord, UnitRecord};
-use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
@@ -167,6 +167,22 @@ impl Registry {
 
     pub fn run(&self, id: RunId) -> Result<Option<RunRecord>, RegistryError> {
         reader::run(&self.connection, id)
+    }
+
+    /// One transaction: when this returns well, what was done in it is durable.
+    pub(super) fn write<T>(
+        &mut self,
+        work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
+    ) -> Result<T, RegistryError> {
+        self.at(Moment::BeforeCommit);
+        let transaction = self
+            .connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .map_err(RegistryError::write)?;
+        let done = work(&transaction).map_err(RegistryError::write)?;
+        transaction.commit().map_err(RegistryError::write)?;
+        self.at(Moment::AfterCommit);
+        Ok(done)
     }
 
     pub(super) fn at(&mut self, moment: Moment) {

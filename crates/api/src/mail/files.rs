@@ -1,0 +1,133 @@
+//! Every mailbox as a file, one message a line, for `cat` and `jq`. The registry is the truth: the file follows it, and
+//! the more it takes to write, the less often it is written.
+
+use crate::server::Shared;
+use ostler_model::{InstanceId, Mail};
+use ostler_registry::Reader;
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::time::Duration;
+
+/// Of the time, at most a tenth goes into files.
+const REST: u32 = 10;
+const REST_LEAST: Duration = Duration::from_millis(20);
+const REST_MOST: Duration = Duration::from_secs(30);
+/// How long after one could not be written.
+const TRY_AGAIN: Duration = Duration::from_secs(5);
+
+pub(crate) async fn keep(shared: Rc<Shared>) {
+    let instance = shared.engine.instance();
+    // A supervisor before us may have been ended between a change and its file.
+    let mut names: BTreeSet<String> =
+        shared.read(|reader| reader.mailboxes(instance)).unwrap_or_default().into_iter().collect();
+    loop {
+        if names.is_empty() {
+            names = shared.engine.mail_news().next().await;
+        }
+        let (registry, folder) = (shared.home.registry().to_owned(), shared.home.mail_folder());
+        let begun_ms = ostler_os::mono_ms();
+        let written = tokio::task::spawn_blocking(move || {
+            names
+                .into_iter()
+                .filter(|name| write(&registry, instance, &folder, name).is_err())
+                .collect()
+        });
+        names = written.await.unwrap_or_default();
+        let took = Duration::from_millis(ostler_os::mono_ms().saturating_sub(begun_ms));
+        let rest =
+            if names.is_empty() { (took * REST).clamp(REST_LEAST, REST_MOST) } else { TRY_AGAIN };
+        tokio::time::sleep(rest).await;
+        names.extend(shared.engine.mail_news().now());
+    }
+}
+
+/// Replaced whole or not at all. An empty mailbox has no file.
+fn write(registry: &Path, instance: InstanceId, folder: &Path, name: &str) -> io::Result<()> {
+    let path = folder.join(file_name(name));
+    let reader = Reader::open(registry).map_err(io::Error::other)?;
+    let page = |after: Option<&str>| {
+        reader.mail_of(instance, name, false, after).map_err(io::Error::other)
+    };
+    let mut mails = page(None)?;
+    if mails.is_empty() {
+        return match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            Ok(()) | Err(_) => Ok(()),
+        };
+    }
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    let part = part_of(&path);
+    let written = (|| {
+        let options = fs::OpenOptions::new()
+            .create(true)
+            .truncate(true)
+            .write(true)
+            .mode(0o600)
+            .open(&part)?;
+        let mut file = BufWriter::new(options);
+        while let Some(last) = mails.last().map(|mail: &Mail| mail.id.clone()) {
+            for mail in &mails {
+                serde_json::to_writer(&mut file, mail)?;
+                file.write_all(b"\n")?;
+            }
+            mails = page(Some(&last))?;
+        }
+        file.flush()?;
+        fs::rename(&part, &path)
+    })();
+    if written.is_err() {
+        let _ = fs::remove_file(&part);
+    }
+    written
+}
+
+fn part_of(path: &Path) -> PathBuf {
+    path.with_extension("new")
+}
+
+/// What is not plain is written as `%` and two digits, as in an address. What is too long for a file ends in a number.
+fn file_name(name: &str) -> String {
+    const MOST: usize = 200;
+    let mut safe = String::new();
+    for (at, byte) in name.bytes().enumerate() {
+        let is_plain = byte.is_ascii_alphanumeric()
+            || matches!(byte, b'-' | b'_' | b'@' | b'+')
+            || (byte == b'.' && at > 0);
+        if is_plain {
+            safe.push(char::from(byte));
+        } else {
+            // Writing to a text does not fail.
+            let _ = write!(safe, "%{byte:02X}");
+        }
+    }
+    if safe.len() > MOST {
+        let mut hasher = DefaultHasher::new();
+        name.hash(&mut hasher);
+        safe.truncate(MOST);
+        let _ = write!(safe, "%{:016x}", hasher.finish());
+    }
+    safe.push_str(".jsonl");
+    safe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_one_file_in_the_folder_whatever_it_is() {
+        assert_eq!(file_name("deacon"), "deacon.jsonl");
+        assert_eq!(file_name("gastown/witness"), "gastown%2Fwitness.jsonl");
+        assert_eq!(file_name(".."), "%2E..jsonl");
+        assert_eq!(file_name("a.b"), "a.b.jsonl");
+        let (long, longer) = ("ü".repeat(100), format!("{}a", "ü".repeat(99)));
+        assert!(file_name(&long).len() < 255 && !file_name(&long).contains('/'));
+        assert_ne!(file_name(&long), file_name(&longer));
+    }
+}

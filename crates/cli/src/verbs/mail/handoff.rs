@@ -1,0 +1,25 @@
+use super::asking::Asking;
+use super::body::body;
+use super::identity::own_name;
+use crate::args::HandoffArguments;
+use crate::context::Context;
+use crate::exit::{Exit, Failure};
+use crate::say::say;
+use ostler_model::MailKind;
+
+/// Mail to oneself, for the session that follows. The journal tells of it.
+pub fn handoff(context: &Context, arguments: HandoffArguments) -> Result<Exit, Failure> {
+    let HandoffArguments { subject, message, sender, json } = arguments;
+    let body = body(message)?;
+    let mut asking = Asking::new(context)?;
+    let Some(name) = own_name(&mut asking, sender)? else {
+        return Err(Failure::usage("who hands off? Say --as NAME, or set OSTLER_AGENT"));
+    };
+    let mail = asking.send(name.clone(), name, subject, body, MailKind::Handoff)?;
+    if json {
+        say!("{}", serde_json::to_string(&mail)?);
+    } else {
+        say!("{}", mail.id);
+    }
+    Ok(Exit::DONE)
+}

@@ -1,0 +1,27 @@
+use super::asking::Asking;
+use super::identity::name_or_overseer;
+use crate::args::MailInboxArguments;
+use crate::context::Context;
+use crate::exit::{Exit, Failure};
+use crate::render::{self, Colours};
+use crate::say::say;
+
+pub fn inbox(context: &Context, arguments: MailInboxArguments) -> Result<Exit, Failure> {
+    let MailInboxArguments { name, all, json } = arguments;
+    let mut asking = Asking::new(context)?;
+    let name = name_or_overseer(&mut asking, name)?;
+    let mails = asking.mailbox(&name, !all)?;
+    if json {
+        say!("{}", serde_json::to_string(&mails)?);
+        return Ok(Exit::DONE);
+    }
+    if mails.is_empty() {
+        say!("no {}mail for {name}", if all { "" } else { "unread " });
+        return Ok(Exit::DONE);
+    }
+    let now_ms = ostler_os::wall_ms();
+    let rows: Vec<_> = mails.iter().map(|mail| render::mail_row(mail, now_ms)).collect();
+    let lines = render::lines(&render::MAIL_COLUMNS, &rows, render::width(), Colours::of_output());
+    say!("{}", lines.join("\n"));
+    Ok(Exit::DONE)
+}

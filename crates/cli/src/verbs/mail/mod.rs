@@ -1,0 +1,27 @@
+//! Mail between agents and people.
+
+mod asking;
+mod body;
+mod check;
+mod handoff;
+mod identity;
+mod inbox;
+mod read;
+mod remove;
+mod send;
+
+pub use handoff::handoff;
+
+use crate::args::MailVerb;
+use crate::context::Context;
+use crate::exit::{Exit, Failure};
+
+pub fn mail(context: &Context, verb: MailVerb) -> Result<Exit, Failure> {
+    match verb {
+        MailVerb::Send(arguments) => send::send(context, arguments),
+        MailVerb::Inbox(arguments) => inbox::inbox(context, arguments),
+        MailVerb::Read(arguments) => read::read(context, &arguments),
+        MailVerb::Check(arguments) => check::check(context, arguments),
+        MailVerb::Rm(arguments) => remove::remove(context, &arguments),
+    }
+}

@@ -1,0 +1,23 @@
+use super::asking::Asking;
+use super::body::body;
+use super::identity::name_or_overseer;
+use crate::args::MailSendArguments;
+use crate::context::Context;
+use crate::exit::{Exit, Failure};
+use crate::say::say;
+use ostler_model::{Mail, MailKind};
+
+pub fn send(context: &Context, arguments: MailSendArguments) -> Result<Exit, Failure> {
+    let MailSendArguments { to, subject, message, sender, json } = arguments;
+    Mail::check_name(&to).map_err(Failure::usage)?;
+    let body = body(message)?;
+    let mut asking = Asking::new(context)?;
+    let from = name_or_overseer(&mut asking, sender)?;
+    let mail = asking.send(from, to, subject, body, MailKind::Message)?;
+    if json {
+        say!("{}", serde_json::to_string(&mail)?);
+    } else {
+        say!("{}", mail.id);
+    }
+    Ok(Exit::DONE)
+}

@@ -1,0 +1,45 @@
+//! P10: whose mail it is, where nobody says so.
+
+use ostler_e2e::Home;
+
+fn sender(home: &Home, arguments: &[&str], variables: &[(&str, &str)]) -> String {
+    let mut command = home.command(&["mail", "send", "mayor", "-s", "x", "-m", "y", "--json"]);
+    command.args(arguments);
+    for (name, value) in variables {
+        command.env(name, value);
+    }
+    let sent = home.spawn_program(command).finish().ok().json();
+    sent["from"].as_str().expect("a name").to_owned()
+}
+
+/// P10: --as, then the agent's own variables, then the unit around, then a person.
+#[test]
+fn the_sender_is_the_agent_the_unit_or_the_overseer() {
+    let home = Home::new();
+    assert_eq!(sender(&home, &[], &[]), "overseer");
+    assert_eq!(sender(&home, &[], &[("BD_ACTOR", "bd")]), "bd");
+    assert_eq!(
+        sender(&home, &[], &[("BD_ACTOR", "bd"), ("GT_ROLE", "rig/witness")]),
+        "rig/witness"
+    );
+    let agent = [("GT_ROLE", "role"), ("OSTLER_AGENT", "deacon")];
+    assert_eq!(sender(&home, &[], &agent), "deacon");
+    assert_eq!(sender(&home, &["--as", "me"], &agent), "me");
+    assert_eq!(sender(&home, &[], &[("OSTLER_RUN_ID", "gone")]), "overseer");
+}
+
+/// P10: a unit's own calls are the unit's.
+#[test]
+fn inside_a_unit_it_is_the_unit() {
+    let home = Home::new();
+    let binary = Home::binary();
+    let script = format!("{} handoff -s 'from within' -m body && exec sleep 900", binary.display());
+    home.ostler(&["start", "--name", "bot", "--", "sh", "-c", &script]).ok();
+    let mail = ostler_e2e::eventually("it left word", || {
+        let inbox = home.ostler(&["mail", "inbox", "bot", "--json"]).ok().json();
+        inbox.as_array().expect("a list").first().cloned()
+    });
+    assert_eq!((mail["from"].as_str(), mail["kind"].as_str()), (Some("bot"), Some("handoff")));
+    let why = home.ostler(&["why", "bot"]).ok().text();
+    assert!(why.contains("it left word for its successor: from within"), "{why}");
+}

@@ -1,0 +1,106 @@
+//! P10: the supervisor dies while mail is sent and read.
+
+use crate::mail::injected;
+use ostler_e2e::{Door, Home};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+const SENDERS: usize = 6;
+const EACH: usize = 10;
+const KILLS: usize = 5;
+
+fn subjects(mails: &[Value]) -> BTreeMap<String, usize> {
+    let mut subjects = BTreeMap::new();
+    for mail in mails {
+        *subjects.entry(mail["subject"].as_str().expect("a text").to_owned()).or_default() += 1;
+    }
+    subjects
+}
+
+/// P10: it is killed again and again: every message that was acknowledged is there, exactly once.
+#[test]
+fn a_supervisor_killed_during_sends_loses_nothing_and_doubles_nothing() {
+    let home = Home::new();
+    home.ostler(&["start"]).ok();
+    let sent = AtomicUsize::new(0);
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let senders: Vec<_> = (0..SENDERS)
+            .map(|sender| {
+                let (home, sent) = (&home, &sent);
+                scope.spawn(move || {
+                    for number in 0..EACH {
+                        let subject = format!("{sender}-{number}");
+                        home.ostler(&["mail", "send", "mayor", "-s", &subject, "-m", "x"]).ok();
+                        sent.fetch_add(1, Ordering::SeqCst);
+                    }
+                })
+            })
+            .collect();
+        let (home, sent, is_over) = (&home, &sent, &is_over);
+        scope.spawn(move || {
+            for kill in 1..=KILLS {
+                let due = kill * SENDERS * EACH / (KILLS + 1);
+                while sent.load(Ordering::SeqCst) < due && !is_over.load(Ordering::SeqCst) {
+                    std::thread::yield_now();
+                }
+                if let Some(supervisor) = home.supervisor() {
+                    supervisor.signal(ostler_e2e::Signal::KILL);
+                }
+            }
+        });
+        for sender in senders {
+            sender.join().expect("every message was acknowledged");
+        }
+        is_over.store(true, Ordering::SeqCst);
+    });
+    let all = home.ostler(&["mail", "inbox", "mayor", "--json"]).ok().json();
+    let subjects = subjects(all.as_array().expect("a list"));
+    assert_eq!(subjects.len(), SENDERS * EACH);
+    assert!(subjects.values().all(|times| *times == 1), "{subjects:?}");
+}
+
+/// P10: it dies in the very commit: the sender asks the next one, and it is one message.
+#[test]
+fn a_send_whose_supervisor_died_in_its_commit_is_sent_once() {
+    let mut home = Home::new();
+    let words = home.folder().join("last-words");
+    home.set("OSTLER_FAILPOINT", &format!("say:{}", words.display()));
+    home.ostler(&["start"]).ok();
+    let before = home.supervisor_pid();
+    std::fs::write(&words, "struck\n").expect("written");
+    home.ostler(&["mail", "send", "mayor", "-s", "once", "-m", "x"]).ok();
+    assert_ne!(home.supervisor_pid(), before, "it died");
+    assert_eq!(injected(&home, "mayor").len(), 1);
+    assert!(injected(&home, "mayor").is_empty());
+}
+
+/// P10: the same id is the same message, also when it was read or removed meanwhile.
+#[test]
+fn a_message_that_is_sent_again_is_not_there_again() {
+    let home = Home::new();
+    home.ostler(&["start"]).ok();
+    let mut door = Door::connect(&home);
+    let draft = |body: &str| json!({ "send": { "id": "0abc-1", "from": "a", "to": "mayor", "subject": "s", "body": body } });
+    door.ask("mail", draft("x"));
+    home.kill_supervisor();
+    let mut door = Door::connect(&home);
+    assert_eq!(door.ask("mail", draft("x"))[0]["id"], "0abc-1");
+    assert_eq!(injected(&home, "mayor").len(), 1);
+    door.ask("mail", draft("x"));
+    assert!(injected(&home, "mayor").is_empty(), "it is read");
+    let removed = door.ask("mail", json!({ "remove": { "ids": ["0abc-1", "none"] } }));
+    assert_eq!(removed.as_array().expect("a list").len(), 1);
+    let again = door.ask("mail", json!({ "remove": { "ids": ["0abc-1"] } }));
+    assert!(again.as_array().expect("a list").is_empty(), "nobody else was given it");
+    door.ask("mail", draft("x"));
+    assert!(
+        home.ostler(&["mail", "inbox", "mayor", "--all", "--json"]).ok().text().starts_with("[]")
+    );
+    let mut other = draft("x");
+    other["send"]["subject"] = json!("other");
+    let (code, told) = door.refused("mail", other);
+    assert_eq!(code, "CONFLICT");
+    assert!(told.contains("0abc-1"), "{told}");
+}

@@ -1,0 +1,373 @@
+//! Mailboxes. A message is unread, claimed by somebody who is about to read it, read, or removed.
+//!
+//! ```text
+//! unread ──claim──▶ claimed ──settle──▶ read ──30 days──▶ forgotten
+//!    ▲                 │                  │
+//!    └─ given back, or nobody settled ────┘      any of them ──remove──▶ removed (its id is known for a day)
+//! ```
+
+use super::reader::Reader;
+use super::writer::Registry;
+use crate::error::RegistryError;
+use ostler_model::{InstanceId, Mail, MailKind, Waiting};
+use rusqlite::types::Type;
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
+use std::collections::BTreeMap;
+
+const COLUMNS: &str = "id, sender, recipient, subject, body, kind, sent_at_ms, read_at_ms";
+/// How much one answer carries. The first message is always in it.
+const PAGE_BYTES: usize = 4 << 20;
+const PAGE_MESSAGES: u32 = 500;
+
+/// What became of a message that was to be sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Sent {
+    Now,
+    /// By the same call before; as it is since then.
+    Before(Mail),
+    /// The mailbox holds as much as it can.
+    Full {
+        unread: u64,
+        bytes: u64,
+    },
+    /// Another message has this id.
+    IdTaken,
+}
+
+/// A claim of this time is void. A clock that was set back must not keep one alive.
+pub(super) const VOID: &str =
+    "(claimed_at_ms IS NULL OR claimed_at_ms <= ?2 - ?3 OR claimed_at_ms > ?2 + ?3)";
+
+impl Registry {
+    /// The same message twice is one.
+    pub fn send_mail(&mut self, instance: InstanceId, mail: &Mail) -> Result<Sent, RegistryError> {
+        let instance = instance.to_string();
+        self.write(|transaction| {
+            if let Some(known) = known(transaction, &instance, &mail.id)? {
+                let is_same = is_same(&known, mail);
+                return Ok(if is_same { Sent::Before(known.mail) } else { Sent::IdTaken });
+            }
+            let (unread, bytes): (u64, u64) = transaction
+                .prepare_cached(
+                    "SELECT count(*), coalesce(sum(bytes), 0) FROM mail WHERE instance_id = ? AND recipient = ? \
+                     AND read_at_ms IS NULL AND removed_at_ms IS NULL",
+                )?
+                .query_row(params![instance, mail.to], |row| Ok((number(row, 0)?, number(row, 1)?)))?;
+            let size = size(mail);
+            if unread >= Mail::UNREAD_MOST || bytes + size > Mail::UNREAD_BYTES_MOST {
+                return Ok(Sent::Full { unread, bytes });
+            }
+            transaction
+                .prepare_cached(
+                    "INSERT INTO mail (instance_id, id, sender, recipient, subject, body, kind, bytes, sent_at_ms) \
+                     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                )?
+                .execute(params![
+                    instance,
+                    mail.id,
+                    mail.from,
+                    mail.to,
+                    mail.subject,
+                    mail.body,
+                    mail.kind.as_str(),
+                    size as i64,
+                    mail.sent_at_ms as i64,
+                ])?;
+            Ok(Sent::Now)
+        })
+    }
+
+    /// Unread mail that nobody else has claimed: what a session left for its successor first, then the oldest.
+    pub fn claim_mail(
+        &mut self,
+        instance: InstanceId,
+        to: &str,
+        most: u32,
+        now_ms: u64,
+    ) -> Result<Vec<Mail>, RegistryError> {
+        let instance = instance.to_string();
+        self.write(|transaction| {
+            let sql = format!(
+                "SELECT {COLUMNS} FROM mail WHERE instance_id = ?1 AND recipient = ?4 AND read_at_ms IS NULL \
+                 AND removed_at_ms IS NULL AND {VOID} ORDER BY kind <> 'handoff', seq LIMIT ?5"
+            );
+            let claim = Mail::CLAIM_MS as i64;
+            let most = most.min(PAGE_MESSAGES);
+            let claimed = page(
+                transaction,
+                &sql,
+                params![instance, now_ms as i64, claim, to, most],
+            )?;
+            mark(transaction, &instance, &claimed, "claimed_at_ms = ?1", now_ms)?;
+            Ok(claimed)
+        })
+    }
+
+    /// Those among them that are there, as they are now. Whoever claimed them: they are read, or go back.
+    pub fn settle_mail(
+        &mut self,
+        instance: InstanceId,
+        ids: &[String],
+        is_read: bool,
+        now_ms: u64,
+    ) -> Result<Vec<Mail>, RegistryError> {
+        let instance = instance.to_string();
+        self.write(|transaction| {
+            let settle = if is_read {
+                "claimed_at_ms = NULL, read_at_ms = coalesce(read_at_ms, ?1)"
+            } else {
+                "claimed_at_ms = NULL"
+            };
+            let there = there(transaction, &instance, ids)?;
+            mark(transaction, &instance, &there, settle, now_ms)?;
+            self::there(transaction, &instance, ids)
+        })
+    }
+
+    /// Those that were there: nobody else was or will be told so.
+    pub fn remove_mail(
+        &mut self,
+        instance: InstanceId,
+        ids: &[String],
+        now_ms: u64,
+    ) -> Result<Vec<Mail>, RegistryError> {
+        let instance = instance.to_string();
+        self.write(|transaction| {
+            let removed = there(transaction, &instance, ids)?;
+            let remove = "body = '', claimed_at_ms = NULL, removed_at_ms = ?1";
+            mark(transaction, &instance, &removed, remove, now_ms)?;
+            Ok(removed)
+        })
+    }
+
+    /// Forgets mail that was read long ago, and that it was there. Answers with whose it was.
+    pub fn forget_mail(
+        &mut self,
+        instance: InstanceId,
+        now_ms: u64,
+        most: u64,
+    ) -> Result<Vec<String>, RegistryError> {
+        let instance = instance.to_string();
+        self.write(|transaction| {
+            let mut statement = transaction.prepare_cached(
+                "DELETE FROM mail WHERE seq IN (SELECT seq FROM mail WHERE instance_id = ?1 \
+                 AND (removed_at_ms < ?2 OR read_at_ms < ?3) LIMIT ?4) RETURNING recipient",
+            )?;
+            let long_ago = |kept_ms| now_ms.saturating_sub(kept_ms) as i64;
+            let mut boxes: Vec<String> = statement
+                .query_map(
+                    params![
+                        instance,
+                        long_ago(Mail::REMOVED_KNOWN_MS),
+                        long_ago(Mail::READ_KEPT_MS),
+                        most as i64
+                    ],
+                    |row| row.get(0),
+                )?
+                .collect::<rusqlite::Result<_>>()?;
+            boxes.sort();
+            boxes.dedup();
+            Ok(boxes)
+        })
+    }
+}
+
+impl Reader {
+    /// A mailbox, oldest first, from after this message; as much as one answer carries.
+    pub fn mail_of(
+        &self,
+        instance: InstanceId,
+        to: &str,
+        unread_only: bool,
+        after: Option<&str>,
+    ) -> Result<Vec<Mail>, RegistryError> {
+        page(
+            self.connection(),
+            &format!(
+                "SELECT {COLUMNS} FROM mail WHERE instance_id = ?1 AND recipient = ?2 AND removed_at_ms IS NULL \
+                 AND (?3 = 0 OR read_at_ms IS NULL) \
+                 AND seq > coalesce((SELECT seq FROM mail WHERE instance_id = ?1 AND id = ?4), 0) \
+                 ORDER BY seq LIMIT ?5"
+            ),
+            params![instance.to_string(), to, unread_only, after, PAGE_MESSAGES],
+        )
+        .map_err(RegistryError::read)
+    }
+
+    /// The messages with this id, or whose id ends so: at most two, enough to tell one from several.
+    pub fn mail_like(&self, instance: InstanceId, end: &str) -> Result<Vec<Mail>, RegistryError> {
+        let sql = |is_it: &str| {
+            format!(
+                "SELECT {COLUMNS} FROM mail WHERE instance_id = ?1 AND removed_at_ms IS NULL AND {is_it} LIMIT 2"
+            )
+        };
+        let values = params![instance.to_string(), end];
+        let whole =
+            page(self.connection(), &sql("id = ?2"), values).map_err(RegistryError::read)?;
+        if !whole.is_empty() || end.is_empty() {
+            return Ok(whole);
+        }
+        page(self.connection(), &sql("substr(id, -length(?2)) = ?2"), values)
+            .map_err(RegistryError::read)
+    }
+
+    /// How much waits, for everybody for whom something does.
+    pub fn waiting(
+        &self,
+        instance: InstanceId,
+        now_ms: u64,
+    ) -> Result<Vec<Waiting>, RegistryError> {
+        let mut waiting: BTreeMap<String, Waiting> = BTreeMap::new();
+        let mail = "SELECT recipient, count(*) FROM mail WHERE instance_id = ?1 AND read_at_ms IS NULL \
+                    AND removed_at_ms IS NULL GROUP BY recipient";
+        let nudges = "SELECT recipient, count(*) FROM nudges WHERE instance_id = ?1 AND receipt = 'queued' \
+                      AND (expires_at_ms > ?2 OR claimed_at_ms IS NOT NULL) GROUP BY recipient";
+        let instance = instance.to_string();
+        for (name, count) in self.counted(mail, params![instance])? {
+            waiting.insert(name.clone(), Waiting { name, mail: count, nudges: 0 });
+        }
+        for (name, count) in self.counted(nudges, params![instance, now_ms as i64])? {
+            let none = Waiting { name: name.clone(), mail: 0, nudges: 0 };
+            waiting.entry(name).or_insert(none).nudges = count;
+        }
+        Ok(waiting.into_values().collect())
+    }
+
+    fn counted(
+        &self,
+        sql: &str,
+        values: impl rusqlite::Params,
+    ) -> Result<Vec<(String, u32)>, RegistryError> {
+        self.connection()
+            .prepare_cached(sql)
+            .and_then(|mut statement| {
+                statement.query_map(values, |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+            })
+            .map_err(RegistryError::read)
+    }
+
+    /// Everybody who has a mailbox, in which something may be.
+    pub fn mailboxes(&self, instance: InstanceId) -> Result<Vec<String>, RegistryError> {
+        self.connection()
+            .prepare_cached(
+                "SELECT DISTINCT recipient FROM mail WHERE instance_id = ? AND removed_at_ms IS NULL",
+            )
+            .and_then(|mut statement| {
+                statement.query_map([instance.to_string()], |row| row.get(0))?.collect()
+            })
+            .map_err(RegistryError::read)
+    }
+}
+
+struct Known {
+    mail: Mail,
+    is_removed: bool,
+}
+
+fn known(
+    transaction: &Transaction<'_>,
+    instance: &str,
+    id: &str,
+) -> rusqlite::Result<Option<Known>> {
+    transaction
+        .prepare_cached(&format!(
+            "SELECT {COLUMNS}, removed_at_ms IS NOT NULL FROM mail WHERE instance_id = ? AND id = ?"
+        ))?
+        .query_row([instance, id], |row| Ok(Known { mail: read(row)?, is_removed: row.get(8)? }))
+        .optional()
+}
+
+/// What was removed has lost its body.
+fn is_same(known: &Known, mail: &Mail) -> bool {
+    let Known { mail: before, is_removed } = known;
+    before.from == mail.from
+        && before.to == mail.to
+        && before.subject == mail.subject
+        && before.kind == mail.kind
+        && (*is_removed || before.body == mail.body)
+}
+
+fn there(
+    transaction: &Transaction<'_>,
+    instance: &str,
+    ids: &[String],
+) -> rusqlite::Result<Vec<Mail>> {
+    let mut statement = transaction.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM mail WHERE instance_id = ? AND id = ? AND removed_at_ms IS NULL"
+    ))?;
+    let mut there = Vec::new();
+    for id in ids {
+        there.extend(statement.query_row([instance, id], read).optional()?);
+    }
+    Ok(there)
+}
+
+/// `?1` is the time.
+fn mark(
+    transaction: &Transaction<'_>,
+    instance: &str,
+    mail: &[Mail],
+    change: &str,
+    at_ms: u64,
+) -> rusqlite::Result<()> {
+    let mut statement = transaction
+        .prepare_cached(&format!("UPDATE mail SET {change} WHERE instance_id = ?2 AND id = ?3"))?;
+    for message in mail {
+        statement.execute(params![at_ms as i64, instance, message.id])?;
+    }
+    Ok(())
+}
+
+fn page(
+    connection: &Connection,
+    sql: &str,
+    values: impl rusqlite::Params,
+) -> rusqlite::Result<Vec<Mail>> {
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query(values)?;
+    let mut page = Vec::new();
+    let mut bytes = 0;
+    while let Some(row) = rows.next()? {
+        let mail = read(row)?;
+        bytes += size(&mail) as usize;
+        if bytes > PAGE_BYTES && !page.is_empty() {
+            break;
+        }
+        page.push(mail);
+    }
+    Ok(page)
+}
+
+fn size(mail: &Mail) -> u64 {
+    (mail.subject.len() + mail.body.len()) as u64
+}
+
+fn read(row: &Row<'_>) -> rusqlite::Result<Mail> {
+    Ok(Mail {
+        id: row.get(0)?,
+        from: row.get(1)?,
+        to: row.get(2)?,
+        subject: row.get(3)?,
+        body: row.get(4)?,
+        kind: word(row, 5, MailKind::parse)?,
+        sent_at_ms: number(row, 6)?,
+        read_at_ms: row.get::<_, Option<i64>>(7)?.map(|at| at as u64),
+    })
+}
+
+pub(super) fn number(row: &Row<'_>, index: usize) -> rusqlite::Result<u64> {
+    row.get::<_, i64>(index).map(|value| value as u64)
+}
+
+/// A word that is not ours is an error that names it, not a guess.
+pub(super) fn word<T>(
+    row: &Row<'_>,
+    index: usize,
+    parse: fn(&str) -> Option<T>,
+) -> rusqlite::Result<T> {
+    let text: String = row.get(index)?;
+    parse(&text).ok_or_else(|| {
+        let told = format!("{text:?} is no word of ours");
+        rusqlite::Error::FromSqlConversionFailure(index, Type::Text, told.into())
+    })
+}

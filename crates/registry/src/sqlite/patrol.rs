@@ -1,0 +1,138 @@
+//! What the patrol remembers: one document an agent, one for the town, and apart from these what was said and ordered.
+
+use super::reader::Reader;
+use super::writer::Registry;
+use crate::error::RegistryError;
+use ostler_model::{InstanceId, PatrolMemory, PatrolSave, TownOrders, WatchSaid};
+use rusqlite::{Connection, OptionalExtension, params};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// Whether orders were still those that their giver had seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ordered {
+    Yes,
+    Changed,
+}
+
+const STATE: &str = "state";
+const SAID: &str = "said";
+const TOWN: &str = "town";
+const ORDERS: &str = "orders";
+const SAVE: &str = "INSERT INTO patrol (instance_id, kind, name, document) VALUES (?, ?, ?, ?) \
+     ON CONFLICT (instance_id, kind, name) DO UPDATE SET document = excluded.document";
+
+impl Registry {
+    /// Agents that are no longer in it are forgotten.
+    pub fn save_patrol(
+        &mut self,
+        instance: InstanceId,
+        save: &PatrolSave,
+    ) -> Result<(), RegistryError> {
+        let instance = instance.to_string();
+        self.write(|transaction| {
+            transaction
+                .prepare_cached("DELETE FROM patrol WHERE instance_id = ? AND kind = ?")?
+                .execute([&*instance, STATE])?;
+            let mut statement = transaction.prepare_cached(SAVE)?;
+            for (name, state) in &save.states {
+                statement.execute([&instance, STATE, name, &text(state)])?;
+            }
+            statement.execute([&*instance, TOWN, "", &text(&save.town)])?;
+            Ok(())
+        })
+    }
+
+    /// Who says nothing any more is forgotten.
+    pub fn say_of_agent(
+        &mut self,
+        instance: InstanceId,
+        agent: &str,
+        said: &WatchSaid,
+    ) -> Result<(), RegistryError> {
+        let instance = instance.to_string();
+        self.write(|transaction| {
+            if *said == WatchSaid::default() {
+                let forget = "DELETE FROM patrol WHERE instance_id = ? AND kind = ? AND name = ?";
+                transaction.prepare_cached(forget)?.execute([&*instance, SAID, agent])?;
+            } else {
+                let values = [&*instance, SAID, agent, &text(said)];
+                transaction.prepare_cached(SAVE)?.execute(values)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Replaces the orders, if they are still these.
+    pub fn order_patrol(
+        &mut self,
+        instance: InstanceId,
+        seen: &TownOrders,
+        now: &TownOrders,
+    ) -> Result<Ordered, RegistryError> {
+        // There is one writer in this process, and other processes have other instances.
+        let orders: TownOrders = document(&self.connection, instance, ORDERS)?.unwrap_or_default();
+        if orders != *seen {
+            return Ok(Ordered::Changed);
+        }
+        let instance = instance.to_string();
+        self.write(|transaction| {
+            transaction.prepare_cached(SAVE)?.execute([&*instance, ORDERS, "", &text(now)])?;
+            Ok(Ordered::Yes)
+        })
+    }
+}
+
+impl Reader {
+    /// A document that cannot be read is an error: what a person ordered is not guessed.
+    pub fn patrol(&self, instance: InstanceId) -> Result<PatrolMemory, RegistryError> {
+        let connection = self.connection();
+        Ok(PatrolMemory {
+            states: documents(connection, instance, STATE)?,
+            said: documents(connection, instance, SAID)?,
+            town: document(connection, instance, TOWN)?.unwrap_or_default(),
+            orders: document(connection, instance, ORDERS)?.unwrap_or_default(),
+        })
+    }
+}
+
+/// They are of our own types, which can always be written.
+fn text(document: &impl Serialize) -> String {
+    serde_json::to_string(document).unwrap_or_default()
+}
+
+fn parsed<T: DeserializeOwned>(text: String) -> Result<T, RegistryError> {
+    serde_json::from_str(&text)
+        .map_err(|_| RegistryError::Value { what: "the patrol's memory", value: text })
+}
+
+fn document<T: DeserializeOwned>(
+    connection: &Connection,
+    instance: InstanceId,
+    kind: &str,
+) -> Result<Option<T>, RegistryError> {
+    let text: Option<String> = connection
+        .prepare_cached(
+            "SELECT document FROM patrol WHERE instance_id = ? AND kind = ? AND name = ''",
+        )
+        .and_then(|mut statement| {
+            statement.query_row([instance.to_string().as_str(), kind], |row| row.get(0)).optional()
+        })
+        .map_err(RegistryError::read)?;
+    text.map(parsed).transpose()
+}
+
+fn documents<T: DeserializeOwned>(
+    connection: &Connection,
+    instance: InstanceId,
+    kind: &str,
+) -> Result<std::collections::BTreeMap<String, T>, RegistryError> {
+    let texts: Vec<(String, String)> = connection
+        .prepare_cached("SELECT name, document FROM patrol WHERE instance_id = ? AND kind = ?")
+        .and_then(|mut statement| {
+            let values = params![instance.to_string(), kind];
+            statement.query_map(values, |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+        })
+        .map_err(RegistryError::read)?;
+    texts.into_iter().map(|(name, text)| Ok((name, parsed(text)?))).collect()
+}
