@@ -1,5 +1,6 @@
 //! The container that runs already, or a new one.
 
+use crate::made;
 use crate::make;
 use crate::ours::{self, Holder};
 use crate::watch::End;
@@ -75,6 +76,9 @@ async fn tried(docker: &Docker, order: &ContainerOrder) -> Result<String, Error>
         }
         ours::remove(docker, &found.id).await?;
     }
+    // What others of us left is gone.
+    made::forget(order);
+    let _ = made::begin(order);
     make::make(docker, order).await
 }
 

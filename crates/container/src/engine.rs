@@ -81,10 +81,21 @@ pub(crate) async fn until_reached(places: &[String], away: impl FnOnce(String)) 
             return docker;
         }
         if let Some(away) = away.take() {
-            away(format!("no container engine answers at {}", places.join(", ")));
+            away(format!("no container engine answers at {}{}", places.join(", "), hint(places)));
         }
         sleep(pause).await;
         pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+/// Podman has no daemon, and who comes from docker does not know.
+fn hint(places: &[String]) -> &'static str {
+    let is_podman = places.iter().all(|place| place.contains("podman"));
+    if is_podman && !places.is_empty() {
+        " (podman has to be served: systemctl --user enable --now podman.socket, or keep \
+         `podman system service --time=0` running)"
+    } else {
+        ""
     }
 }
 

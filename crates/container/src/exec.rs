@@ -16,6 +16,8 @@ use tokio::time::{sleep, timeout};
 const NOT_BEGUN: i32 = 126;
 /// An engine that takes longer to say that it is there is not.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// For as long the engine may not know that a container has died.
+const LOOKS: usize = 15;
 const ANSWER: Duration = Duration::from_secs(1);
 
 pub fn exec(command: Vec<String>) -> i32 {
@@ -65,9 +67,35 @@ pub(crate) async fn run(
     command: Vec<String>,
     mark: &str,
 ) -> Result<i32, Error> {
+    let tried = tried(docker, order, command, mark).await;
+    let is_away = !matches!(&tried, Ok(_) | Err(Error::DockerResponseServerError { .. }));
+    if is_away || matches!(tried, Ok(0)) {
+        return tried;
+    }
+    // A container that ended, was removed or halted under it is no failure of the check. One that dies takes the command
+    // with it before the engine knows.
+    let looks = if matches!(tried, Ok(code) if code < NOT_BEGUN) { 1 } else { LOOKS };
+    for look in 0..looks {
+        if look > 0 {
+            sleep(LOOK_EVERY).await;
+        }
+        let found = ours::find(docker, order).await?;
+        if !found.iter().any(|one| one.is_running && !one.is_paused) {
+            return Ok(ostler_model::CHECK_UNKNOWN);
+        }
+    }
+    tried
+}
+
+async fn tried(
+    docker: &Docker,
+    order: &ContainerOrder,
+    command: Vec<String>,
+    mark: &str,
+) -> Result<i32, Error> {
     let found = ours::find(docker, order).await?;
-    let Some(container) = found.into_iter().find(|one| one.is_running) else {
-        // Not yet, or not any more: its shim knows, and a check has nothing to say of it.
+    let Some(container) = found.into_iter().find(|one| one.is_running && !one.is_paused) else {
+        // Not yet, not any more, or halted: its shim knows, and a check has nothing to say of it.
         let _ = writeln!(std::io::stderr(), "ostler: the container does not run");
         return Ok(ostler_model::CHECK_UNKNOWN);
     };

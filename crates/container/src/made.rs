@@ -7,12 +7,17 @@ use bollard::Docker;
 use bollard::errors::Error;
 use ostler_model::{ContainerMade, ContainerOrder, ContainerSpec};
 use std::collections::BTreeMap;
+use std::io::Result as IoResult;
 
-pub(crate) fn note(order: &ContainerOrder) -> std::io::Result<()> {
-    let listed = order.spec.listed.clone();
+fn read(order: &ContainerOrder) -> Option<ContainerMade> {
+    serde_json::from_slice(&std::fs::read(order.made_note()).ok()?).ok()
+}
+
+fn write(order: &ContainerOrder, ids: Vec<String>, is_asked_for: bool) -> IoResult<()> {
+    let ContainerSpec { listed, name, .. } = order.spec.clone();
     let made = ContainerMade {
         order: ContainerOrder {
-            spec: ContainerSpec { listed, ..ContainerSpec::default() },
+            spec: ContainerSpec { listed, name, ..ContainerSpec::default() },
             env: BTreeMap::new(),
             ..order.clone()
         },
@@ -20,6 +25,8 @@ pub(crate) fn note(order: &ContainerOrder) -> std::io::Result<()> {
             .into_iter()
             .filter_map(|name| Some((name.to_owned(), std::env::var(name).ok()?)))
             .collect(),
+        ids,
+        is_asked_for,
     };
     let text = serde_json::to_vec(&made)?;
     // Never half of it.
@@ -27,6 +34,30 @@ pub(crate) fn note(order: &ContainerOrder) -> std::io::Result<()> {
     let beside = format!("{path}-{}", std::process::id());
     std::fs::write(&beside, text)?;
     std::fs::rename(beside, path)
+}
+
+/// Those that we made and did not see go.
+pub(crate) fn ids(order: &ContainerOrder) -> Vec<String> {
+    read(order).map(|made| made.ids).unwrap_or_default()
+}
+
+/// The engine may have made one without our having heard of it.
+pub(crate) fn is_asked_for(order: &ContainerOrder) -> bool {
+    read(order).is_some_and(|made| made.is_asked_for)
+}
+
+/// One will be asked for.
+pub(crate) fn begin(order: &ContainerOrder) -> IoResult<()> {
+    write(order, ids(order), true)
+}
+
+/// This one is ours.
+pub(crate) fn own(order: &ContainerOrder, id: &str) -> IoResult<()> {
+    let mut ids = ids(order);
+    if !ids.iter().any(|known| known == id) {
+        ids.push(id.to_owned());
+    }
+    write(order, ids, false)
 }
 
 /// It is gone, or nobody of ours has to see to it any more.
@@ -39,7 +70,5 @@ pub(crate) async fn clear(docker: &Docker, order: &ContainerOrder) -> Result<(),
     for one in ours::find(docker, order).await? {
         ours::remove(docker, &one.id).await?;
     }
-    let _ = std::fs::remove_file(order.place_note());
-    forget(order);
     Ok(())
 }

@@ -16,6 +16,8 @@ pub(crate) async fn make(docker: &Docker, order: &ContainerOrder) -> Result<Stri
     let options =
         CreateContainerOptions { name: Some(order.name()), ..CreateContainerOptions::default() };
     let made = docker.create_container(Some(options), body(order)).await?;
+    // Without the note it is ours by its name and labels.
+    let _ = crate::made::own(order, &made.id);
     match docker.start_container(&made.id, None::<StartContainerOptions>).await {
         Ok(()) => Ok(made.id),
         Err(error) => {

@@ -1,4 +1,5 @@
-//! Which containers are ours: by label, never by name.
+//! Which containers are ours: those that we made. What the engine was asked for and did not tell of is known by its labels
+//! and the name we gave it. Neither counts alone: names are free to all, and an image made from a container has its labels.
 
 use bollard::Docker;
 use bollard::errors::Error;
@@ -24,6 +25,7 @@ pub(crate) fn labels(order: &ContainerOrder) -> HashMap<String, String> {
 pub(crate) struct Found {
     pub(crate) id: String,
     pub(crate) is_running: bool,
+    pub(crate) is_paused: bool,
     /// Made from what is declared now.
     pub(crate) is_same: bool,
 }
@@ -36,12 +38,21 @@ pub(crate) async fn find(docker: &Docker, order: &ContainerOrder) -> Result<Vec<
         ..ListContainersOptions::default()
     };
     let found = docker.list_containers(Some(options)).await?;
+    let (ids, name) = (crate::made::ids(order), order.name());
     let one = |summary: bollard::models::ContainerSummary| {
+        let mut names = summary.names.iter().flatten();
+        let is_named = names.any(|known| known.trim_start_matches('/') == name);
+        let is_known = summary.id.as_ref().is_some_and(|id| ids.contains(id));
+        if !is_named && !is_known {
+            return None;
+        }
         let state = summary.state.map(|state| state.to_string()).unwrap_or_default();
         let digest = summary.labels.as_ref().and_then(|labels| labels.get(DIGEST)).cloned();
         Some(Found {
             id: summary.id?,
-            is_running: state == "running",
+            // One that is halted goes on when whoever halted it wants it to.
+            is_running: state == "running" || state == "paused",
+            is_paused: state == "paused",
             is_same: digest.as_deref() == Some(order.digest.as_str()),
         })
     };

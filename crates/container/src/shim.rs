@@ -32,6 +32,8 @@ const CONFIG: i32 = 78;
 const GONE: i32 = 1;
 /// To remove what is left; the engine may take its time for one that does not want to end.
 const SWEEP: Duration = Duration::from_secs(60);
+/// How long one that was asked for is waited for, to be removed.
+const LATE: Duration = Duration::from_secs(30);
 /// An engine that answers to some questions only is not asked without a pause.
 const BETWEEN: Duration = Duration::from_millis(200);
 
@@ -100,14 +102,20 @@ pub fn sweep() -> i32 {
     }
     runtime.block_on(async {
         let places = engine::places(|name| std::env::var(name).ok());
+        let began = tokio::time::Instant::now();
         loop {
             let docker = engine::until_reached(&places, |why| tell(&why)).await;
             match timeout(SWEEP, made::clear(&docker, &order)).await {
-                Ok(Ok(())) => return 0,
+                // An engine that was slow to make it may do so yet.
+                Ok(Ok(())) if made::is_asked_for(&order) && began.elapsed() < LATE => {
+                    sleep(BETWEEN).await;
+                }
+                Ok(Ok(())) => return forget(&order),
                 Ok(Err(_)) | Err(_) => sleep(PATIENCE).await,
             }
         }
-    })
+    });
+    0
 }
 
 fn tell(text: &str) {
@@ -157,17 +165,20 @@ async fn live(order: &ContainerOrder) -> End {
         docker = engine::until_reached(&places, away) => docker,
         () = asked.come() => return End::Asked,
     };
-    if let Err(error) = made::note(order) {
+    if let Err(error) = made::begin(order) {
         return End::Failed(format!("{}: {error}", order.made_note()));
     }
     let id = match begin(&docker, order, &words).await {
         Ok(id) => id,
         Err(end) => {
             // What is not done in time is left to the supervisor, which knows by the note.
-            let _ = timeout(PATIENCE, made::clear(&docker, order)).await;
+            if let Ok(Ok(())) = timeout(PATIENCE, made::clear(&docker, order)).await {
+                forget(order);
+            }
             return end;
         }
     };
+    let _ = made::own(order, &id);
     let mut place = Place::of(&id, &order.place_note());
     let memory = Memory::watch(&docker, &id).await;
     if let Some(why) = crate::scripts::missing(&docker, order).await {
@@ -220,9 +231,13 @@ async fn live(order: &ContainerOrder) -> End {
 /// With what was kept of it.
 async fn remove(docker: &Docker, id: &str, order: &ContainerOrder) {
     if let Ok(Ok(())) = timeout(PATIENCE, ours::remove(docker, id)).await {
-        let _ = std::fs::remove_file(order.place_note());
-        made::forget(order);
+        forget(order);
     }
+}
+
+fn forget(order: &ContainerOrder) {
+    let _ = std::fs::remove_file(order.place_note());
+    made::forget(order);
 }
 
 /// Its signal, its grace, then KILL. `None` if the engine does not answer.
@@ -233,7 +248,14 @@ async fn stop(
     place: &mut Place,
     memory: &Memory,
 ) -> Option<End> {
-    let kill = |signal: String| docker.kill_container(id, Some(KillContainerOptions { signal }));
+    let kill = async |signal: String| {
+        let signal = Some(KillContainerOptions { signal });
+        if docker.kill_container(id, signal.clone()).await.is_err() {
+            // One that is halted does not hear.
+            let _ = docker.unpause_container(id).await;
+            let _ = docker.kill_container(id, signal).await;
+        }
+    };
     let _ = timeout(PATIENCE, kill(order.stop_signal.to_string())).await;
     let grace = Duration::from_millis(order.grace_ms);
     match timeout(grace, until_ended(docker, id, place, memory)).await {

@@ -78,15 +78,21 @@ pub(crate) async fn until_ended(
 
 async fn ended(docker: &Docker, id: &str, memory: &Memory) -> Option<End> {
     let mut told = docker.wait_container(id, None::<WaitContainerOptions>);
+    let mut life = Life::default();
     loop {
-        match look(docker, id, memory).await {
+        match look(docker, id, memory, &mut life).await {
             Looked::Runs => {}
             Looked::Ended(end) => return Some(end),
             Looked::Unknown => return None,
         }
         // Whatever it says, it is looked at again. A stream that has ended has no more to say.
-        if let Ok(None) = timeout(LOOK_EVERY, told.next()).await {
-            sleep(LOOK_EVERY).await;
+        match timeout(LOOK_EVERY, told.next()).await {
+            Ok(Some(Ok(ended))) => life.code = Some(ended.status_code as i32),
+            Ok(Some(Err(Error::DockerContainerWaitError { code: ended, .. }))) => {
+                life.code = Some(ended as i32);
+            }
+            Ok(Some(Err(_))) | Err(_) => {}
+            Ok(None) => sleep(LOOK_EVERY).await,
         }
     }
 }
@@ -97,21 +103,41 @@ enum Looked {
     Unknown,
 }
 
-async fn look(docker: &Docker, id: &str, memory: &Memory) -> Looked {
+/// One life of a container: an engine may start it again, if somebody made it do so, and what it does then is another.
+#[derive(Default)]
+struct Life {
+    began: Option<String>,
+    /// What the engine told its end with.
+    code: Option<i32>,
+}
+
+async fn look(docker: &Docker, id: &str, memory: &Memory, life: &mut Life) -> Looked {
     let asked = docker.inspect_container(id, None::<InspectContainerOptions>);
     match timeout(PATIENCE, asked).await {
         Ok(Ok(found)) => {
             let Some(state) = found.state else { return Looked::Unknown };
-            if state.running == Some(true) || state.restarting == Some(true) {
+            let began = state.started_at.map(|at| at.to_string());
+            let is_same = life.began.is_none() || life.began == began;
+            if state.running == Some(true) && state.restarting != Some(true) && is_same {
+                life.began = began;
                 return Looked::Runs;
             }
             let code = state.exit_code.unwrap_or(0) as i32;
+            let code = if is_same { code } else { life.code.unwrap_or(code) };
             let said = state.oom_killed == Some(true);
             Looked::Ended(End::Code { code, is_out_of_memory: memory.ended(code, said) })
         }
         Ok(Err(Error::DockerResponseServerError { status_code: 404, .. })) => {
             Looked::Ended(End::Gone)
         }
+        // Podman has a word for one that ended and is not yet cleared away which nobody else knows: the answer cannot be
+        // read, but it is one, and how it ended was told.
+        Ok(Err(Error::JsonDataError { .. } | Error::JsonSerdeError { .. })) => match life.code {
+            Some(code) => {
+                Looked::Ended(End::Code { code, is_out_of_memory: memory.ended(code, false) })
+            }
+            None => Looked::Runs,
+        },
         Ok(Err(_)) | Err(_) => Looked::Unknown,
     }
 }

@@ -104,7 +104,7 @@ impl Supervisor {
     fn sweep_container(&mut self, unit: &str) {
         let note = self.note_of(unit, ".made");
         let made = std::fs::read(note).ok().and_then(|text| serde_json::from_slice(&text).ok());
-        let Some(ContainerMade { order, environment }) = made else { return };
+        let Some(ContainerMade { order, environment, .. }) = made else { return };
         if self.stopping || self.is_to_run(unit) || self.sweep_of(unit).is_some() {
             return;
         }

@@ -324,6 +324,12 @@ impl Supervisor {
         let report = match (signal, reach) {
             (Signal::Term, Reach::Tree) => {
                 let record = self.world.record(run);
+                if record.is_some_and(|record| record.backend_id == Backend::Container) {
+                    // The shim tells the container, in its own words, and ends what it has beside itself.
+                    let alone = ostler_os::Members::default();
+                    scope.ask_to_end(ostler_os::Signal::Term, process, &alone);
+                    return;
+                }
                 // As its unit is declared now, which may have changed since it was started.
                 let unit = record.and_then(|record| self.world.unit(record.unit.as_deref()?));
                 let asked = match unit {

@@ -100,6 +100,12 @@ pub struct ContainerMade {
     pub order: ContainerOrder,
     /// The way to its engine.
     pub environment: Vec<(String, String)>,
+    /// Those we made, by the engine's own word.
+    #[serde(default)]
+    pub ids: Vec<String>,
+    /// The engine was asked for one, and has not said which it made.
+    #[serde(default)]
+    pub is_asked_for: bool,
 }
 
 /// What the end of a container was, beside its exit code.

@@ -98,6 +98,7 @@ mod watch_setup;
 mod containers;
 mod containers_agents;
 mod containers_away;
+mod containers_hostile;
 mod containers_probes;
 mod containers_setup;
 

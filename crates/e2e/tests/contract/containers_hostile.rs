@@ -1,0 +1,259 @@
+//! Whoever can reach the engine can do things to a container of ours, or beside it: what happened is told right, and what
+//! is not ours is not touched.
+
+use crate::containers_setup::{Engine, Kind, engine, on_each_engine, on_each_own_engine};
+use crate::units::Project;
+use ostler_e2e::eventually;
+use std::io::{Read, Write};
+use std::os::unix::net::UnixListener;
+
+const SOON: &str = "restart = { initial = \"50ms\", max = \"50ms\" }";
+const IDLE: &str = "trap 'exit 0' TERM; while :; do sleep 0.1; done";
+
+fn ends(project: &Project, unit: &str) -> usize {
+    project.view(unit)["ends"].as_array().map_or(0, Vec::len)
+}
+
+on_each_engine! {
+    /// W5: halted is not dead: no check fails for it, the next shim takes it up, and a stop ends it.
+    paused: docker_paused podman_paused
+}
+fn paused(engine: &Engine) {
+    let project = engine.project();
+    std::fs::create_dir_all(project.path("code")).expect("a folder");
+    let check = "health = { exec = [\"/bin/sh\", \"-c\", \"echo >> /code/asked\"], interval = \"1s\", \
+                 timeout = \"2s\", failures = 1, start_after = \"0\" }\nvolumes = [\"./code:/code\"]";
+    let more = format!("{SOON}\nstop = {{ grace = \"2s\" }}");
+    let checked = format!("{more}\n{check}");
+    project.declare(&[("a", &engine.unit(IDLE, &checked)), ("b", &engine.unit(IDLE, &more))]);
+    project.up();
+    let (a, b) = (engine.id(&project, "a"), engine.id(&project, "b"));
+    // Not just when a command is begun inside: one engine does not get over that.
+    let asked = project.until_lines("code/asked", 1);
+    project.until_lines("code/asked", asked + 1);
+    eventually("it can be halted", || {
+        let inside = engine.ok(&["top", &a]);
+        (!inside.contains("asked")).then(|| engine.ok(&["pause", &a]))
+    });
+    engine.ok(&["pause", &b]);
+    for (unit, id) in [("a", &a), ("b", &b)] {
+        let shim = project.crash(unit);
+        project.next_process(unit, &shim);
+        project.until_state(unit, "ready");
+        assert_eq!(&engine.id(&project, unit), id, "taken up, halted as it is");
+    }
+    engine.ok(&["unpause", &a]);
+    let asked = project.lines("code/asked");
+    project.until_lines("code/asked", asked + 1);
+    assert_eq!(ends(&project, "a"), 1, "{:#}", project.view("a"));
+    project.call(&["stop", "b"]).ok();
+    project.call(&["down"]).ok();
+    assert!(engine.of_project(&project).is_empty());
+}
+
+on_each_engine! {
+    /// W5: it is ours by its id: another name changes nothing.
+    renamed: docker_renamed podman_renamed
+}
+fn renamed(engine: &Engine) {
+    let project = engine.project();
+    project.declare(&[("a", &engine.unit(IDLE, SOON))]);
+    project.up();
+    let id = engine.id(&project, "a");
+    let name = engine.inspect(&id)["Name"].as_str().expect("a name").trim_matches('/').to_owned();
+    let theirs = format!("renamed-{}-{:?}", std::process::id(), engine.kind).to_lowercase();
+    engine.ok(&["rename", &name, &theirs]);
+    let shim = project.crash("a");
+    project.next_process("a", &shim);
+    project.until_state("a", "ready");
+    assert_eq!(engine.id(&project, "a"), id, "taken up under its new name");
+    engine.ok(&["kill", &id]);
+    let next = engine.next_id(&project, "a", &id);
+    assert_eq!(
+        engine.inspect(&next)["Name"].as_str().map(|name| name.trim_matches('/')),
+        Some(&*name)
+    );
+    project.call(&["down"]).ok();
+    assert!(engine.of_project(&project).is_empty());
+}
+
+on_each_engine! {
+    /// W5: an image that somebody made from our container has our labels, and so has what runs from it: it is not ours.
+    copied: docker_copied podman_copied
+}
+fn copied(engine: &Engine) {
+    let project = engine.project();
+    project.declare(&[("a", &engine.unit(IDLE, SOON))]);
+    project.up();
+    let id = engine.id(&project, "a");
+    let image = format!("localhost/copy:{}", std::process::id());
+    engine.ok(&["commit", &id, &image]);
+    let copy = engine.ok(&["run", "-d", "--network", "none", &image]);
+    assert_eq!(engine.of_project(&project).len(), 2, "both have the labels");
+    let shim = project.crash("a");
+    project.next_process("a", &shim);
+    project.until_state("a", "ready");
+    project.call(&["restart", "a"]).ok();
+    project.until_state("a", "ready");
+    project.call(&["down"]).ok();
+    assert_eq!(engine.of_project(&project), [copy.clone()], "theirs is left, ours is not");
+    assert_eq!(engine.inspect(&copy)["State"]["Running"], true);
+    engine.ok(&["rm", "-f", &copy]);
+    engine.ok(&["rmi", &image]);
+}
+
+on_each_engine! {
+    /// W5: another home's container for a unit of the same name is not ours.
+    other_home: docker_other_home podman_other_home
+}
+fn other_home(engine: &Engine) {
+    let project = engine.project();
+    let taken = format!("other-home-{}-{:?}", std::process::id(), engine.kind).to_lowercase();
+    let labels = ["--label", "ostler.home=another", "--label", "ostler.unit=a"];
+    let run = ["run", "-d", "--network", "none", "--name", &taken];
+    let command = [engine.image(), "/bin/sleep", "1000"];
+    let theirs = engine.ok(&[&run[..], &labels[..], &command[..]].concat());
+    let named = format!("container_name = {taken:?}");
+    project.declare(&[("a", &engine.unit(IDLE, "")), ("b", &engine.unit(IDLE, &named))]);
+    project.call(&["up"]);
+    project.until_state("a", "ready");
+    project.until("b", "refused", |view| view["state"] == "error");
+    project.call(&["down"]).ok();
+    assert_eq!(engine.inspect(&theirs)["State"]["Running"], true);
+    engine.ok(&["rm", "-f", &theirs]);
+}
+
+on_each_engine! {
+    /// W5, W6: removed under a check that is just being made: told as removed or killed, not as unhealthy.
+    removed_in_a_check: docker_removed_in_a_check podman_removed_in_a_check
+}
+fn removed_in_a_check(engine: &Engine) {
+    let project = engine.project();
+    std::fs::create_dir_all(project.path("code")).expect("a folder");
+    let check = "health = { exec = [\"/bin/sh\", \"-c\", \"echo >> /code/asked; sleep 3\"], interval = \"100ms\", \
+                 timeout = \"20s\", failures = 1, start_after = \"0\" }";
+    let more = format!("{SOON}\n{check}\nvolumes = [\"./code:/code\"]");
+    project.declare(&[("a", &engine.unit(IDLE, &more))]);
+    project.up();
+    let id = engine.id(&project, "a");
+    project.until_lines("code/asked", 1);
+    engine.ok(&["rm", "-f", &id]);
+    engine.next_id(&project, "a", &id);
+    let why = project.call(&["why", "a"]).text();
+    assert!(!project.view("a")["ends"].to_string().contains("unhealthy"), "{why}");
+    assert_eq!(ends(&project, "a"), 1, "{:#}", project.view("a"));
+}
+
+/// W5: whoever told the engine to start it again: an end is an end, and only we start it again. (Podman has no such
+/// word in the versions that we know.)
+#[test]
+fn docker_restarts_it_itself() {
+    let Some(engine) = engine(Kind::Docker) else { return };
+    let project = engine.project();
+    project.declare(&[("a", &engine.unit("sleep 1000", SOON))]);
+    project.up();
+    let id = engine.id(&project, "a");
+    engine.ok(&["update", "--restart", "always", &id]);
+    engine.root(&id).signal(ostler_e2e::Signal::KILL);
+    let next = engine.next_id(&project, "a", &id);
+    let view = project.view("a");
+    assert_eq!(view["ends"][0]["told"], "killed", "{view:#}");
+    assert_eq!(engine.of_project(&project), [next], "one, and not the engine's");
+}
+
+on_each_engine! {
+    /// W5: a folder that is not there: told with its name (one engine makes it instead).
+    no_folder: docker_no_folder podman_no_folder
+}
+fn no_folder(engine: &Engine) {
+    let project = engine.project();
+    let more = "volumes = [\"./nosuch:/data\"]\n\
+                restart = { initial = \"10ms\", max = \"10ms\", limit = { count = 2, window = \"1m\" } }";
+    project.declare(&[("a", &engine.unit(IDLE, more))]);
+    project.call(&["up"]);
+    let view =
+        project.until("a", "settled", |view| view["state"] == "ready" || view["state"] == "error");
+    if view["state"] == "error" {
+        let why = project.call(&["why", "a"]).text();
+        assert!(why.contains("nosuch"), "{why}");
+        assert!(engine.of_project(&project).is_empty());
+    }
+}
+
+on_each_own_engine! {
+    /// W5: the engine is started again while it makes containers: each is there once in the end.
+    restarted_while_making: docker_restarted_while_making podman_restarted_while_making
+}
+fn restarted_while_making(engine: &Engine) {
+    let project = engine.project();
+    // An engine that is stopped while it makes the first may end that one.
+    let idle = IDLE.replace("exit 0", "exit 5");
+    let body = engine.unit(&idle, &format!("{SOON}\nstop = {{ grace = \"1s\" }}"));
+    let names: Vec<String> = (0..4).map(|number| format!("m{number}")).collect();
+    let units: Vec<(&str, &str)> = names.iter().map(|name| (&**name, &*body)).collect();
+    project.declare(&units);
+    project.call(&["up", "--no-wait"]).ok();
+    eventually("it makes the first", || (!engine.of_project(&project).is_empty()).then_some(()));
+    engine.stop();
+    engine.start().expect("started again");
+    eventually("each is there, once", || {
+        let is_ready = |name: &String| project.state(name) == "ready";
+        (names.iter().all(is_ready) && engine.of_project(&project).len() == names.len())
+            .then_some(())
+    });
+    for name in &names {
+        assert_eq!(engine.inspect(&engine.id(&project, name))["State"]["Running"], true);
+    }
+    project.call(&["down"]).ok();
+    assert!(engine.of_project(&project).is_empty());
+}
+
+/// W5: what answers in the engine's place is no engine: nothing is made of it, and nobody else waits.
+#[test]
+fn garbage_for_an_engine() {
+    let answers: [&[u8]; 4] = [
+        b"garbage\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nwhy",
+        b"HTTP/1.1 404 Not Found\r\ncontent-length: 2\r\n\r\n{}",
+        b"",
+    ];
+    for answer in answers {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("e.sock");
+        let engine = format!("unix://{}", path.display());
+        let variables = [("CONTAINER_RUNTIME", "docker"), ("DOCKER_HOST", &*engine)];
+        let project = Project::with(&[crate::daemon::QUICK, variables[0], variables[1]]);
+        let listener = UnixListener::bind(&path).expect("bound");
+        std::thread::spawn(move || {
+            for mut caller in listener.incoming().flatten() {
+                let _ = caller.read(&mut [0; 4096]);
+                let _ = caller.write_all(answer);
+            }
+        });
+        let container = "backend = \"container\"\nimage = \"bb:1\"\ncommand = [\"x\"]";
+        project.declare(&[("a", container), ("b", "command = [\"sleep\", \"1000\"]")]);
+        project.call(&["up", "--no-wait"]).ok();
+        project.until_state("b", "ready");
+        project.until("a", "unknown", |view| {
+            view["why"].as_str().is_some_and(|why| why.starts_with("unknown, deferred"))
+        });
+        assert_eq!(ends(&project, "a"), 0, "{:#}", project.view("a"));
+        project.call(&["stop", "a"]).ok();
+    }
+}
+
+on_each_engine! {
+    /// W5: the signal that is declared is the container's, and not its shim's.
+    own_signal: docker_own_signal podman_own_signal
+}
+fn own_signal(engine: &Engine) {
+    let project = engine.project();
+    let script = "trap 'echo bye; exit 0' USR1; while :; do sleep 0.1; done";
+    project
+        .declare(&[("a", &engine.unit(script, "stop = { signal = \"USR1\", grace = \"10s\" }"))]);
+    project.up();
+    project.call(&["stop", "a"]).ok();
+    assert!(engine.of_project(&project).is_empty());
+    let told = project.call(&["logs", "a"]).ok().text();
+    assert!(told.contains("bye"), "{told}");
+}
