@@ -9,7 +9,7 @@ use ostler_registry::{Batch, Ordered};
 pub(crate) enum PatrolAsk {
     Save { save: Box<PatrolSave>, reply: Reply<()> },
     Say { agent: String, said: WatchSaid, reply: Reply<()> },
-    Order { seen: TownOrders, now: TownOrders, reply: Reply<()> },
+    Order { seen: Box<TownOrders>, now: Box<TownOrders>, reply: Reply<()> },
     Note { notes: Vec<PatrolNote>, by: Actor, reply: Reply<()> },
 }
 
@@ -71,6 +71,7 @@ impl Handle {
 
     /// Replaces the orders, if they are still those that were seen.
     pub async fn order_patrol(&self, seen: TownOrders, now: TownOrders) -> Result<(), NotKept> {
+        let (seen, now) = (Box::new(seen), Box::new(now));
         self.ask_patrol(|reply| PatrolAsk::Order { seen, now, reply }).await
     }
 

@@ -15,12 +15,13 @@ use std::os::unix::net::UnixDatagram;
 use std::path::Path;
 use std::sync::Arc;
 
+const HOME_VARIABLE: &str = "OSTLER_HOME";
 const NOTED_EVERY_MS: u64 = 10_000;
 /// What a language without 64-bit numbers can hold.
 const EXACT_BITS: u32 = 53;
 
 impl Supervisor {
-    /// What a unit that talks back needs to know, in its environment.
+    /// What a unit needs to know to talk back, or to call us, in its environment.
     pub(crate) fn ways_of(&self, spec: &UnitSpec, run: RunId) -> Vec<OsText> {
         let mut ways = Vec::new();
         let mut say =
@@ -36,7 +37,15 @@ impl Supervisor {
             if let Some(heartbeat) = &spec.heartbeat {
                 say("OSTLER_HEARTBEAT_MS", &heartbeat.interval_ms.to_string());
             }
-        } else if says_itself(spec) {
+            return ways;
+        }
+        // What it calls is answered by us. A container has no way here, and who says another home means it.
+        let is_home = |text: &OsText| text.0.starts_with(format!("{HOME_VARIABLE}=").as_bytes());
+        let is_said = spec.env.contains_key(HOME_VARIABLE) || spec.inherited.iter().any(is_home);
+        if spec.container.is_none() && !is_said {
+            say(HOME_VARIABLE, &self.home.path().to_string_lossy());
+        }
+        if says_itself(spec) {
             say("NOTIFY_SOCKET", &self.home.word_of(&spec.name).to_string_lossy());
             if let Some(heartbeat) = &spec.heartbeat {
                 say("WATCHDOG_USEC", &heartbeat.timeout_ms.saturating_mul(1_000).to_string());
