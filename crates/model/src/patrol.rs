@@ -264,7 +264,8 @@ pub enum DecidedBy {
 pub struct WatchState {
     /// The ladder: where it stands, since when, and what the agent had shown then.
     pub rung: Option<Rung>,
-    pub looked_at_ms: Option<u64>,
+    /// The screen, when it was last read, and since when it has been so.
+    pub screen_at_ms: Option<u64>,
     pub screen: Option<u64>,
     pub screen_since_ms: Option<u64>,
     /// When it last moved by itself: output, its screen, its processor; never the echo of what we typed.

@@ -79,8 +79,9 @@ fn started(
         state.screen = None;
         state.screen_since_ms = None;
         state.moved_at_ms = None;
-        state.pending_since_ms = None;
         state.well_since_ms = None;
+        // The new session has had no time for the work that waits.
+        state.pending_since_ms = state.pending_since_ms.map(|_| now_ms);
     }
     state.started_at_ms = Some(now_ms);
     if decision.step == Step::Restart {

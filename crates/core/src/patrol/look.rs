@@ -29,13 +29,12 @@ pub fn look(
         SessionSeen::Alive | SessionSeen::Foreign => lives(state, seen, watch, policy, now_ms),
     }
     decay(state, policy, now_ms);
-    state.looked_at_ms = Some(now_ms);
 }
 
 /// After the clock was set back, what was to be in the future is now: no wait is longer than it was meant to be.
 fn not_in_the_future(state: &mut WatchState, now_ms: u64) {
     let times = [
-        &mut state.looked_at_ms,
+        &mut state.screen_at_ms,
         &mut state.screen_since_ms,
         &mut state.moved_at_ms,
         &mut state.typed_at_ms,
@@ -93,9 +92,12 @@ fn lives(
             state.pending_since_ms = None;
             state.rung = None;
         }
-        PendingSeen::Work { .. } => {
-            state.pending_since_ms.get_or_insert(now_ms);
+        // What was said to it before there was work was about something else.
+        PendingSeen::Work { .. } if state.pending_since_ms.is_none() => {
+            state.pending_since_ms = Some(now_ms);
+            state.rung = None;
         }
+        PendingSeen::Work { .. } => {}
         PendingSeen::Unknown { .. } => {}
     }
     let sight = Sight { seen, state, policy, now_ms };
@@ -119,18 +121,21 @@ fn lives(
     }
 }
 
-/// A screen that changed since the last look has moved, unless somebody typed in between and nothing came after.
+/// Output says when it moved. Without, a screen that changed has, at the latest now, unless somebody typed meanwhile.
 fn moved(state: &mut WatchState, seen: &Observation, policy: &PatrolPolicy, now_ms: u64) {
     let sight = Sight { seen, state, policy, now_ms };
     let mut moved_at_ms = sight.moved_at_ms();
     let has_changed =
         seen.screen.is_some() && state.screen.is_some() && seen.screen != state.screen;
-    if has_changed && !sight.typed_since_last_look() {
+    if has_changed && seen.output_age_ms.is_none() && !sight.typed_since_screen() {
         moved_at_ms = Some(now_ms);
     }
     if seen.screen.is_some() && seen.screen != state.screen {
         state.screen = seen.screen;
         state.screen_since_ms = Some(now_ms);
+    }
+    if seen.screen.is_some() {
+        state.screen_at_ms = Some(now_ms);
     }
     state.moved_at_ms = moved_at_ms;
 }
@@ -147,11 +152,9 @@ fn decay(state: &mut WatchState, policy: &PatrolPolicy, now_ms: u64) {
     let is_well =
         state.well_since_ms.is_some_and(|since| is_over(since, guard().backoff.reset_after_ms));
     let is_long_ago = state.started_at_ms.is_some_and(|at| is_over(at, policy.crash_loop_decay_ms));
-    if is_well || (is_long_ago && state.crash_loop_since_ms.is_none()) {
-        // The single failures stay, so that a slow loop is one too.
+    if is_well || is_long_ago {
+        // The single failures stay, so that a slow loop is one too; a loop that was noticed has its own time.
         state.tally.steps = 0;
-        state.tally.opened = None;
-        state.crash_loop_since_ms = None;
         state.backoff_until_ms = None;
     }
 }

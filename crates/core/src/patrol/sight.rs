@@ -51,8 +51,8 @@ impl Sight<'_> {
         })
     }
 
-    pub fn typed_since_last_look(&self) -> bool {
-        self.typed_at_ms() >= self.state.looked_at_ms && self.typed_at_ms().is_some()
+    pub fn typed_since_screen(&self) -> bool {
+        self.typed_at_ms() >= self.state.screen_at_ms && self.typed_at_ms().is_some()
     }
 
     /// When it wrote something that is not an echo.
@@ -130,6 +130,7 @@ impl Sight<'_> {
         let said_ms = said.at_ms.min(self.now_ms);
         let heard_ms = said_ms.saturating_add(self.policy.echo_ms);
         said.state == DeclaredState::Stuck
+            && !self.computes()
             && self.started_at_ms().is_none_or(|at| at <= said_ms)
             && self.heartbeat_at_ms().is_none_or(|at| at <= heard_ms)
             && self.moved_at_ms().is_none_or(|at| at <= heard_ms)

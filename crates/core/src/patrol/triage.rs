@@ -151,11 +151,17 @@ fn further(step: Step, due: u8, mechanical: &Decision, case: &Case) -> Result<()
     if force(step) <= force(Step::Wake) {
         return Ok(());
     }
+    if mechanical.step == Step::Escalate {
+        return Err("it is for a person to say".to_owned());
+    }
     if case.seen.session != SessionSeen::Alive {
         return Err("its session is not one that we made".to_owned());
     }
     if mechanical.health != SessionHealth::AgentHung {
         return Err("it is not certain that it hangs".to_owned());
+    }
+    if case.state.rung.is_none() {
+        return Err("it has not been spoken to yet".to_owned());
     }
     if step == Step::Restart && !may_restart(case) {
         return Err("it may not be restarted now".to_owned());

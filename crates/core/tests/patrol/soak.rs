@@ -1,0 +1,36 @@
+//! A town of twenty agents, watched for thirty days of virtual time, in which everything goes wrong that does.
+//!
+//! What is promised is measured so: an agent that is dead is started by the second tick that sees it so; one that
+//! hangs with work is restarted by the second tick after the one at which the evidence is complete: its heartbeat is
+//! very stale (or, without one, it has not moved for as long), work has waited for the stale time, and the ticks
+//! have been regular since the last gap. The default waits are shorter than a tick, so the ladder climbs
+//! wake, interrupt, restart on three ticks. A guard, a mass death, a triage that holds back, or a look that found
+//! nothing out stops that clock. `OSTLER_TOWNS=n` sets how many towns there are; the seed of a town is its number.
+
+mod agent;
+mod town;
+
+use town::{Report, Town};
+
+/// P3, P4, P12: no healthy agent is ended, the dead and the hung come back, and triage is seldom asked.
+#[test]
+fn thirty_days_of_a_town() {
+    let towns: u64 = std::env::var("OSTLER_TOWNS")
+        .map_or(4, |text| text.parse().expect("OSTLER_TOWNS is a number"));
+    let watch = |first: u64| -> Vec<Report> {
+        (first..towns).step_by(2).map(|seed| Town::new(seed).thirty_days()).collect()
+    };
+    let reports = std::thread::scope(|scope| {
+        let even = scope.spawn(|| watch(0));
+        let mut reports = watch(1);
+        reports.extend(even.join().expect("no promise is broken"));
+        reports
+    });
+    for report in reports {
+        let Report { deaths, hangs, restarts, mass_deaths, ticks, triage_ticks, .. } = report;
+        let told = format!("seed {}: {report:?}", report.seed);
+        assert!(deaths > 150 && hangs > 15 && restarts > 150 && mass_deaths > 0, "{told}");
+        assert!(triage_ticks * 100 < ticks, "{told}");
+        assert!(report.begun - report.ended <= 20, "{told}");
+    }
+}

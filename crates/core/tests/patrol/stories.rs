@@ -1,0 +1,261 @@
+//! Single agents, tick by tick.
+
+use crate::common::{HOUR, MINUTE, NOW, SECOND, TICK, Watched, beat, mail, order, seen, watch};
+use ostler_core::patrol::freshness;
+use ostler_model::{
+    Declared, DeclaredState, Edge, Freshness, HeartbeatSeen, Observation, PendingSeen,
+    SessionHealth, SessionSeen, Step, TroubleKind,
+};
+
+/// Very stale, silent, and with work that has waited for an hour.
+fn hung() -> Observation {
+    Observation { heartbeat: beat(20 * MINUTE), pending: mail(), ..seen() }
+}
+
+fn watched_with_work() -> Watched {
+    let mut watched = Watched::new();
+    watched.state.pending_since_ms = Some(NOW - HOUR);
+    watched
+}
+
+/// P2: fresh below 5 minutes, stale to 15, very stale above; what cannot be read is unknown.
+#[test]
+fn freshness_is_the_documents() {
+    let of = |heartbeat: &HeartbeatSeen| freshness(heartbeat, &watch());
+    assert_eq!(of(&beat(0)), Freshness::Fresh);
+    assert_eq!(of(&beat(5 * MINUTE - 1)), Freshness::Fresh);
+    assert_eq!(of(&beat(5 * MINUTE)), Freshness::Stale);
+    assert_eq!(of(&beat(15 * MINUTE)), Freshness::Stale);
+    assert_eq!(of(&beat(15 * MINUTE + 1)), Freshness::VeryStale);
+    assert_eq!(of(&HeartbeatSeen::None), Freshness::Unknown);
+    assert_eq!(of(&HeartbeatSeen::Missing), Freshness::Unknown);
+    let unreadable = HeartbeatSeen::Unreadable { why: "half a file".to_owned() };
+    assert_eq!(of(&unreadable), Freshness::Unknown);
+}
+
+/// P3: the document's matrix, row by row.
+#[test]
+fn the_documents_matrix() {
+    let step = |seen: Observation| Watched::new().tick(&seen).step;
+    assert_eq!(step(Observation { session: SessionSeen::Dead, ..seen() }), Step::Start);
+    assert_eq!(step(Observation { heartbeat: beat(16 * MINUTE), ..seen() }), Step::Wake);
+    let stale = Observation { heartbeat: beat(10 * MINUTE), ..seen() };
+    assert_eq!(step(Observation { pending: mail(), ..stale.clone() }), Step::Nudge);
+    assert_eq!(step(stale), Step::Nothing);
+    let fresh = Observation { heartbeat: beat(MINUTE), pending: mail(), ..seen() };
+    assert_eq!(step(fresh), Step::Nothing);
+}
+
+/// P3: the ladder climbs a rung a tick, so the restart comes with the second tick after the first.
+#[test]
+fn a_hung_agent_climbs_the_ladder() {
+    let mut watched = watched_with_work();
+    let steps = watched.steps(&hung(), 3);
+    assert_eq!(steps, [Step::Wake, Step::Interrupt, Step::Restart]);
+    let young = Observation { age_ms: Some(TICK), ..hung() };
+    assert_eq!(watched.tick(&young).step, Step::Nothing, "it is given time");
+    // The new session shows nothing either.
+    watched.now += HOUR / 4;
+    watched.state.pending_since_ms = Some(NOW);
+    let silent = Observation { age_ms: Some(20 * MINUTE), heartbeat: beat(HOUR), ..hung() };
+    let decision = watched.tick(&silent);
+    assert_eq!((decision.step, decision.trouble), (Step::Escalate, Some(TroubleKind::Hung)));
+    assert_eq!(watched.tick(&silent).step, Step::Nothing, "a person has been told");
+    assert!(matches!(watched.edges[..], [Edge::Begin(_)]));
+}
+
+/// P3: any movement ends the ladder, and it begins at the bottom the next time.
+#[test]
+fn progress_ends_the_ladder() {
+    let mut watched = watched_with_work();
+    assert_eq!(watched.steps(&hung(), 2), [Step::Wake, Step::Interrupt]);
+    let beats = Observation { heartbeat: beat(MINUTE), ..hung() };
+    assert_eq!(watched.tick(&beats).step, Step::Nothing);
+    assert_eq!(watched.state.rung, None);
+    assert_eq!(watched.tick(&hung()).step, Step::Wake);
+}
+
+/// P3: what the terminal shows of our own text is not progress; what comes after it is.
+#[test]
+fn an_echo_is_no_progress() {
+    let mut watched = watched_with_work();
+    assert_eq!(watched.tick(&hung()).step, Step::Wake);
+    let echo = Observation { output_age_ms: Some(TICK - SECOND), screen: Some(8), ..hung() };
+    assert_eq!(watched.tick(&echo).step, Step::Interrupt);
+    let answer = Observation { output_age_ms: Some(TICK - MINUTE), screen: Some(9), ..hung() };
+    assert_eq!(watched.tick(&answer).step, Step::Nothing);
+    assert_eq!(watched.state.rung, None);
+}
+
+/// P3: a rung has its time; ticks by hand in between change nothing.
+#[test]
+fn a_rung_has_its_time() {
+    let mut watched = watched_with_work();
+    assert_eq!(watched.tick(&hung()).step, Step::Wake);
+    watched.now = NOW + MINUTE;
+    assert_eq!(watched.tick(&hung()).step, Step::Nothing);
+    watched.now = NOW + 2 * MINUTE;
+    assert_eq!(watched.tick(&hung()).step, Step::Interrupt);
+}
+
+/// P3: silence without work is idle: woken once an hour at most, and never more.
+#[test]
+fn idle_is_never_ended() {
+    let mut watched = Watched::new();
+    let idle = Observation { heartbeat: beat(72 * HOUR), ..seen() };
+    let steps = watched.steps(&idle, 60);
+    assert_eq!(steps.iter().filter(|step| **step == Step::Wake).count(), 3);
+    assert!(steps.iter().all(|step| matches!(step, Step::Wake | Step::Nothing)));
+    // Without a heartbeat nothing was promised.
+    let steps = Watched::new().steps(&seen(), 60);
+    assert!(steps.iter().all(|step| *step == Step::Nothing));
+}
+
+/// P3: silent but working: the processor, a screen that changes, what it declares.
+#[test]
+fn silent_but_working_is_left_alone() {
+    let mut watched = watched_with_work();
+    let computes = Observation { cpu_percent: Some(35.0), ..hung() };
+    let busy = Observation { busy_until_ms: Some(NOW + 10 * HOUR), ..hung() };
+    let declared = Declared {
+        state: DeclaredState::AwaitingGate,
+        reason: "review".to_owned(),
+        at_ms: NOW - HOUR,
+    };
+    let gate = Observation { declared: Some(declared), ..hung() };
+    for seen in [computes, busy, gate] {
+        assert!(watched.steps(&seen, 20).iter().all(|step| *step == Step::Nothing));
+    }
+    for screen in 0..20 {
+        let draws = Observation { screen: Some(screen), output_age_ms: None, ..hung() };
+        watched.state.screen.get_or_insert(100);
+        assert_eq!(watched.tick(&draws).step, Step::Nothing);
+    }
+}
+
+/// P3: movement without an end, with work waiting, is told to a person, who is told of its end too.
+#[test]
+fn movement_without_end_is_told() {
+    let mut watched = watched_with_work();
+    watched.state.pending_since_ms = Some(NOW - 5 * HOUR);
+    let spins = Observation { heartbeat: beat(4 * HOUR), cpu_percent: Some(100.0), ..hung() };
+    let steps = watched.steps(&spins, 10);
+    assert_eq!(steps[0], Step::Escalate);
+    assert!(steps[1..].iter().all(|step| *step == Step::Nothing));
+    let well = Observation { heartbeat: beat(SECOND), ..hung() };
+    for _ in 0..3 {
+        watched.tick(&well);
+    }
+    assert!(matches!(watched.edges[..], [Edge::Begin(_), Edge::End(_)]), "{:?}", watched.edges);
+}
+
+/// P3: work that nobody knows of lets it be spoken to, and no more.
+#[test]
+fn work_that_is_not_known_ends_nothing() {
+    let mut watched = Watched::new();
+    let unknown = PendingSeen::Unknown { why: "no answer".to_owned() };
+    let steps = watched.steps(&Observation { pending: unknown, ..hung() }, 100);
+    assert_eq!(steps[0], Step::Wake);
+    assert!(steps[1..].iter().all(|step| *step == Step::Nothing));
+}
+
+/// P3: mail for one that sat idle wakes it; it hangs only when the mail has waited too.
+#[test]
+fn new_work_for_an_idle_agent_gives_it_time() {
+    let mut watched = Watched::new();
+    let silent = Observation { heartbeat: HeartbeatSeen::None, ..seen() };
+    watched.steps(&silent, 5);
+    let steps = watched.steps(&Observation { pending: mail(), ..silent }, 5);
+    assert_eq!(steps[..4], [Step::Nudge, Step::Wake, Step::Interrupt, Step::Restart]);
+}
+
+/// P7: a session whose agent is dead is made anew at once, but not while the agent may still be coming up, and not
+/// twice within the cooldown.
+#[test]
+fn a_dead_agent_in_a_live_session_is_replaced() {
+    let mut watched = Watched::new();
+    let zombie = Observation { session: SessionSeen::AgentDead("gone".to_owned()), ..seen() };
+    let young = Observation { age_ms: Some(30 * SECOND), ..zombie.clone() };
+    assert_eq!(watched.tick(&young).step, Step::Nothing);
+    let decision = watched.tick(&zombie);
+    assert_eq!((decision.step, decision.health), (Step::Restart, SessionHealth::AgentDead));
+    assert_eq!(watched.steps(&zombie, 2), [Step::Nothing, Step::Restart]);
+}
+
+/// P3: what is not ours is spoken to, and then left to a person, once.
+#[test]
+fn a_foreign_session_is_left_to_a_person() {
+    let mut watched = watched_with_work();
+    let foreign = Observation { session: SessionSeen::Foreign, ..hung() };
+    let steps = watched.steps(&foreign, 200);
+    assert_eq!(steps[..3], [Step::Wake, Step::Escalate, Step::Nothing]);
+    assert!(steps[3..].iter().all(|step| *step == Step::Nothing));
+}
+
+/// P8: stuck is what it says itself. With work it is interrupted and restarted, without it waits for a person; a new
+/// session is not stuck.
+#[test]
+fn one_that_says_it_is_stuck_is_helped() {
+    let stuck = Declared {
+        state: DeclaredState::Stuck,
+        reason: "no key".to_owned(),
+        at_ms: NOW - 6 * MINUTE,
+    };
+    let says = Observation {
+        heartbeat: beat(7 * MINUTE),
+        output_age_ms: Some(6 * MINUTE),
+        declared: Some(stuck),
+        ..seen()
+    };
+    let mut watched = Watched::new();
+    let works = Observation { pending: mail(), ..says.clone() };
+    assert_eq!(watched.steps(&works, 2), [Step::Interrupt, Step::Restart]);
+    let anew = Observation { age_ms: Some(TICK), ..works };
+    assert_eq!(watched.tick(&anew).step, Step::Nothing);
+    let mut watched = Watched::new();
+    let decision = watched.tick(&says);
+    assert_eq!((decision.step, decision.trouble), (Step::Escalate, Some(TroubleKind::Stuck)));
+    assert_eq!(watched.tick(&says).step, Step::Nothing);
+}
+
+/// P3: when nobody came, it is tried again after an hour, and nobody is told twice.
+#[test]
+fn it_is_tried_again_without_telling_again() {
+    let mut watched = watched_with_work();
+    let steps = watched.steps(&hung(), 24 * 20);
+    let count = |step: Step| steps.iter().filter(|taken| **taken == step).count();
+    assert!(count(Step::Restart) > 5, "{}", count(Step::Restart));
+    assert!(count(Step::Restart) < 30, "{}", count(Step::Restart));
+    let told = watched.edges.iter().filter(|edge| matches!(edge, Edge::Begin(_))).count();
+    assert!(told <= 2, "once that it hangs, once that it loops: {:?}", watched.edges);
+}
+
+/// A clock that was set back by a year makes nobody wait for a year.
+#[test]
+fn a_clock_that_was_set_back_stops_nothing() {
+    let mut watched = watched_with_work();
+    assert_eq!(watched.steps(&hung(), 2), [Step::Wake, Step::Interrupt]);
+    watched.now -= 365 * 24 * HOUR;
+    let steps = watched.steps(&hung(), 4);
+    assert!(steps.contains(&Step::Restart), "{steps:?}");
+}
+
+/// Issue 7: paused, stopped and unwanted agents are looked at, and nothing is done.
+#[test]
+fn orders_come_first() {
+    for session in [SessionSeen::Dead, SessionSeen::Alive, SessionSeen::AgentDead(String::new())] {
+        let seen = Observation { session, ..hung() };
+        let mut paused = watched_with_work();
+        paused.orders.paused = Some(order(true));
+        let mut stopped = watched_with_work();
+        stopped.orders.stopped = Some(order(false));
+        for mut watched in [paused, stopped] {
+            assert!(watched.steps(&seen, 20).iter().all(|step| *step == Step::Nothing));
+            assert_eq!(watched.state.acted.len(), 1, "nothing, twenty times, is one line");
+            assert_eq!(watched.state.acted[0].times, 20);
+        }
+        let unwanted = Observation { is_wanted: false, ..seen };
+        let steps = watched_with_work().steps(&unwanted, 20);
+        assert!(steps.iter().all(|step| *step == Step::Nothing));
+    }
+}
