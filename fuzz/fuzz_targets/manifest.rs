@@ -6,7 +6,7 @@ use ostler_config::{Circumstances, load};
 use std::path::Path;
 
 fuzz_target!(|text: &str| {
-    let around = Circumstances { environment: Vec::new(), umask: 0o022, home: None };
+    let around = Circumstances { umask: 0o022, ..Circumstances::default() };
     match load(Path::new("/nowhere/openclawos.manifest.json"), text, &around) {
         Ok(config) => {
             let app = config.units[0].app.as_ref().expect("a manifest is an app");

@@ -140,8 +140,7 @@ looks after\n\nTo start the supervisor anew while everything goes on: `ostler re
         /// The ostler.toml that names it
         file: PathBuf,
     },
-    /// The first process of a container's run
-    #[cfg(feature = "containers")]
+    /// The first process of the run of a container, or of a session of tmux
     #[command(hide = true)]
     Shim {
         /// The unit, for whoever looks at the list of processes

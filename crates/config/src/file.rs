@@ -97,8 +97,15 @@ pub struct UnitTable {
     pub env_file: Option<At<Text>>,
     /// Variables taken over from whoever calls `ostler up`.
     pub inherit_env: Option<Vec<VariableName>>,
-    /// pipe, or pty for a terminal of its own.
+    /// What is run instead of the command if it has run before: the same session again, not a new one.
+    pub resume: Option<Command>,
+    /// pipe, pty for a terminal of its own, container, or tmux for a session of tmux.
     pub backend: Option<BackendWord>,
+    /// Of one in tmux: what its session is called; by default ostler-UNIT.
+    pub session: Option<At<Text>>,
+    /// Of one in tmux: your own server, "default", a name as for `tmux -L`, or a path as for `tmux -S`; by default one that
+    /// belongs to the daemon.
+    pub tmux: Option<At<Text>>,
     /// A whole restart policy by name; single keys of restart override it.
     pub preset: Option<PresetWord>,
     /// When it is started again, and after how long.

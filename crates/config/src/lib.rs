@@ -25,6 +25,7 @@ mod resolve;
 mod schema;
 mod syntax;
 mod text;
+mod tmux;
 mod words;
 
 pub use app::{DEFAULTS_NAME, JsonKind, MANIFEST_NAME, check_config_json, json_kind};

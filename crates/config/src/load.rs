@@ -19,6 +19,12 @@ pub struct Circumstances {
     pub umask: u32,
     /// The daemon's home, where `config.json` may be.
     pub home: Option<PathBuf>,
+    /// Where tmux is, if it is here.
+    pub tmux: Option<PathBuf>,
+    /// Where the daemon's own server of tmux listens.
+    pub tmux_socket: Option<PathBuf>,
+    /// The caller's number.
+    pub user: u32,
     /// It is read again and again for its list of agents, which come and go.
     pub is_following: bool,
 }
@@ -59,6 +65,10 @@ pub fn load(file: &Path, text: &str, around: &Circumstances) -> Result<Config, V
         let hint = "write it in the app's own unit";
         reader.findings.add(manifest.span(), "every app has a manifest of its own", hint);
     }
+    if let Some(session) = &defaults.session {
+        let hint = "write it in each unit, or leave it out for ostler-UNIT";
+        reader.findings.add(session.span(), "no two units can have the same session", hint);
+    }
     if parsed.units.values().any(|table| table.manifest.is_some()) {
         reader.read_app_defaults();
     }
@@ -67,10 +77,18 @@ pub fn load(file: &Path, text: &str, around: &Circumstances) -> Result<Config, V
         reader.check_name(name, name.span());
         *table = std::mem::take(table).with_defaults(&defaults);
         if is_read || table.command.is_some() || table.manifest.is_some() {
-            units.extend(reader.unit(name, table, name.span()));
+            let unit = reader.unit(name, table, name.span());
+            units.extend(unit.map(|unit| (unit, name.span())));
         }
     }
+    reader.check_sessions(&units);
+    reader.check_server_name(&units);
+    let mut units: Vec<UnitSpec> = units.into_iter().map(|(unit, _)| unit).collect();
     let mut listed = Vec::new();
+    if let Some(server) = reader.own_server(&units) {
+        listed.push(server.name.clone());
+        units.push(server);
+    }
     if let Some(table) = &parsed.agents {
         let agents = reader.agents(table, &defaults);
         // Who is written here is as it is written here.

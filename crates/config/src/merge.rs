@@ -34,7 +34,10 @@ piecewise!(UnitTable {
     env,
     env_file,
     inherit_env,
+    resume,
     backend,
+    session,
+    tmux,
     preset,
     restart,
     stop,
@@ -64,6 +67,7 @@ impl UnitTable {
         }
         let mut shared = defaults.clone();
         shared.manifest = None;
+        shared.session = None;
         let is_app = self.manifest.is_some();
         shared.ready = shared.ready.and_then(|ready| ready_for(&ready, is_app));
         if is_app {

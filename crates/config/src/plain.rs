@@ -7,9 +7,6 @@ use crate::problem::{named, nearest};
 use std::ops::Range;
 use toml::de::Error;
 
-/// Words that a later version will read.
-const LATER_WORDS: &[&str] = &["container", "tmux"];
-
 /// What other tools call it, or where it belongs.
 const ELSEWHERE: &[(&[&str], &str)] = &[
     (
@@ -78,10 +75,6 @@ fn unknown(rest: &str, kind: &str) -> (String, String) {
     let (wrong, right) = rest.split_once("`, expected ").unwrap_or((rest, ""));
     let wrong = wrong.strip_prefix('`').unwrap_or(wrong);
     let right: Vec<&str> = right.split('`').skip(1).step_by(2).collect();
-    if kind == "word" && LATER_WORDS.contains(&wrong) {
-        let told = format!("{wrong:?} is known but not supported by this version yet");
-        return (told, format!("this version has {}", right.join(", ")));
-    }
     let is_unit = right.contains(&UnitTable::KEYS[0]);
     let elsewhere = ELSEWHERE.iter().find(|(words, _)| is_unit && words.contains(&wrong));
     let lower = wrong.to_lowercase().replace(['-', '_'], "");

@@ -8,6 +8,7 @@ use crate::findings::Findings;
 use crate::load::{Circumstances, is_unit_name};
 use crate::policy::{backoff, restart, schedule};
 use crate::problem::Problem;
+use crate::tmux::is_in_tmux;
 use crate::words::{BackendWord, Command};
 use ostler_model::{Backend, HookSpec, Limits, OsText, Preset, RestartPolicy, StopSpec, UnitSpec};
 use std::collections::{BTreeMap, BTreeSet};
@@ -99,6 +100,11 @@ impl<'a> Reader<'a> {
         if let Some(container) = container {
             self.contained(table, container, &mut spec);
         }
+        if is_in_tmux(table) {
+            self.seated(table, &mut spec);
+        } else {
+            self.no_session(table);
+        }
         Some(spec)
     }
 
@@ -134,6 +140,7 @@ impl<'a> Reader<'a> {
                 None | Some(BackendWord::Pipe) => Backend::Pipe,
                 Some(BackendWord::Pty) => Backend::Pty,
                 Some(BackendWord::Container) => Backend::Container,
+                Some(BackendWord::Tmux) => Backend::Tmux,
             },
             restart: restart(table, base.map(|base| base.restart)),
             stop: StopSpec { signal: stop.signal.map_or(TERM, |signal| signal.0), grace_ms },
@@ -154,7 +161,7 @@ impl<'a> Reader<'a> {
             app: self.app(table, kind, register_ms).map(Arc::new),
             container: None,
             tmux: None,
-            resume: None,
+            resume: table.resume.as_ref().map(Command::argv),
             heartbeat: self.heartbeat(table.heartbeat.as_ref(), base.map(|base| base.heartbeat)),
             limits: Limits {
                 timeout_ms: table.timeout.and_then(|limit| off(limit.0)),

@@ -19,7 +19,7 @@ fn around() -> Circumstances {
         environment: variables.iter().map(|name| ((*name).to_owned(), text(name))).collect(),
         umask: 0o22,
         home: Some(root().join("home")),
-        is_following: false,
+        ..Circumstances::default()
     }
 }
 

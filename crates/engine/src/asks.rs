@@ -86,7 +86,9 @@ impl Supervisor {
             }
             Ask::Boundaries { reply } => {
                 let boundary = |live: &LiveRun| {
-                    (live.run, live.scope.as_ref().and_then(ostler_os::Scope::boundary))
+                    let scope = live.scope.as_ref();
+                    let seat = scope.and_then(ostler_os::Scope::seat).cloned();
+                    (live.run, (scope.and_then(ostler_os::Scope::boundary), seat))
                 };
                 let _ = reply.send(self.live.values().map(boundary).collect());
             }

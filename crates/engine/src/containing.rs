@@ -134,7 +134,7 @@ impl Supervisor {
         let _ = self.new_run(Box::new(sweep), Actor::Supervisor);
     }
 
-    fn is_to_run(&self, unit: &str) -> bool {
+    pub(crate) fn is_to_run(&self, unit: &str) -> bool {
         let views = self.world.unit_views(now());
         views.into_iter().find(|view| view.name == unit).is_some_and(|view| match view.state {
             UnitState::Waiting
@@ -146,7 +146,7 @@ impl Supervisor {
         })
     }
 
-    fn sweep_of(&self, unit: &str) -> Option<RunId> {
+    pub(crate) fn sweep_of(&self, unit: &str) -> Option<RunId> {
         let key = scope_key(unit);
         let is_sweep = |record: &&RunRecord| {
             record.unit.is_none() && record.scope_key.as_deref() == Some(&*key)

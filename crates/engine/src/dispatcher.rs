@@ -182,6 +182,10 @@ impl Supervisor {
         let proof = Proof::of(&home.secret()).or_else(|_| Proof::passing());
         let proof = proof.map_err(EngineError::os("make a key for apps"))?;
         let apps = Arc::new(Apps::new(proof, home.app_socket()));
+        if let Some(folder) = home.tmux_socket().parent().filter(|folder| *folder != home.path()) {
+            // Units in tmux say themselves what is wrong with it.
+            let _ = crate::home::make_private_folder(folder);
+        }
         let handle = Handle::new(
             ask_sender,
             waker.clone(),

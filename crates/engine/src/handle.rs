@@ -79,7 +79,7 @@ pub(crate) enum Ask {
     Wake,
     Await { names: Vec<String>, until: Until, reply: oneshot::Sender<Vec<UnitView>> },
     UnitViews { reply: oneshot::Sender<Vec<UnitView>> },
-    Boundaries { reply: oneshot::Sender<HashMap<RunId, Option<String>>> },
+    Boundaries { reply: oneshot::Sender<HashMap<RunId, (Option<String>, Option<PathBuf>)>> },
     HandOver { program: Option<PathBuf>, reply: oneshot::Sender<HandOver> },
     Guardian { reply: oneshot::Sender<Keeping> },
     Register { claim: Claim, reply: oneshot::Sender<Result<Arc<Vitals>, Refused>> },
@@ -229,8 +229,9 @@ impl Handle {
         self.ask(|reply| Ask::UnitViews { reply }).await.unwrap_or_default()
     }
 
-    /// Our live runs, with their kernel boundaries where they have one.
-    pub async fn boundaries(&self) -> HashMap<RunId, Option<String>> {
+    /// Our live runs, with their kernel boundaries where they have one, and the note of who was started elsewhere for
+    /// them.
+    pub async fn boundaries(&self) -> HashMap<RunId, (Option<String>, Option<PathBuf>)> {
         self.ask(|reply| Ask::Boundaries { reply }).await.unwrap_or_default()
     }
 

@@ -81,10 +81,23 @@ impl Home {
         if usual.as_os_str().len() <= ADDRESS_MOST {
             return usual;
         }
+        self.short_folder().join("kernel.sock")
+    }
+
+    /// Where our own server of tmux listens; tmux takes no longer name either.
+    pub fn tmux_socket(&self) -> PathBuf {
+        let usual = self.path.join("tmux.sock");
+        if usual.as_os_str().len() <= ADDRESS_MOST {
+            return usual;
+        }
+        self.short_folder().join("tmux.sock")
+    }
+
+    fn short_folder(&self) -> PathBuf {
         let mut name = DefaultHasher::new();
         self.path.hash(&mut name);
         let folder = format!("ostler-{}-{:016x}", ostler_os::user_id(), name.finish());
-        std::env::temp_dir().join(folder).join("kernel.sock")
+        std::env::temp_dir().join(folder)
     }
 
     pub(crate) fn secret(&self) -> PathBuf {

@@ -28,6 +28,7 @@ mod perform;
 mod prober;
 mod pulse;
 mod reconcile;
+mod seating;
 mod talking;
 mod timetable;
 mod units;

@@ -147,6 +147,11 @@ impl Supervisor {
         } else {
             self.room.make(&run.to_string(), &tag, limits.as_deref())
         };
+        if let Some(note) = self.world.record(run).and_then(|record| self.seat_note_of(record)) {
+            // Whoever sat there before is not this run's.
+            let _ = std::fs::remove_file(&note);
+            scope.sit_at(note);
+        }
         self.keep_ends(run, &connection.ends);
         let launched = self.launcher.launch(
             &Launch {
@@ -230,7 +235,11 @@ impl Supervisor {
             let _ = self.poller.add(process, token, Interest::Readable);
         }
         let tag = RunSpec::run_id_variable(run);
-        let scope = ScopeRoom::reopen(record.cgroup.as_deref(), &tag, record.enforced.as_deref());
+        let mut scope =
+            ScopeRoom::reopen(record.cgroup.as_deref(), &tag, record.enforced.as_deref());
+        if let Some(note) = self.seat_note_of(record) {
+            scope.sit_at(note);
+        }
         let leader = record.process_group_id.or(record.pid).unwrap_or(0);
         self.limit_watch.add(run, scope.memory_alarm(&tag, leader));
         let is_gone = process.is_none();
@@ -337,7 +346,16 @@ impl Supervisor {
                     None => record.and_then(|record| record.stop_signal),
                 };
                 let signal = asked.map_or(ostler_os::Signal::Term, ostler_os::Signal::Other);
-                scope.ask_to_end(signal, process, &self.members(live));
+                let backend = record.map(|record| record.backend_id);
+                let is_alive = process.is_some_and(|process| !process.has_ended());
+                match backend {
+                    // A shim knows whom to ask, with what, and in which order: asked twice may mean something else.
+                    Some(Backend::Tmux | Backend::Container) if is_alive => {
+                        let nobody = ostler_os::Members::default();
+                        scope.ask_to_end(ostler_os::Signal::Term, process, &nobody);
+                    }
+                    Some(_) | None => scope.ask_to_end(signal, process, &self.members(live)),
+                }
                 return;
             }
             (Signal::Term | Signal::Kill, Reach::Outside) => {
@@ -492,6 +510,7 @@ impl Supervisor {
         let asked = self.live.get_mut(&run).and_then(|live| live.asked.take());
         self.drop_live(run);
         self.close_container(&record);
+        self.close_session(&record);
         let result = record.result();
         let record_is_check = record.session_id == RunSpec::CHECK_SESSION;
         for waiter in self.waiters.remove(&run).unwrap_or_default() {

@@ -56,6 +56,7 @@ impl Supervisor {
         self.turn();
         self.let_go_rest(&others);
         self.sweep_containers();
+        self.sweep_sessions();
         self.prune();
         self.clear_unrecorded_logs()
     }

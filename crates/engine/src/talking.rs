@@ -109,7 +109,9 @@ impl Supervisor {
         let is_of = |live: &&LiveRun| {
             let boundary = live.scope.as_ref().and_then(ostler_os::Scope::boundary);
             let first = live.process.as_ref().map(|process| process.fingerprint().pid);
+            let seated = live.scope.as_ref().and_then(ostler_os::Scope::seated);
             boundary.is_some_and(|boundary| kin.is_in(&boundary))
+                || seated.is_some_and(|seated| kin.descends_from(seated))
                 || first.is_some_and(|first| kin.descends_from(first))
         };
         self.live.values().find(is_of).map(|live| live.run)

@@ -3,12 +3,15 @@
 use crate::containing::unlisted;
 use crate::dispatcher::{Supervisor, now};
 use crate::prober::{Order, Subject};
+use crate::seating::lacks_tmux;
 use ostler_core::Event;
 use ostler_core::unit::{Ask as UnitAsk, Declared, UnitEvent};
 use ostler_model::wire::{Change, ChangeKind};
 use ostler_model::{
-    Actor, Backend, Detach, OsText, RunId, RunSpec, TerminalSize, UnitSpec, UnitState, UnitView,
+    Actor, Backend, Detach, OsText, RunId, RunRecord, RunSpec, TerminalSize, UnitSpec, UnitState,
+    UnitView, What,
 };
+use serde_json::json;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::Hasher;
 use tokio::sync::oneshot;
@@ -101,10 +104,16 @@ impl Supervisor {
         let mut views = self.world.unit_views(now());
         for view in &mut views {
             if let Some(record) = view.run_id.and_then(|run| self.world.record(run)) {
-                view.pid = record.pid;
+                view.pid = self.pid_shown(record);
                 view.started_at_ms = record.started_at_ms;
             }
             view.next_at_ms = self.timetable.next_of(&view.name);
+            if let Some(why) = self.world.unit(&view.name).and_then(|unit| lacks_tmux(&unit.spec))
+                && view.state == UnitState::Ready
+                && view.why.is_empty()
+            {
+                view.why = why.to_owned();
+            }
             let said = view.run_id.and_then(|run| self.apps.get(run)).map(|vitals| vitals.said());
             let is_told = |said: &String| match view.state {
                 UnitState::Starting => !said.is_empty(),
@@ -182,7 +191,7 @@ impl Supervisor {
 
     pub(crate) fn launch(&mut self, unit: &str) {
         let Some(record) = self.world.unit(unit) else { return };
-        if record.spec.container.is_some() {
+        if record.spec.container.is_some() || record.spec.tmux.is_some() {
             self.end_sweep(unit);
         }
         let run = ostler_os::random().map(|random| RunId::new(ostler_os::wall_ms(), random));
@@ -191,11 +200,15 @@ impl Supervisor {
             return self.events.push_back(Event::NotLaunched { unit: unit.to_owned() });
         };
         self.vitals_of(unit, run);
+        let lacks = self.world.unit(unit).and_then(|record| lacks_tmux(&record.spec));
         match self.new_run(Box::new(spec), Actor::Supervisor) {
             // Made again when it is spawned: a thousand that wait would take more room than all else.
             Ok(run) => {
                 if let Some(live) = self.live.get_mut(&run) {
                     live.spec = None;
+                }
+                if let Some(why) = lacks {
+                    self.run_entry(run, What::Degraded, why, json!({ "unit": unit }));
                 }
             }
             Err(_) => {
@@ -211,8 +224,19 @@ impl Supervisor {
         let mut spec = run_spec(&record.spec);
         spec.run_id = Some(run);
         spec.env.extend(self.ways_of(&record.spec, run));
+        if let Some(resume) = record.spec.resume.as_ref().filter(|_| self.has_run(unit, run)) {
+            spec.argv = resume.iter().map(|word| OsText::from(&**word)).collect();
+        }
+        self.seat(&record.spec, run, &mut spec);
         self.contain(&record.spec, run, &record.run_digest, &mut spec);
         Some(spec)
+    }
+
+    /// Whether an earlier copy of it was ever started.
+    fn has_run(&self, unit: &str, run: RunId) -> bool {
+        let is_earlier = |record: &RunRecord| record.run_id != run && record.pid.is_some();
+        self.world.unit(unit).is_some_and(|record| !record.ends.is_empty())
+            || self.registry.runs_of(unit, 2).is_ok_and(|runs| runs.iter().any(is_earlier))
     }
 
     pub(crate) fn check_ready(&mut self, unit: String, run: RunId) {

@@ -73,6 +73,7 @@ whats! {
     SpawnFailed => "spawn-failed": "could not be started",
     Refused => "refused": "was refused",
     CancelAsked => "cancel-asked": "was told to end",
+    Degraded => "degraded": "does without something it wants",
     Limited => "limited": "is kept to limits",
     TimedOut => "timed-out": "ran out of time",
     OutOfMemory => "out-of-memory": "ran out of memory",

@@ -48,7 +48,7 @@ pub use restart::{Backoff, Preset, RestartLimit, RestartPolicy, When};
 pub use settings::{AdoptPolicy, Settings};
 pub use spec::{Detach, Limits, Resources, RunSpec, TerminalSize};
 pub use text::OsText;
-pub use tmux::{TmuxOrder, TmuxOwner, TmuxSpec};
+pub use tmux::{TmuxEnd, TmuxEndKind, TmuxOrder, TmuxOwner, TmuxSeat, TmuxSpec};
 pub use unit::{
     Check, Desired, HealthSpec, Missed, Opened, Over, Overlap, ReadySpec, ScheduleSpec, StopSpec,
     Tally, UnitEnd, UnitRecord, UnitSpec, UnitState, UnitView,

@@ -13,6 +13,10 @@ pub struct TmuxSpec {
     /// Whose server it is.
     pub server: TmuxOwner,
     pub size: TerminalSize,
+    /// Where tmux is. Without one, the unit has a terminal of our own instead.
+    pub program: Option<String>,
+    /// It has no other sign of being ready: it is when its session is there and its program has been started.
+    pub is_ready_when_seated: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,7 +28,7 @@ pub enum TmuxOwner {
     Other,
 }
 
-/// What a session's shim is to do, as it is handed to it.
+/// What a session's shim is to do, as it is handed to it. The program's environment is the shim's own, without this.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TmuxOrder {
@@ -45,8 +49,59 @@ impl TmuxOrder {
     /// How it is handed over.
     pub const VARIABLE: &'static str = "OSTLER_TMUX";
 
+    /// The folder of a home that has the notes.
+    pub const FOLDER: &'static str = "tmux";
+
     /// Why it ended, where its exit code does not tell.
     pub fn end_note(&self) -> String {
         format!("{}.end", self.notes)
     }
+
+    /// Who sits in the pane: a line for the kernel's word, and a `TmuxSeat`.
+    pub fn seat_note(&self) -> String {
+        format!("{}.seat", self.notes)
+    }
+
+    /// What the files of a unit begin with.
+    pub fn note_name(unit: &str) -> String {
+        unit.replace('/', "_")
+    }
+}
+
+/// The place of a run that is in a session, for whoever has to find it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TmuxSeat {
+    pub run: String,
+    pub unit: String,
+    pub home: String,
+    pub program: String,
+    pub socket: String,
+    /// `$3`: a name may be changed, and another session may take it.
+    pub session_id: String,
+    pub session: String,
+    /// `%5`
+    pub pane_id: String,
+    pub pane_pid: i32,
+    pub server_pid: i32,
+}
+
+/// What the end of a session was, beside its exit code.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TmuxEnd {
+    pub run: String,
+    pub kind: TmuxEndKind,
+    pub why: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum TmuxEndKind {
+    /// It cannot be made as it is declared: the same again would fail again.
+    Refused,
+    /// It could not be made.
+    Failed,
+    /// Somebody else ended its session, its pane or its server.
+    Taken,
 }

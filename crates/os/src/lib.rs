@@ -17,7 +17,7 @@ pub use platform::client::{Asked, ask_client};
 pub use platform::clock::{mono_ms, pause, started_at_ms, wall_ms};
 pub use platform::door::{Door, Peer, connect, peer_of};
 pub use platform::facts::{Facts, facts};
-pub use platform::family::{Alive, alive_in_family, kill_family, kill_marked};
+pub use platform::family::{Alive, Family, alive_in_family, kill_family, kill_marked};
 pub use platform::files::{
     Allocated, HomeLock, Note, be_private, executes, free_bytes, holders, holds_open,
     is_last_reserve, lift_descriptor_limit, out_of_descriptors, own_executable, owner_of, random,
@@ -42,7 +42,12 @@ pub use platform::reaper::{Notice, Reaped, Reaper, become_reaper, beside_first_t
 pub use platform::scope::{
     Census, KillReport, Kin, Leader, Member, Members, MemoryState, Scope, ScopeRoom, Watch,
 };
+pub use platform::seat::{
+    Manners, SeatNote, become_program, groups_of_run, join_group, make_fifo, own_environment,
+    own_manners,
+};
 pub use platform::spawn::{Launch, Launched, Launcher, Program, Stdio};
+pub use platform::stop_words::StopWords;
 pub use platform::sweep::{Swept, sweep};
 pub use platform::terminal::{
     Foreground, ForegroundEvents, RawMode, close_report, is_terminal, own_terminal_size,

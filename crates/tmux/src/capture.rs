@@ -1,6 +1,7 @@
 //! What is on screens, all with one process.
 
 use crate::call::{Server, TmuxError};
+use crate::list::is_empty;
 
 /// A message to tmux has a largest size, of 16 KiB: so many panes go into one.
 const WORDS_MOST: usize = 12_000;
@@ -40,6 +41,10 @@ pub fn capture(server: &Server, panes: &[String]) -> Result<Vec<Option<String>>,
             }
             Err(error) => return Err(error),
         };
+        if printed.complaint.as_deref().is_some_and(is_empty) && printed.text.is_empty() {
+            screens.resize(panes.len(), None);
+            return Ok(screens);
+        }
         screens.extend(split(&printed.text, &mark, count)?);
         rest = &rest[count..];
     }

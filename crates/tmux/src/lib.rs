@@ -4,11 +4,15 @@
 mod call;
 mod capture;
 mod list;
+mod note;
+mod shim;
 pub mod typing;
 
 pub use call::{PATIENCE, Printed, Server, TmuxError, processes_started};
 pub use capture::capture;
 pub use list::{Listing, Pane, list};
+pub use note::seat_of;
+pub use shim::{is_meant, keep, sweep, take};
 
 /// The programs that live in a pane, by the pid of its first.
 pub fn tree_of(pane_pid: i32) -> Vec<ostler_os::Alive> {

@@ -5,7 +5,7 @@ use crate::call::{Server, TmuxError};
 /// What is there, at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Listing {
-    /// `None` if no server runs: then there are no sessions, for a fact.
+    /// `None` if no server runs, or one without sessions: either is a fact.
     pub server_pid: Option<i32>,
     pub panes: Vec<Pane>,
 }
@@ -100,12 +100,16 @@ pub fn list(server: &Server) -> Result<Listing, TmuxError> {
     match server.ask(&["list-panes", "-a", "-F", &format()]) {
         Ok(text) => Ok(read(&text)),
         Err(TmuxError::NoServer { .. }) => Ok(Listing::default()),
-        // A server of ours may have no session at all; some versions call that an error.
-        Err(TmuxError::Refused { complaint }) if complaint.contains("no sessions") => {
-            Ok(Listing::default())
-        }
+        Err(TmuxError::Refused { complaint }) if is_empty(&complaint) => Ok(Listing::default()),
         Err(error) => Err(error),
     }
+}
+
+/// A server may have no session at all; tmux calls that an error, each version in its own words.
+pub(crate) fn is_empty(complaint: &str) -> bool {
+    ["no current target", "no sessions", "no current session", "no current client"]
+        .iter()
+        .any(|words| complaint.contains(words))
 }
 
 fn format() -> String {

@@ -1,5 +1,6 @@
 use super::follow::{Ending, Follow, Keys, OnInterrupt};
 use super::lasting::LastingView;
+use super::session::Session;
 use crate::args::AttachArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
@@ -15,6 +16,9 @@ const RESET: &str =
     "\x1b[?1049l\x1b[?25h\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?2004l\x1b[0m";
 
 pub fn attach(context: &Context, arguments: &AttachArguments) -> Result<Exit, Failure> {
+    if let Some(session) = Session::of(context, &arguments.run)? {
+        return session.attach(arguments.read_only);
+    }
     let on_terminal = ostler_os::is_terminal(std::io::stdin());
     let events = ostler_os::ForegroundEvents::listen()?;
     let call = ViewCall {

@@ -12,6 +12,7 @@ mod metrics;
 mod restart;
 mod run;
 mod runs;
+mod session;
 mod shell;
 mod start;
 mod status;
@@ -46,15 +47,7 @@ pub fn carry_out(arguments: Arguments) -> Result<Exit, Failure> {
             return crate::supervisor::supervise(purpose);
         }
         Verb::Guardian { home } => return Ok(Exit(ostler_guardian::guard(&home))),
-        #[cfg(feature = "containers")]
-        Verb::Shim { sweep, command, .. } => {
-            let code = match (sweep, command.is_empty()) {
-                (true, _) => ostler_container::sweep(),
-                (false, true) => ostler_container::keep(),
-                (false, false) => ostler_container::exec(command),
-            };
-            return Ok(Exit(code as u8));
-        }
+        Verb::Shim { sweep, command, .. } => return Ok(shim(sweep, command)),
         Verb::Init(arguments) => return Ok(init(&arguments.command)),
         Verb::Sweep => return Ok(init::sweep()),
         Verb::Man { folder } => return shell::man(&folder),
@@ -117,9 +110,8 @@ pub fn carry_out(arguments: Arguments) -> Result<Exit, Failure> {
         Verb::Reload(reload) => unit::reload(&context, &reload.units),
         Verb::Agents { file } => unit::agents(&context, &file),
         Verb::Complete { kinds } => Ok(shell::complete(&context, &kinds)),
-        #[cfg(feature = "containers")]
-        Verb::Shim { .. } => Ok(Exit::DONE),
-        Verb::Completions { .. }
+        Verb::Shim { .. }
+        | Verb::Completions { .. }
         | Verb::Man { .. }
         | Verb::Supervisor { .. }
         | Verb::Guardian { .. }
@@ -128,4 +120,24 @@ pub fn carry_out(arguments: Arguments) -> Result<Exit, Failure> {
         | Verb::Check(_)
         | Verb::Import(_) => Ok(Exit::DONE),
     }
+}
+
+/// Which one it is, its environment says.
+fn shim(sweep: bool, command: Vec<String>) -> Exit {
+    let code = match (ostler_tmux::is_meant(), sweep) {
+        (true, true) => ostler_tmux::sweep(),
+        (true, false) => ostler_tmux::keep(),
+        #[cfg(feature = "containers")]
+        (false, true) => ostler_container::sweep(),
+        #[cfg(feature = "containers")]
+        (false, false) if command.is_empty() => ostler_container::keep(),
+        #[cfg(feature = "containers")]
+        (false, false) => ostler_container::exec(command),
+        #[cfg(not(feature = "containers"))]
+        (false, _) => {
+            drop(command);
+            i32::from(Exit::USAGE.0)
+        }
+    };
+    Exit(code as u8)
 }

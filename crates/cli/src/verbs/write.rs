@@ -1,3 +1,4 @@
+use super::session::Session;
 use crate::args::WriteArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
@@ -6,6 +7,13 @@ use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 
 pub fn write(context: &Context, arguments: &WriteArguments) -> Result<Exit, Failure> {
+    if Session::of(context, &arguments.run)?.is_some() {
+        return Err(Failure::usage(format!(
+            "{name} lives in tmux, and what is typed there is seen by whoever looks: \
+             say it with `ostler nudge {name} TEXT`, or type it yourself after `ostler attach {name}`",
+            name = arguments.run
+        )));
+    }
     let mut client = context.connect()?;
     let mut stdin = io::stdin();
     let mut nothing = io::empty();

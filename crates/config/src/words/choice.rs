@@ -59,7 +59,7 @@ macro_rules! choice {
 }
 
 choice!(AdoptWord { "adopt" => Adopt, "terminate" => Terminate });
-choice!(BackendWord { "pipe" => Pipe, "pty" => Pty, "container" => Container });
+choice!(BackendWord { "pipe" => Pipe, "pty" => Pty, "container" => Container, "tmux" => Tmux });
 choice!(WhenWord { "always" => Always, "on-failure" => OnFailure, "never" => Never });
 choice!(ExpectWord { "healthy" => Healthy });
 choice!(MissedWord { "skip" => Skip, "once" => Once });

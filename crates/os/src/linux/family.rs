@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 /// One that forks while it is looked at is looked at so often.
 const LOOKS_MOST: usize = 16;
 const STOP: i32 = 19;
+/// What the kernel may need for one that it kills.
+const KILLED_MS: u64 = 1_000;
 
 /// Kills it and all its descendants. They are stopped first, or a child would be another's by the time we look.
 pub fn kill_family(root: i32) {
@@ -59,23 +61,104 @@ pub fn alive_in_family(root: i32) -> Vec<Alive> {
     found
 }
 
+/// What came of a process that somebody else started for us, each held by descriptor: the youngest first.
+#[derive(Debug, Default)]
+pub struct Family {
+    members: Vec<Process>,
+}
+
+impl Family {
+    /// What descends from this process, and whoever has one of these words in its environment; never ourselves, nor
+    /// our own children.
+    pub fn find(root: Option<&Process>, words: &[String]) -> Self {
+        let own = rustix::process::getpid().as_raw_pid();
+        let has_word = |pid: i32| words.iter().any(|word| is_marked(pid, word));
+        let mut found: Vec<(i32, Option<i32>)> = Vec::new();
+        if let Some(root) = root.filter(|root| !root.has_ended()) {
+            let family = alive_in_family(root.fingerprint().pid);
+            // Its number is still its own, or all of that was another's.
+            if !root.has_ended() {
+                found.extend(family.into_iter().map(|one| (one.pid, Some(one.parent))));
+            }
+        }
+        for pid in all_pids().filter(|pid| has_word(*pid)) {
+            if !found.iter().any(|(known, _)| *known == pid) {
+                found.push((pid, None));
+            }
+        }
+        // Parents were found before their children, and an orphan has nobody above it.
+        found.reverse();
+        let hold = |(pid, parent): (i32, Option<i32>)| {
+            let process = fingerprint_of(pid).and_then(|found| Process::open(&found))?;
+            // Now that the number can mean no other: is it still the one that was found?
+            let now = stat(pid)?;
+            let is_meant = parent == Some(now.parent) || has_word(pid);
+            (is_meant && pid != own && now.parent != own).then_some(process)
+        };
+        Self { members: found.into_iter().filter_map(hold).collect() }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.members.is_empty()
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        for process in &self.members {
+            process.signal(signal);
+            // One that is stopped would not hear of it.
+            process.signal(Signal::Continue);
+        }
+    }
+
+    /// Until all have ended, at most so long; whether they have.
+    pub fn wait_gone(&self, most_ms: u64) -> bool {
+        let until = super::clock::mono_ms() + most_ms;
+        self.members.iter().all(|process| {
+            let left = until.saturating_sub(super::clock::mono_ms());
+            matches!(process.wait_gone(Some(left)), Ok(true))
+        })
+    }
+
+    /// KILL to all of them, and to who came of them meanwhile; whether none is left.
+    pub fn kill(root: Option<&Process>, words: &[String]) -> bool {
+        for _ in 0..LOOKS_MOST {
+            let family = Self::find(root, words);
+            if family.is_empty() {
+                return true;
+            }
+            for process in &family.members {
+                process.signal(Signal::Kill);
+            }
+            family.wait_gone(KILLED_MS);
+        }
+        Self::find(root, words).is_empty()
+    }
+}
+
+fn is_marked(pid: i32, word: &str) -> bool {
+    std::fs::read(format!("/proc/{pid}/environ"))
+        .is_ok_and(|text| text.split(|byte| *byte == 0).any(|one| one == word.as_bytes()))
+}
+
+fn all_pids() -> impl Iterator<Item = i32> {
+    std::fs::read_dir("/proc")
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
 /// Kills every process whose environment has this word, wherever it has gone in its tree. Returns how many.
 pub fn kill_marked(word: &str) -> usize {
-    let is_marked = |pid: i32| {
-        std::fs::read(format!("/proc/{pid}/environ"))
-            .is_ok_and(|text| text.split(|byte| *byte == 0).any(|one| one == word.as_bytes()))
-    };
     let own = rustix::process::getpid().as_raw_pid();
     let mut killed = 0;
     // One that forks meanwhile is found by the next look.
     for _ in 0..LOOKS_MOST {
-        let Ok(entries) = std::fs::read_dir("/proc") else { return killed };
-        let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
         let mut found = 0;
-        for pid in pids.filter(|pid| *pid != own && is_marked(*pid)) {
+        for pid in all_pids().filter(|pid| *pid != own && is_marked(*pid, word)) {
             let process = fingerprint_of(pid).and_then(|found| Process::open(&found));
             // Its number may be another's by now.
-            if let Some(process) = process.filter(|_| is_marked(pid)) {
+            if let Some(process) = process.filter(|_| is_marked(pid, word)) {
                 process.signal(Signal::Kill);
                 found += 1;
             }

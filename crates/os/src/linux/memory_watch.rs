@@ -41,7 +41,12 @@ impl Scope {
                 Some(MemoryAlarm::Told(alarm, Interest::Readable))
             }
             Means::Watch | Means::Nice => {
-                let tree = TreeSubject { tag: tag.to_owned(), root, boundary: self.boundary() };
+                let tree = TreeSubject {
+                    tag: tag.to_owned(),
+                    root,
+                    boundary: self.boundary(),
+                    seat: self.seat().cloned(),
+                };
                 Some(MemoryAlarm::Looked(MemorySubject { tree, most_bytes }))
             }
         }

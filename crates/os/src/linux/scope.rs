@@ -10,6 +10,7 @@ use super::identity::{Stat, stat};
 use super::limits::{Held, LimitRoom};
 use super::poll::Interest;
 use super::process::{Process, Signal, open_pid, signal_checked};
+use super::seat::SeatNote;
 use super::spare::{OpenLeaf, Spares};
 use ostler_model::{Enforced, Means, Resources, RunSpec};
 use rustix::process::{Pid, getpgid, getsid};
@@ -67,7 +68,7 @@ impl ScopeRoom {
         let leaf = self.planned(run).and_then(|path| Leaf::make(path.into()).ok());
         let held = limits.map(|plan| Held::set_up(plan, leaf.as_ref()));
         let leaf = leaf.map(Boundary::Own);
-        Scope { leaf, held, tag: tag.to_owned(), lineage: Lineage::Child }
+        Scope { leaf, held, tag: tag.to_owned(), lineage: Lineage::Child, seat: None }
     }
 
     /// The same for one that is over in a moment and is followed by others: it may have the boundary of one before
@@ -82,7 +83,7 @@ impl ScopeRoom {
             (None, Some(path)) => Boundary::shared(path.clone()),
             (None, None) => None,
         };
-        Scope { leaf, held: None, tag: tag.to_owned(), lineage: Lineage::Child }
+        Scope { leaf, held: None, tag: tag.to_owned(), lineage: Lineage::Child, seat: None }
     }
 
     /// The run is over: nothing is in it any more. What can serve another is kept.
@@ -106,7 +107,7 @@ impl ScopeRoom {
         let leaf = boundary.map(|path| Leaf::at(path.into())).filter(|leaf| leaf.path().exists());
         let leaf = leaf.map(Boundary::Own);
         let held = limits.map(Held::found);
-        Scope { leaf, held, tag: tag.to_owned(), lineage: Lineage::Adopted }
+        Scope { leaf, held, tag: tag.to_owned(), lineage: Lineage::Adopted, seat: None }
     }
 
     /// Removes groups of ours that no live run has. How many processes had to be killed for it.
@@ -238,6 +239,8 @@ pub struct Scope {
     /// `OSTLER_RUN_ID=…` as it stands in the environment of the run's processes.
     tag: String,
     lineage: Lineage,
+    /// Where the note lies of who was started elsewhere for it, if somebody was.
+    seat: Option<PathBuf>,
 }
 
 /// How many of a dying tree are watched one by one where the kernel does not watch the whole.
@@ -248,6 +251,22 @@ const LOOKS_MOST: usize = 100;
 impl Scope {
     pub fn boundary(&self) -> Option<String> {
         self.leaf().map(|leaf| leaf.path().to_string_lossy().into_owned())
+    }
+
+    /// Its program is started by somebody else, who is not ours: the note tells who that is, as soon as it is there.
+    pub fn sit_at(&mut self, note: PathBuf) {
+        self.seat = Some(note);
+    }
+
+    /// Where that note is.
+    pub fn seat(&self) -> Option<&PathBuf> {
+        self.seat.as_ref()
+    }
+
+    /// The process that was started elsewhere, if it lives.
+    pub fn seated(&self) -> Option<i32> {
+        let note = SeatNote::read(self.seat.as_ref()?)?;
+        note.is_alive().then_some(note.pid)
     }
 
     pub(super) fn leaf(&self) -> Option<&Leaf> {
@@ -357,10 +376,21 @@ impl Scope {
                 found.extend(self.search_census(leader, kin));
             }
         }
+        let seat = self.seat.as_ref().and_then(|note| SeatNote::read(note));
+        if let Some(note) = seat.filter(|note| !note.is_joined) {
+            // The kernel did not let it into the boundary, and its orphans are another's: whoever left its session and
+            // wiped its environment cannot be found.
+            is_unexplained = true;
+            found.extend(self.search_census(leader, kin));
+            if note.is_alive() {
+                with_descendants(note.pid, &mut found, &mut HashSet::new());
+            }
+        }
         found.sort_unstable();
         found.dedup();
         let memory = self.memory_state();
-        Members { is_unexplained, memory, ..sort_members(leader, found) }
+        let seat = seat.map_or(0, |note| note.pid);
+        Members { is_unexplained, memory, ..sort_members(leader, seat, found) }
     }
 
     /// Children are listed one look after the other, and a process that ends in between hands its own on to
@@ -622,22 +652,25 @@ fn belongs(leader: Leader, stat: &Stat) -> bool {
     leader.is_pinned && (stat.session == leader.group || stat.group == leader.group)
 }
 
-/// By the group each is in now. Corpses that wait for their parent are not alive.
-fn sort_members(leader: Leader, pids: Vec<i32>) -> Members {
+/// By the group each is in now; of a program that has a terminal of another's, by the kernel's session that it leads there:
+/// a shell gives each of its jobs a group. Corpses that wait for their parent are not alive.
+fn sort_members(leader: Leader, seat: i32, pids: Vec<i32>) -> Members {
     let mut members = Members::default();
     for pid in pids {
         let Some(group) = Pid::from_raw(pid).and_then(|pid| getpgid(Some(pid)).ok()) else {
             continue;
         };
         let group = group.as_raw_pid();
-        if group == leader.group {
+        let session = || {
+            Pid::from_raw(pid)
+                .and_then(|pid| getsid(Some(pid)).ok())
+                .map_or(0, rustix::process::Pid::as_raw_pid)
+        };
+        if group == leader.group || (seat > 0 && session() == seat) {
             members.inside += 1;
             members.inside_pids.push(pid);
         } else {
-            let session = Pid::from_raw(pid)
-                .and_then(|pid| getsid(Some(pid)).ok())
-                .map_or(0, rustix::process::Pid::as_raw_pid);
-            members.outside.push(Member { pid, group, session });
+            members.outside.push(Member { pid, group, session: session() });
         }
     }
     members

@@ -5,10 +5,12 @@
 
 use super::cgroup::Leaf;
 use super::scope::{carried, children_of};
+use super::seat::SeatNote;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, fstat, openat, statat};
 use std::collections::HashMap;
 use std::fs;
 use std::os::fd::OwnedFd;
+use std::path::PathBuf;
 
 /// A tree to be looked at.
 #[derive(Clone, Debug)]
@@ -17,6 +19,8 @@ pub struct TreeSubject {
     pub tag: String,
     pub root: i32,
     pub boundary: Option<String>,
+    /// The note of who was started elsewhere for it.
+    pub seat: Option<PathBuf>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -56,9 +60,13 @@ pub fn look_at_trees(subjects: &[TreeSubject], detail: Detail) -> Vec<Option<Tre
         let leaf = subject.boundary.as_deref().and_then(|path| Some((path, open_folder(path)?)));
         seen.push(match leaf {
             Some((path, leaf)) => {
-                let members =
+                let mut members =
                     quick_members(&leaf).unwrap_or_else(|| Leaf::at(path.into()).members());
-                look(&members, Some(&leaf), detail)
+                let apart = apart(subject, &members);
+                // What is not in it, the kernel does not count for it.
+                let counted = Some(&leaf).filter(|_| apart.is_empty());
+                members.extend(apart);
+                look(&members, counted, detail)
             }
             None => {
                 let orphans = orphans.get_or_insert_with(|| orphans_by_run(subjects));
@@ -73,7 +81,11 @@ pub fn look_at_trees(subjects: &[TreeSubject], detail: Detail) -> Vec<Option<Tre
 pub(super) fn members_of(subject: &TreeSubject) -> Vec<i32> {
     let leaf = subject.boundary.as_ref().map(|path| Leaf::at(path.into()));
     match leaf.filter(|leaf| leaf.path().exists()) {
-        Some(leaf) => leaf.members(),
+        Some(leaf) => {
+            let mut members = leaf.members();
+            members.extend(apart(subject, &members));
+            members
+        }
         None => descendants(subject, &orphans_by_run(std::slice::from_ref(subject))),
     }
 }
@@ -139,9 +151,28 @@ fn quick_members(leaf: &OwnedFd) -> Option<Vec<i32>> {
     Some(list.lines().filter_map(|line| line.parse().ok()).filter(|pid| *pid > 0).collect())
 }
 
+/// Who was started elsewhere, and could not join the boundary.
+fn apart(subject: &TreeSubject, members: &[i32]) -> Vec<i32> {
+    let seat = subject.seat.as_ref().and_then(|note| SeatNote::read(note));
+    let Some(seat) = seat.filter(|seat| !seat.is_joined && seat.is_alive()) else {
+        return Vec::new();
+    };
+    let mut open = vec![seat.pid];
+    let mut found = Vec::new();
+    while let Some(pid) = open.pop() {
+        if !found.contains(&pid) && !members.contains(&pid) {
+            found.push(pid);
+            open.extend(children_of(pid).unwrap_or_default());
+        }
+    }
+    found
+}
+
 /// What the root's children are, however deep, and what came to us of it when their parents ended.
 fn descendants(subject: &TreeSubject, orphans: &HashMap<i32, Vec<i32>>) -> Vec<i32> {
     let mut open = vec![subject.root];
+    let seat = subject.seat.as_ref().and_then(|note| SeatNote::read(note));
+    open.extend(seat.filter(SeatNote::is_alive).map(|note| note.pid));
     open.extend(orphans.get(&subject.root).into_iter().flatten());
     let mut found = Vec::new();
     while let Some(pid) = open.pop() {
@@ -268,8 +299,12 @@ mod tests {
     #[test]
     fn our_own_tree_is_seen() {
         let pid = rustix::process::getpid().as_raw_pid();
-        let subject =
-            TreeSubject { tag: "OSTLER_RUN_ID=none".to_owned(), root: pid, boundary: None };
+        let subject = TreeSubject {
+            tag: "OSTLER_RUN_ID=none".to_owned(),
+            root: pid,
+            boundary: None,
+            seat: None,
+        };
         let seen = look_at_trees(&[subject], Detail::Processes);
         let usage = seen[0].as_ref().expect("we are there");
         assert!(usage.members >= 1 && usage.memory_bytes > 0, "{usage:?}");

@@ -45,12 +45,20 @@ impl Registry {
 impl Reader {
     /// A unit's runs, newest first.
     pub fn runs_of(&self, unit: &str, most: u64) -> Result<Vec<RunRecord>, RegistryError> {
-        reader::select(
-            self.connection(),
-            &format!(
-                "SELECT {RUN_COLUMNS} {FROM_RUNS} WHERE unit = ? ORDER BY created_at_ms DESC LIMIT ?"
-            ),
-            params![unit, most as i64],
-        )
+        runs_of(self.connection(), unit, most)
     }
+}
+
+pub(super) fn runs_of(
+    connection: &Connection,
+    unit: &str,
+    most: u64,
+) -> Result<Vec<RunRecord>, RegistryError> {
+    reader::select(
+        connection,
+        &format!(
+            "SELECT {RUN_COLUMNS} {FROM_RUNS} WHERE unit = ? ORDER BY created_at_ms DESC LIMIT ?"
+        ),
+        params![unit, most as i64],
+    )
 }

@@ -185,6 +185,11 @@ impl Registry {
         Ok(done)
     }
 
+    /// A unit's runs, newest first.
+    pub fn runs_of(&self, unit: &str, most: u64) -> Result<Vec<RunRecord>, RegistryError> {
+        super::units::runs_of(&self.connection, unit, most)
+    }
+
     pub(super) fn at(&mut self, moment: Moment) {
         if let Some(hook) = &mut self.hook {
             hook(moment);

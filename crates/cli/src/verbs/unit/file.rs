@@ -83,6 +83,7 @@ pub fn text(path: &Path) -> Result<Result<String, Vec<Problem>>, Failure> {
 }
 
 pub fn circumstances() -> Circumstances {
+    let home = Home::from_environment(|name| std::env::var_os(name)).ok();
     Circumstances {
         environment: std::env::vars_os()
             .filter_map(|(name, value)| {
@@ -90,9 +91,10 @@ pub fn circumstances() -> Circumstances {
             })
             .collect(),
         umask: ostler_os::umask(),
+        tmux: ostler_os::find_tool("tmux").and_then(|found| std::path::absolute(found).ok()),
+        tmux_socket: home.as_ref().map(Home::tmux_socket),
+        user: ostler_os::user_id(),
         is_following: false,
-        home: Home::from_environment(|name| std::env::var_os(name))
-            .ok()
-            .map(|home| home.path().to_owned()),
+        home: home.map(|home| home.path().to_owned()),
     }
 }

@@ -1,0 +1,82 @@
+//! The session of a run that lives in tmux: a person goes there with tmux itself.
+
+use crate::context::Context;
+use crate::exit::{Exit, Failure};
+use crate::say::tell;
+use ostler_client::ClientError;
+use ostler_model::wire::{Answer, Call, Target};
+use ostler_model::{Backend, RunState, TmuxSeat};
+use std::path::Path;
+
+pub struct Session {
+    name: String,
+    seat: TmuxSeat,
+}
+
+impl Session {
+    /// `None` if the run has another way of being connected.
+    pub fn of(context: &Context, run: &str) -> Result<Option<Self>, Failure> {
+        let mut client = context.connect()?;
+        let record = match client.call(Call::Show(Target { run: run.to_owned() }))? {
+            Answer::Run(record) => record,
+            _ => return Err(ClientError::Unexpected.into()),
+        };
+        let (Backend::Tmux, Some(unit)) = (record.backend_id, &record.unit) else {
+            return Ok(None);
+        };
+        if record.state == RunState::Exited {
+            return Err(Failure::failed(anyhow::anyhow!(
+                "{unit} does not run, and has no session: `ostler logs {unit}` shows what it wrote"
+            )));
+        }
+        let seat = ostler_tmux::seat_of(context.home.path(), unit);
+        let seat = seat.filter(|seat| seat.run == record.run_id.to_string());
+        match seat {
+            Some(seat) => Ok(Some(Self { name: unit.clone(), seat })),
+            None => Err(Failure::failed(anyhow::anyhow!(
+                "{unit} has no session yet; `ostler status {unit}` tells what it waits for"
+            ))),
+        }
+    }
+
+    /// On our own terminal, until the person detaches or it ends.
+    pub fn attach(&self, read_only: bool) -> Result<Exit, Failure> {
+        let Self { name, seat } = self;
+        let inside = std::env::var("TMUX").ok().filter(|inside| !inside.is_empty());
+        let verb = match inside.as_deref().map(|inside| is_same_server(inside, &seat.socket)) {
+            None => "attach-session",
+            Some(true) => "switch-client",
+            Some(false) => {
+                return Err(Failure::usage(format!(
+                    "this terminal is inside another tmux, and {name} is in its own: detach first, \
+                     or unset TMUX to have one inside the other"
+                )));
+            }
+        };
+        if !ostler_os::is_terminal(std::io::stdin()) {
+            return Err(Failure::usage(format!(
+                "a session of tmux needs a terminal; `ostler logs -f {name}` follows its output"
+            )));
+        }
+        let mut words = vec!["-S", &seat.socket, verb, "-t", &seat.session_id];
+        if read_only {
+            words.push("-r");
+        }
+        let code = ostler_os::run_here(Path::new(&seat.program), &words)?;
+        match code {
+            Some(0) if verb == "attach-session" => {
+                tell!("ostler: left {name}; `ostler status {name}` tells how it is");
+                Ok(Exit::DONE)
+            }
+            Some(0) => Ok(Exit::DONE),
+            Some(_) | None => Ok(Exit::FAILED),
+        }
+    }
+}
+
+/// `TMUX` is the socket, the server's pid and the session, with commas between.
+fn is_same_server(inside: &str, socket: &str) -> bool {
+    let own = inside.split(',').next().unwrap_or_default();
+    let real = |path: &str| std::fs::canonicalize(path).unwrap_or_else(|_| path.into());
+    real(own) == real(socket)
+}

@@ -1,0 +1,180 @@
+//! What a unit says of its session of tmux, and the server that is ours.
+
+use crate::environment::INHERITED;
+use crate::file::{RestartTable, UnitTable};
+use crate::resolve::{Kind, Reader};
+use crate::words::{BackendWord, Command, VariableName, WhenWord};
+use ostler_model::{
+    Backend, Check, OsText, ReadySpec, TerminalSize, TmuxOwner, TmuxSpec, UnitSpec,
+};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The unit that is our own server.
+pub(crate) const SERVER: &str = "tmux";
+const READY_MS: u64 = 60_000;
+/// The longest address of a socket: tmux refuses any other.
+const ADDRESS_MOST: usize = 107;
+
+impl Reader<'_> {
+    /// Gives a unit its session. Without tmux it has a terminal of ours instead, and is told so.
+    pub fn seated(&mut self, table: &UnitTable, spec: &mut UnitSpec) {
+        let name = table.session.as_ref().map(|name| name.0.to_string());
+        if let Some(session) = &table.session
+            && let Some((told, hint)) = wrong_name(&session.0)
+        {
+            self.findings.add(session.span(), told, hint);
+        }
+        let session =
+            name.unwrap_or_else(|| format!("ostler-{}", spec.name.replace(['.', '/', '@'], "-")));
+        let (socket, server) = self.server(table);
+        let program = self.around.tmux.as_ref().map(|program| program.display().to_string());
+        let is_ready_when_seated = spec.ready.is_none() && program.is_some();
+        if program.is_none() {
+            spec.backend = Backend::Pty;
+        } else if server == TmuxOwner::Ours {
+            spec.depends_on.push(SERVER.to_owned());
+            spec.depends_on.dedup();
+        }
+        if is_ready_when_seated {
+            spec.ready = Some(ReadySpec { check: Check::Notify, timeout_ms: READY_MS });
+        }
+        spec.tmux = Some(Arc::new(TmuxSpec {
+            session,
+            socket: socket.display().to_string(),
+            server,
+            size: TerminalSize::default(),
+            program,
+            is_ready_when_seated,
+        }));
+    }
+
+    /// As tmux itself finds it: by a path (-S), or by a name (-L) in the user's folder.
+    fn server(&mut self, table: &UnitTable) -> (PathBuf, TmuxOwner) {
+        let Some(named) = &table.tmux else {
+            let own = self.around.tmux_socket.clone();
+            return (own.unwrap_or_else(|| PathBuf::from("tmux.sock")), TmuxOwner::Ours);
+        };
+        let text = named.0.as_str();
+        let set = |name: &str| {
+            let found = self.around.environment.iter().find(|(known, _)| known == name);
+            found.map(|(_, value)| OsText::shown(value)).filter(|value| !value.is_empty())
+        };
+        let path = if text.starts_with('/') {
+            PathBuf::from(text)
+        } else {
+            let folder = set("TMUX_TMPDIR").unwrap_or_else(|| "/tmp".to_owned());
+            Path::new(&folder).join(format!("tmux-{}", self.around.user)).join(text)
+        };
+        if text.is_empty() || (text.contains('/') && !text.starts_with('/')) {
+            let told = format!("{text:?} is no server of tmux");
+            let hint =
+                "write \"default\", a name as for `tmux -L`, or a whole path as for `tmux -S`";
+            self.findings.add(named.span(), told, hint);
+        } else if path.as_os_str().len() > ADDRESS_MOST {
+            let told = format!("{} is longer than a socket's address may be", path.display());
+            let hint = format!("at most {ADDRESS_MOST} bytes");
+            self.findings.add(named.span(), told, hint);
+        }
+        (path, TmuxOwner::Other)
+    }
+
+    /// Whoever names a session wants tmux; what stands in the defaults is for those that do.
+    pub fn no_session(&mut self, table: &UnitTable) {
+        if let Some(session) = &table.session {
+            let hint = "add backend = \"tmux\", or take it out";
+            self.findings.add(session.span(), "only a unit in tmux has a session", hint);
+        }
+    }
+
+    /// Two that want the same session would refuse each other.
+    pub fn check_sessions(&mut self, units: &[(UnitSpec, Range<usize>)]) {
+        for (index, (unit, at)) in units.iter().enumerate() {
+            let Some(own) = &unit.tmux else { continue };
+            let is_same = |(other, _): &&(UnitSpec, Range<usize>)| {
+                other.tmux.as_ref().is_some_and(|other| {
+                    (&other.session, &other.socket) == (&own.session, &own.socket)
+                })
+            };
+            if let Some((first, _)) = units[..index].iter().find(is_same) {
+                let told = format!("unit {:?} has the same session, {:?}", first.name, own.session);
+                self.findings.add(at.clone(), told, "give one of them session = \"another-name\"");
+            }
+        }
+    }
+
+    /// Our own server, if somebody needs it: in the foreground, so that it is a run like any other. It reads the user's
+    /// configuration as tmux always does.
+    pub fn own_server(&mut self, units: &[UnitSpec]) -> Option<UnitSpec> {
+        let ours = units
+            .iter()
+            .filter_map(|unit| unit.tmux.as_deref())
+            .find(|tmux| tmux.server == TmuxOwner::Ours && tmux.program.is_some())?;
+        let program = ours.program.clone()?;
+        let words = [program.as_str(), "-D", "-S", &ours.socket].map(str::to_owned);
+        let names = INHERITED.iter().chain(&["XDG_CONFIG_HOME", "COLORTERM"]);
+        let table = UnitTable {
+            command: Some(Command::Words(words.into())),
+            inherit_env: Some(names.map(|name| VariableName((*name).to_owned())).collect()),
+            restart: Some(RestartTable { when: Some(WhenWord::Always), ..RestartTable::default() }),
+            ..UnitTable::default()
+        };
+        let mut spec = self.built(SERVER, &table, &Kind::Plain);
+        // It starts no server, and has something to say only when there is one.
+        let asked = [program.as_str(), "-S", &ours.socket, "show-options", "-g"];
+        let check = Check::Exec(asked.map(str::to_owned).into());
+        spec.ready = Some(ReadySpec { check, timeout_ms: READY_MS });
+        Some(spec)
+    }
+
+    pub fn check_server_name(&mut self, units: &[(UnitSpec, Range<usize>)]) {
+        let is_needed = units
+            .iter()
+            .any(|(unit, _)| unit.tmux.as_ref().is_some_and(|tmux| tmux.server == TmuxOwner::Ours));
+        let taken = units.iter().find(|(unit, _)| unit.name == SERVER);
+        if let Some((_, at)) = taken.filter(|_| is_needed) {
+            let told = "\"tmux\" is the name of the server that units in tmux need";
+            let hint =
+                "give this unit another name, or use your own server with tmux = \"default\"";
+            self.findings.add(at.clone(), told, hint);
+        }
+    }
+}
+
+pub(crate) fn is_in_tmux(table: &UnitTable) -> bool {
+    table.backend == Some(BackendWord::Tmux)
+}
+
+/// tmux would change such a name, or take it for something else.
+fn wrong_name(name: &str) -> Option<(String, &'static str)> {
+    let told = |what: &str| format!("a session cannot be called {name:?}: {what}");
+    if name.is_empty() {
+        return Some((told("a name is needed"), "leave session out for ostler-UNIT"));
+    }
+    if name.contains([':', '.']) {
+        return Some((told("tmux makes an underscore of : and ."), "write - or _ instead"));
+    }
+    if name.chars().any(char::is_control) {
+        return Some((told("a control character is in it"), "take it out"));
+    }
+    if name.starts_with(['=', '$', '@', '%', '-', '+', '!', '{', '~', '^', ' ']) {
+        return Some((told("tmux reads its first character as a sign"), "begin with a letter"));
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::wrong_name;
+
+    #[test]
+    fn names_that_tmux_keeps_as_they_are() {
+        for good in ["hq-deacon", "a", "ostler-x_y", "mit Leerzeichen", "größe", "a@b"] {
+            assert!(wrong_name(good).is_none(), "{good}");
+        }
+        for bad in ["", "a:b", "a.b", "=a", "$1", "@1", "%1", "-x", "a\tb", "a\u{1b}"] {
+            assert!(wrong_name(bad).is_some(), "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! Handing the seat over: tmux has started our own program in the pane, and that program waits for what it is to become.
+//! The environment goes over a socket of this user's alone: it is in no file and on no command line.
+//!
+//! ```text
+//!   seat ── connects ──► shim: it is the pane's process, by the kernel's word
+//!   seat ◄── its groups, words, environment ── shim
+//!   seat ── whether it could join its groups ──► shim: marks the pane, takes its output, writes its note
+//!   seat ◄── go ── shim                                     (from here on nothing is lost)
+//!   seat becomes the program; or says why it cannot
+//! ```
+
+use super::make::Made;
+use super::output::Output;
+use super::{End, failed};
+use crate::call::Server;
+use crate::list::SEAT;
+use crate::note;
+use ostler_model::{OsText, TmuxOrder, TmuxSeat};
+use ostler_os::{
+    Door, Interest, Manners, Poller, Process, SeatNote, StopWords, fingerprint_of, groups_of_run,
+    own_environment, own_manners, peer_of,
+};
+use serde::{Deserialize, Serialize};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::Duration;
+
+/// A loaded machine takes its time to start a program.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What the seat is told.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Orders {
+    pub(super) groups: Vec<String>,
+    pub(super) argv: Vec<String>,
+    pub(super) env: Vec<OsText>,
+    pub(super) cwd: String,
+    pub(super) umask: u32,
+    pub(super) descriptors: [Option<u64>; 2],
+    pub(super) data: [Option<u64>; 2],
+    pub(super) nice: i32,
+    pub(super) memory_score: i32,
+}
+
+impl Orders {
+    pub(super) fn manners(&self) -> Manners {
+        let Self { umask, descriptors, data, nice, memory_score, .. } = self;
+        Manners {
+            umask: *umask,
+            descriptors: *descriptors,
+            data: *data,
+            nice: *nice,
+            memory_score: *memory_score,
+        }
+    }
+}
+
+/// What the seat answers before it is let go.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Joined {
+    pub(super) groups: Vec<bool>,
+}
+
+pub(super) const GO: &str = "go\n";
+const TOO_SOON: &str = "the pane's process ended before it had its orders";
+
+/// Where the seat finds us.
+pub(super) fn place(order: &TmuxOrder) -> String {
+    format!("{}.sock", order.notes)
+}
+
+/// Opened before there is a pane: its process may be there before tmux has told us of it.
+pub(super) fn open(order: &TmuxOrder) -> Result<Door, End> {
+    Door::open(Path::new(&place(order))).map_err(failed_to("its seat cannot be made"))
+}
+
+fn failed_to(what: &str) -> impl FnOnce(std::io::Error) -> End + use<> {
+    let what = what.to_owned();
+    move |error| End::Failed(format!("{what}: {error}"))
+}
+
+/// The process in the pane, and its output.
+pub(super) fn hand_over(
+    server: &Server,
+    order: &TmuxOrder,
+    made: &Made,
+    door: Door,
+    stop: &StopWords,
+) -> Result<(Process, Output), End> {
+    let process = fingerprint_of(made.pane_pid)
+        .and_then(|found| Process::open(&found))
+        .ok_or_else(|| End::Failed(TOO_SOON.to_owned()))?;
+    let stream = come(&door, made, &process, stop)?;
+    drop(door);
+    let _ = std::fs::remove_file(place(order));
+    let timed = |stream: &UnixStream| -> std::io::Result<()> {
+        stream.set_nonblocking(false)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_write_timeout(Some(PATIENCE))
+    };
+    timed(&stream).map_err(failed_to("its seat cannot be spoken to"))?;
+    let orders = orders(order);
+    let mut text = serde_json::to_string(&orders)
+        .map_err(|error| End::Failed(format!("its orders cannot be written: {error}")))?;
+    text.push('\n');
+    let mut stream = BufReader::new(stream);
+    stream.get_mut().write_all(text.as_bytes()).map_err(failed_to("its seat does not listen"))?;
+    let mut line = String::new();
+    stream.read_line(&mut line).map_err(failed_to("its seat does not answer"))?;
+    let joined: Joined =
+        serde_json::from_str(&line).map_err(|_| End::Failed(TOO_SOON.to_owned()))?;
+    let is_joined = !joined.groups.is_empty() && joined.groups.iter().all(|joined| *joined);
+    let output = Output::begin(server, order, made)
+        .map_err(|why| End::Failed(format!("its output cannot be heard: {why}")))?;
+    mark(server, order, made)?;
+    let note =
+        SeatNote::of(made.pane_pid, is_joined).ok_or_else(|| End::Failed(TOO_SOON.to_owned()))?;
+    note::write_seat(order, &note, &seat(server, order, made))
+        .map_err(failed_to("its note cannot be written"))?;
+    if stop.take() {
+        return Err(End::Asked);
+    }
+    stream.get_mut().write_all(GO.as_bytes()).map_err(failed_to("its seat does not listen"))?;
+    // It closes when the program begins, and says something only if that cannot be.
+    let mut why = String::new();
+    let _ = stream.read_to_string(&mut why);
+    if why.is_empty() { Ok((process, output)) } else { Err(End::NotExecuted(why)) }
+}
+
+/// The one process that tmux has started in our pane; anybody else is sent away.
+fn come(door: &Door, made: &Made, process: &Process, stop: &StopWords) -> Result<UnixStream, End> {
+    const DOOR: u64 = 0;
+    const STOP: u64 = 1;
+    const PANE: u64 = 2;
+    let watched = Poller::new().and_then(|poller| {
+        poller.add(&door.listener, DOOR, Interest::Readable)?;
+        poller.add(stop, STOP, Interest::Readable)?;
+        poller.add(process, PANE, Interest::Readable)?;
+        Ok(poller)
+    });
+    let poller = watched.map_err(failed_to("its seat cannot be watched"))?;
+    let until = ostler_os::mono_ms() + PATIENCE.as_millis() as u64;
+    let mut ready = Vec::new();
+    loop {
+        let left = until.saturating_sub(ostler_os::mono_ms());
+        if left == 0 {
+            return Err(End::Failed("the pane's process did not come for its orders".to_owned()));
+        }
+        let _ = poller.wait(Some(left), &mut ready);
+        if stop.take() {
+            return Err(End::Asked);
+        }
+        while let Ok((stream, _)) = door.listener.accept() {
+            if peer_of(&stream).is_ok_and(|peer| peer.pid == made.pane_pid) {
+                return Ok(stream);
+            }
+        }
+        if process.has_ended() {
+            return Err(End::Failed(TOO_SOON.to_owned()));
+        }
+    }
+}
+
+/// From here on a pane whose program has ended stays, so that it can tell how; and what others have armed for that moment
+/// is not for us.
+fn mark(server: &Server, order: &TmuxOrder, made: &Made) -> Result<(), End> {
+    let pane = made.pane_id.as_str();
+    let mut words = vec!["set-option", "-p", "-t", pane, "remain-on-exit", "on"];
+    words.extend([";", "set-option", "-p", "-t", pane, SEAT, &order.run]);
+    words.extend([";", "set-hook", "-p", "-t", pane, "pane-died", ""]);
+    server.ask(&words).map(|_| ()).map_err(|error| failed(order, &error))
+}
+
+fn seat(server: &Server, order: &TmuxOrder, made: &Made) -> TmuxSeat {
+    TmuxSeat {
+        run: order.run.clone(),
+        unit: order.unit.clone(),
+        home: order.home.clone(),
+        program: server.program().display().to_string(),
+        socket: order.spec.socket.clone(),
+        session_id: made.session_id.clone(),
+        session: order.spec.session.clone(),
+        pane_id: made.pane_id.clone(),
+        pane_pid: made.pane_pid,
+        server_pid: made.server_pid,
+    }
+}
+
+/// The program is what we are, beside what makes us a shim.
+fn orders(order: &TmuxOrder) -> Orders {
+    let environment = own_environment();
+    let has = |name: &str| {
+        let begin = format!("{name}=");
+        environment.iter().any(|word| word.as_encoded_bytes().starts_with(begin.as_bytes()))
+    };
+    let mut hidden = vec![format!("{}=", TmuxOrder::VARIABLE)];
+    if order.spec.is_ready_when_seated && !has("WATCHDOG_USEC") {
+        // That was for us to speak into.
+        hidden.push("NOTIFY_SOCKET=".to_owned());
+    }
+    let is_hidden = |word: &[u8]| hidden.iter().any(|name| word.starts_with(name.as_bytes()));
+    let env = environment
+        .into_iter()
+        .map(|word| OsText(word.into_vec()))
+        .filter(|word| !is_hidden(word.as_bytes()))
+        .collect();
+    let Manners { umask, descriptors, data, nice, memory_score } = own_manners();
+    let groups = groups_of_run(&order.run);
+    Orders {
+        groups: groups.iter().map(|group| group.display().to_string()).collect(),
+        argv: order.argv.clone(),
+        env,
+        cwd: order.cwd.clone(),
+        umask,
+        descriptors,
+        data,
+        nice,
+        memory_score,
+    }
+}

@@ -1,0 +1,138 @@
+//! The session: whose the name is, what an earlier shim left, and a new one.
+
+use super::close::close_id;
+use super::{End, end_tree, failed, hand, words::Words};
+use crate::call::{Server, TmuxError};
+use crate::list::{HOME, Pane, RUN, UNIT, list};
+use ostler_model::TmuxOrder;
+use ostler_os::{Process, StopWords, fingerprint_of};
+use std::collections::BTreeSet;
+
+/// A session that is ours.
+#[derive(Debug)]
+pub(crate) struct Made {
+    pub(crate) session_id: String,
+    pub(crate) pane_id: String,
+    pub(crate) pane_pid: i32,
+    pub(crate) server_pid: i32,
+    /// Ends with the server.
+    pub(crate) server: Option<Process>,
+}
+
+/// Sees to it that the name is free. A session is ours by its marks, never by its name; one that has the name and not the
+/// marks is somebody's, and is left alone.
+pub(crate) fn clear(server: &Server, order: &TmuxOrder, stop: &StopWords) -> Result<(), End> {
+    let is_left = |pane: &&Pane| pane.is_marked_for(&order.home, &order.unit);
+    let listing = list(server).map_err(|error| failed(order, &error))?;
+    let left: Vec<Pane> = listing.panes.iter().filter(is_left).cloned().collect();
+    let stranger =
+        listing.panes.iter().find(|pane| pane.session == order.spec.session && !is_left(pane));
+    if let Some(pane) = stranger {
+        return Err(End::Refused(stranger_told(order, pane)));
+    }
+    for pane in left.iter().filter(|pane| pane.is_seat()) {
+        let root = fingerprint_of(pane.pid).filter(|_| !pane.is_dead);
+        let root = root.and_then(|found| Process::open(&found));
+        let before = TmuxOrder { run: pane.run.clone(), ..order.clone() };
+        end_tree(&before, root.as_ref(), &Words::open(false));
+        if stop.take() {
+            return Err(End::Asked);
+        }
+    }
+    if left.is_empty() {
+        return Ok(());
+    }
+    // While its tree was being ended it may have become somebody else's: only what is still as it was is closed.
+    let again = list(server).map_err(|error| failed(order, &error))?;
+    let is_same = |pane: &&Pane| {
+        left.iter().any(|old| {
+            (&old.session_id, &old.run, old.created_s)
+                == (&pane.session_id, &pane.run, pane.created_s)
+        })
+    };
+    let still: BTreeSet<&str> = again
+        .panes
+        .iter()
+        .filter(is_left)
+        .filter(is_same)
+        .map(|pane| pane.session_id.as_str())
+        .collect();
+    for id in still {
+        close_id(server, id);
+    }
+    let after = list(server).map_err(|error| failed(order, &error))?;
+    match after.panes.iter().find(|pane| pane.session == order.spec.session) {
+        None => Ok(()),
+        Some(pane) if is_left(&pane) => Err(End::Failed(format!(
+            "the session {:?} of an earlier run came back to life while it was being closed",
+            pane.session
+        ))),
+        Some(pane) => Err(End::Refused(stranger_told(order, pane))),
+    }
+}
+
+fn stranger_told(order: &TmuxOrder, pane: &Pane) -> String {
+    let whose = match (pane.home.as_str(), pane.unit.as_str()) {
+        ("", _) | (_, "") => "it was not made by this daemon".to_owned(),
+        (home, unit) if home == order.home => format!("it is unit {unit:?}'s"),
+        (_, unit) => format!("it is unit {unit:?}'s of another daemon"),
+    };
+    format!(
+        "a session {:?} is there already, and {whose}: close or rename it, or give the unit another name with session = \"…\"",
+        order.spec.session
+    )
+}
+
+/// Makes it, with its marks in the same breath: there is no moment in which it is there and not ours.
+pub(crate) fn make(server: &Server, order: &TmuxOrder) -> Result<Made, End> {
+    let program = ostler_os::own_executable()
+        .map_err(|error| End::Failed(format!("our own program is not found: {error}")))?;
+    let name = &order.spec.session;
+    let exact = format!("={name}:");
+    let (columns, rows) = (order.spec.size.columns.to_string(), order.spec.size.rows.to_string());
+    let program = program.to_string_lossy().into_owned();
+    let seat = hand::place(order);
+    let mut words: Vec<&str> = vec!["new-session", "-d", "-P", "-F", PRINTED, "-s", name];
+    words.extend(["-x", &columns, "-y", &rows, "-c", &order.cwd, "--", &program, "seat", &seat]);
+    let marks = [(HOME, &order.home), (UNIT, &order.unit), (RUN, &order.run)];
+    for (mark, value) in marks {
+        words.extend([";", "set-option", "-t", &exact, mark, value]);
+    }
+    // Nobody looks at it yet, and that is no reason to end.
+    words.extend([";", "set-option", "-t", &exact, "destroy-unattached", "off"]);
+    // What `up` did so that an empty server waits for us.
+    words.extend([";", "if-shell", "-F", "#{@ostler-waits}", AGAIN_EMPTY]);
+    let printed = match server.ask_in_part(&words, &[]) {
+        Ok(printed) => printed,
+        Err(error) => return Err(failed(order, &error)),
+    };
+    let made = printed.text.lines().next().and_then(read);
+    match (made, printed.complaint) {
+        (Some(made), None) => Ok(made),
+        (Some(made), Some(complaint)) => {
+            close_id(server, &made.session_id);
+            Err(End::Failed(format!("its session could not be marked: {complaint}")))
+        }
+        (None, Some(complaint)) if complaint.contains("unknown option") => {
+            Err(End::Refused(format!("{complaint}: this tmux is too old, 3.2 or newer is needed")))
+        }
+        (None, Some(complaint)) => Err(failed(order, &TmuxError::Refused { complaint })),
+        (None, None) => Err(failed(
+            order,
+            &TmuxError::Garbled { text: printed.text.chars().take(80).collect() },
+        )),
+    }
+}
+
+const PRINTED: &str = "#{session_id} #{pane_id} #{pane_pid} #{pid}";
+const AGAIN_EMPTY: &str = "set-option -su @ostler-waits ; set-option -s exit-empty on";
+
+fn read(line: &str) -> Option<Made> {
+    let mut words = line.split(' ');
+    let session_id = words.next().filter(|id| id.starts_with('$'))?.to_owned();
+    let pane_id = words.next().filter(|id| id.starts_with('%'))?.to_owned();
+    let pane_pid = words.next()?.parse().ok()?;
+    let server_pid: i32 = words.next()?.parse().ok()?;
+    let server = fingerprint_of(server_pid).and_then(|found| Process::open(&found));
+    Some(Made { session_id, pane_id, pane_pid, server_pid, server })
+}

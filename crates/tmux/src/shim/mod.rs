@@ -1,0 +1,268 @@
+//! The shim's life.
+//!
+//! ```text
+//!   who has the name? ──► make the session ──► hand the seat over ──► wait ──► it ended ──► close the session,
+//!      │ a stranger              │                    │                 │                    end as it did
+//!      ▼                         │ left by a shim     │ it cannot be    │ told to end
+//!   refused                      ▼ before us          ▼ executed        ▼
+//!                        its tree is ended,        refused         its tree is asked to end,
+//!                        then its session                          has its grace, is killed
+//! ```
+//!
+//! While it waits nothing wakes it but the kernel: the pane's process ended, the server ended, the pane's output came to
+//! an end (then somebody closed the pane), or a signal. If the shim is killed, the session goes on until its supervisor
+//! ends what is in it; the next shim of the unit, or `sweep`, closes it.
+
+mod close;
+mod hand;
+mod make;
+mod output;
+mod take;
+mod words;
+
+pub use take::take;
+
+use crate::call::{Server, TmuxError};
+use crate::note;
+use close::{Taken, close};
+use make::{Made, make};
+use ostler_model::{RunSpec, TmuxEnd, TmuxEndKind, TmuxOrder, TmuxOwner};
+use ostler_os::{Ending, Family, Interest, Poller, Process, Ready, Signal, StopWords};
+use output::Output;
+use words::Words;
+
+/// The same again would fail again.
+const CONFIG: i32 = 78;
+/// It may well be otherwise the next time, but not at once: 75 would be a wish to be started again without a wait.
+const UNAVAILABLE: i32 = 69;
+const GONE: i32 = 1;
+/// As a shell has it for what could not be executed.
+const NOT_EXECUTED: i32 = 126;
+
+/// How it ended.
+#[derive(Debug)]
+pub(crate) enum End {
+    Ended(Ending),
+    /// It cannot be made as it is declared.
+    Refused(String),
+    /// Its program could not be executed.
+    NotExecuted(String),
+    /// It could not be made just now.
+    Failed(String),
+    /// Somebody else ended its session or its server.
+    Taken(String),
+    /// We were told to end before there was anything to end.
+    Asked,
+}
+
+fn order() -> Result<TmuxOrder, String> {
+    let text = std::env::var(TmuxOrder::VARIABLE)
+        .map_err(|_| format!("{} is not set", TmuxOrder::VARIABLE))?;
+    serde_json::from_str(&text).map_err(|error| error.to_string())
+}
+
+/// Whether the environment describes a session.
+pub fn is_meant() -> bool {
+    std::env::var_os(TmuxOrder::VARIABLE).is_some()
+}
+
+/// Keeps the session that the environment describes. Returns the exit code to end with; where its program was ended by a
+/// signal, this process is ended by the same.
+pub fn keep() -> i32 {
+    let order = match order() {
+        Ok(order) => order,
+        Err(error) => {
+            tell(&format!("no session is described: {error}"));
+            return CONFIG;
+        }
+    };
+    let end = match StopWords::listen() {
+        Ok(stop) => live(&order, &stop),
+        Err(error) => End::Failed(format!("signals cannot be heard: {error}")),
+    };
+    for left in [order.seat_note(), output::place(&order), hand::place(&order)] {
+        let _ = std::fs::remove_file(left);
+    }
+    let noted = |kind, why: String| {
+        tell(&why);
+        note::write_end(&order, &TmuxEnd { run: order.run.clone(), kind, why });
+    };
+    match end {
+        End::Ended(Ending::Code(code)) => code,
+        End::Ended(Ending::Signal(signal)) => {
+            ostler_os::end_by_signal(signal);
+            128 + signal
+        }
+        End::Refused(why) => {
+            noted(TmuxEndKind::Refused, why);
+            CONFIG
+        }
+        End::NotExecuted(why) => {
+            noted(TmuxEndKind::Failed, why);
+            NOT_EXECUTED
+        }
+        End::Failed(why) => {
+            noted(TmuxEndKind::Failed, why);
+            UNAVAILABLE
+        }
+        End::Taken(why) => {
+            noted(TmuxEndKind::Taken, why);
+            GONE
+        }
+        End::Asked => 0,
+    }
+}
+
+/// Ends whatever is left of a unit's sessions.
+pub fn sweep() -> i32 {
+    let Ok(order) = order() else { return CONFIG };
+    let Ok(stop) = StopWords::listen() else { return GONE };
+    match make::clear(&server(&order), &order, &stop) {
+        Ok(()) => {
+            let _ = std::fs::remove_file(order.seat_note());
+            0
+        }
+        Err(_) => UNAVAILABLE,
+    }
+}
+
+pub(crate) fn tell(text: &str) {
+    use std::io::Write;
+    let _ = writeln!(std::io::stderr(), "ostler: {text}");
+}
+
+fn server(order: &TmuxOrder) -> Server {
+    let server = Server::at(&order.spec.socket);
+    match &order.spec.program {
+        Some(program) => server.with_program(program),
+        None => server,
+    }
+}
+
+fn live(order: &TmuxOrder, stop: &StopWords) -> End {
+    let words = Words::open(order.spec.is_ready_when_seated);
+    let server = server(order);
+    if let Err(end) = make::clear(&server, order, stop) {
+        return end;
+    }
+    if stop.take() {
+        return End::Asked;
+    }
+    let made = hand::open(order).and_then(|door| Ok((make(&server, order)?, door)));
+    let (made, door) = match made {
+        Ok(made) => made,
+        Err(end) => return end,
+    };
+    let seated = hand::hand_over(&server, order, &made, door, stop);
+    let (process, output) = match seated {
+        Ok(seated) => seated,
+        Err(end) => {
+            close(&server, &made);
+            return end;
+        }
+    };
+    words.say(&format!("READY=1\nSTATUS=session {}", order.spec.session));
+    wait(&server, order, &made, process, output, stop, &words)
+}
+
+const STOP: u64 = 0;
+const PANE: u64 = 1;
+const SERVER: u64 = 2;
+const OUTPUT: u64 = 3;
+
+/// Until it has ended, or has to.
+fn wait(
+    server: &Server,
+    order: &TmuxOrder,
+    made: &Made,
+    process: Process,
+    mut output: Output,
+    stop: &StopWords,
+    words: &Words,
+) -> End {
+    let watched = Poller::new().and_then(|poller| {
+        poller.add(stop, STOP, Interest::Readable)?;
+        poller.add(&process, PANE, Interest::Readable)?;
+        if let Some(own) = &made.server {
+            poller.add(own, SERVER, Interest::Readable)?;
+        }
+        poller.add(output.ended(), OUTPUT, Interest::Readable)?;
+        Ok(poller)
+    });
+    let Ok(poller) = watched else {
+        end_tree(order, Some(&process), words);
+        close(server, made);
+        return End::Failed("its processes cannot be watched".to_owned());
+    };
+    let mut ready: Vec<Ready> = Vec::new();
+    loop {
+        if poller.wait(None, &mut ready).is_err() {
+            continue;
+        }
+        let has = |token: u64| ready.iter().any(|one| one.token == token);
+        if has(PANE) {
+            break;
+        }
+        if has(STOP) && stop.take() {
+            end_tree(order, Some(&process), words);
+            break;
+        }
+        if has(SERVER) {
+            end_tree(order, Some(&process), words);
+            output.finish();
+            return End::Taken(format!(
+                "the tmux server at {} ended, and its session with it",
+                order.spec.socket
+            ));
+        }
+        if has(OUTPUT) {
+            match close::taken(server, made) {
+                // The end of its session is the end of its process, mostly; that is told by the kernel.
+                Taken::Gone if process.wait_gone(Some(SETTLE_MS)).unwrap_or(false) => break,
+                Taken::Gone => {
+                    end_tree(order, Some(&process), words);
+                    break;
+                }
+                Taken::Pipe | Taken::Unknown => {
+                    poller.remove(output.ended());
+                    tell(
+                        "somebody else took the output of its pane: it is not in this log any more",
+                    );
+                }
+                Taken::Nothing => {
+                    poller.remove(output.ended());
+                    output = output.again(server, order, made);
+                    let _ = poller.add(output.ended(), OUTPUT, Interest::Readable);
+                }
+            }
+        }
+    }
+    close::ended(server, order, made, &process, output)
+}
+
+/// How long a process may take to follow its session.
+const SETTLE_MS: u64 = 500;
+
+/// What it is asked to end with, to the youngest first; its grace; KILL. Whoever came of it is found by descent, or by the
+/// run's id that it carries; who has left even that is in the run's boundary, and its supervisor's to end.
+fn end_tree(order: &TmuxOrder, root: Option<&Process>, words: &Words) {
+    words.say("STOPPING=1");
+    let tags = [format!("{}={}", RunSpec::RUN_ID_VARIABLE, order.run)];
+    let family = Family::find(root, &tags);
+    family.signal(Signal::Other(order.stop_signal));
+    if !family.wait_gone(order.grace_ms) {
+        tell(&format!("it did not end within {} ms: it is killed", order.grace_ms));
+    }
+    Family::kill(root, &tags);
+}
+
+pub(crate) fn failed(order: &TmuxOrder, error: &TmuxError) -> End {
+    match (error, order.spec.server) {
+        (TmuxError::NoServer { .. }, TmuxOwner::Other) => End::Failed(format!(
+            "{error}: start it, for example with `tmux -S {} new-session -d`, or by `ostler up` on a terminal",
+            order.spec.socket
+        )),
+        (TmuxError::NotRun { .. }, _) => End::Refused(format!("{error}: install tmux")),
+        _ => End::Failed(error.to_string()),
+    }
+}

@@ -1,0 +1,69 @@
+//! The seat: what tmux starts in the pane. It joins the run's groups, waits until it is let go, and becomes the program.
+
+use super::hand::{GO, Joined, Orders};
+use ostler_model::OsText;
+use ostler_os::{become_program, join_group};
+use std::ffi::{OsStr, OsString};
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::ffi::OsStringExt;
+use std::path::Path;
+
+/// What only whoever starts a pane knows.
+const FROM_TMUX: [&str; 3] = ["TERM", "TMUX", "TMUX_PANE"];
+/// As a shell has it.
+const NOT_EXECUTED: i32 = 126;
+/// Nobody waits for us: a pane that was started again by another's hand.
+const NOBODY: i32 = 75;
+
+/// Returns only if it cannot become the program.
+pub fn take(place: &OsStr) -> i32 {
+    let Ok(stream) = ostler_os::connect(Path::new(place)) else { return NOBODY };
+    let mut stream = BufReader::new(stream);
+    let mut line = String::new();
+    let Ok(_) = stream.read_line(&mut line) else { return NOBODY };
+    let Ok(orders) = serde_json::from_str::<Orders>(&line) else { return NOBODY };
+    let groups = orders.groups.iter().map(|group| join_group(Path::new(group))).collect();
+    let Ok(mut answer) = serde_json::to_string(&Joined { groups }) else { return NOBODY };
+    answer.push('\n');
+    if stream.get_mut().write_all(answer.as_bytes()).is_err() {
+        return NOBODY;
+    }
+    line.clear();
+    match stream.read_line(&mut line) {
+        Ok(_) if line == GO => {}
+        Ok(_) | Err(_) => return NOBODY,
+    }
+    let arguments: Vec<OsString> = orders.argv.iter().map(OsString::from).collect();
+    let environment = environment(&orders.env);
+    let (step, error) =
+        become_program(&arguments, &environment, Path::new(&orders.cwd), &orders.manners());
+    let program = orders.argv.first().map(String::as_str).unwrap_or_default();
+    let what = match step {
+        "enter its folder" => format!("cannot enter {:?}", orders.cwd),
+        step => format!("cannot {step} {program:?}"),
+    };
+    let _ = stream.get_mut().write_all(format!("{what}: {error}").as_bytes());
+    NOT_EXECUTED
+}
+
+/// Exactly what is declared, and what tmux says of the place.
+fn environment(declared: &[OsText]) -> Vec<OsString> {
+    let is_of_tmux = |word: &[u8]| {
+        FROM_TMUX.iter().any(|name| {
+            word.strip_prefix(name.as_bytes()).is_some_and(|rest| rest.starts_with(b"="))
+        })
+    };
+    let mut environment: Vec<OsString> = declared
+        .iter()
+        .filter(|word| !is_of_tmux(word.as_bytes()))
+        .map(|word| OsString::from_vec(word.as_bytes().to_vec()))
+        .collect();
+    for name in FROM_TMUX {
+        if let Some(value) = std::env::var_os(name) {
+            let mut word = OsString::from(format!("{name}="));
+            word.push(value);
+            environment.push(word);
+        }
+    }
+    environment
+}
