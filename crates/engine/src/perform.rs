@@ -552,7 +552,6 @@ impl Supervisor {
                 self.drain.remove_folder(self.home.run_folder(run));
             }
         }
-        self.forget_old_mail();
     }
 
     fn abandon(&mut self, run: RunId) {

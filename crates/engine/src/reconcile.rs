@@ -58,6 +58,7 @@ impl Supervisor {
         self.sweep_containers();
         self.sweep_sessions();
         self.prune();
+        self.forget_old_mail();
         self.clear_unrecorded_logs()
     }
 
@@ -169,6 +170,7 @@ impl Supervisor {
         // What is too old goes even where nothing new comes.
         if ostler_os::mono_ms().saturating_sub(self.pruned_mono_ms) > PRUNE_EVERY_MS {
             self.prune();
+            self.forget_old_mail();
         }
     }
 

@@ -94,7 +94,7 @@ fn the_patrols_memory_is_kept_and_orders_are_compared() {
     assert_eq!((&memory["town"]["ticks"], &memory["orders"]), (&json!(3), &paused));
 }
 
-/// P12, X3: `why` tells what the patrol decided, as a sentence; nobody else's words can be put into the journal.
+/// P12, X2: `why` tells what the patrol decided, as a sentence; nobody else's words can be put into the journal.
 #[test]
 fn why_tells_what_the_patrol_decided() {
     let home = Home::new();

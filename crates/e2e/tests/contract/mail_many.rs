@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 const SENDERS: usize = 40;
 const EACH: usize = 5;
 const READERS: usize = 6;
+const LOOKERS: usize = 2;
 
 /// P10: forty senders and six readers at once: nothing is lost, nothing comes twice.
 #[test]
@@ -47,6 +48,19 @@ fn mail_under_many_senders_and_readers_arrives_exactly_once() {
                     if is_last && is_empty {
                         return;
                     }
+                }
+            });
+        }
+        for _ in 0..LOOKERS {
+            scope.spawn(|| {
+                let mut known: Vec<String> = Vec::new();
+                while sending.load(Ordering::SeqCst) > 0 {
+                    let all =
+                        home.ostler(&["mail", "inbox", "mayor", "--all", "--json"]).ok().json();
+                    let mails = all.as_array().expect("a list").iter();
+                    let now: Vec<String> = mails.map(|mail| mail["id"].to_string()).collect();
+                    assert!(now.starts_with(&known), "what was there is there, in its order");
+                    known = now;
                 }
             });
         }

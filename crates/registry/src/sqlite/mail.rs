@@ -12,7 +12,7 @@ use crate::error::RegistryError;
 use ostler_model::{InstanceId, Mail, MailKind, Waiting};
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 const COLUMNS: &str = "id, sender, recipient, subject, body, kind, sent_at_ms, read_at_ms";
 /// How much one answer carries. The first message is always in it.
@@ -147,27 +147,29 @@ impl Registry {
         now_ms: u64,
         most: u64,
     ) -> Result<Vec<String>, RegistryError> {
-        let instance = instance.to_string();
+        let long_ago = |kept_ms| now_ms.saturating_sub(kept_ms) as i64;
+        let (removed, read) = (long_ago(Mail::REMOVED_KNOWN_MS), long_ago(Mail::READ_KEPT_MS));
+        let old: Vec<i64> = self
+            .connection
+            .prepare_cached(
+                "SELECT seq FROM mail WHERE instance_id = ? AND (removed_at_ms < ? OR read_at_ms < ?) LIMIT ?",
+            )
+            .and_then(|mut statement| {
+                let values = params![instance.to_string(), removed, read, most as i64];
+                statement.query_map(values, |row| row.get(0))?.collect()
+            })
+            .map_err(RegistryError::read)?;
+        if old.is_empty() {
+            return Ok(Vec::new());
+        }
         self.write(|transaction| {
-            let mut statement = transaction.prepare_cached(
-                "DELETE FROM mail WHERE seq IN (SELECT seq FROM mail WHERE instance_id = ?1 \
-                 AND (removed_at_ms < ?2 OR read_at_ms < ?3) LIMIT ?4) RETURNING recipient",
-            )?;
-            let long_ago = |kept_ms| now_ms.saturating_sub(kept_ms) as i64;
-            let mut boxes: Vec<String> = statement
-                .query_map(
-                    params![
-                        instance,
-                        long_ago(Mail::REMOVED_KNOWN_MS),
-                        long_ago(Mail::READ_KEPT_MS),
-                        most as i64
-                    ],
-                    |row| row.get(0),
-                )?
-                .collect::<rusqlite::Result<_>>()?;
-            boxes.sort();
-            boxes.dedup();
-            Ok(boxes)
+            let mut forget =
+                transaction.prepare_cached("DELETE FROM mail WHERE seq = ? RETURNING recipient")?;
+            let mut boxes = BTreeSet::new();
+            for seq in old {
+                boxes.insert(forget.query_row([seq], |row| row.get(0))?);
+            }
+            Ok(boxes.into_iter().collect())
         })
     }
 }

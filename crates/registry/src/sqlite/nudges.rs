@@ -123,6 +123,17 @@ impl Registry {
         most: u64,
     ) -> Result<(), RegistryError> {
         let instance = instance.to_string();
+        let are_there: bool = self
+            .connection
+            .query_row(
+                "SELECT EXISTS (SELECT 1 FROM nudges WHERE instance_id = ?)",
+                [&instance],
+                |row| row.get(0),
+            )
+            .map_err(RegistryError::read)?;
+        if !are_there {
+            return Ok(());
+        }
         self.write(|transaction| {
             expire(transaction, &instance, None, now_ms)?;
             let long_ago = now_ms.saturating_sub(Nudge::SETTLED_KEPT_MS) as i64;
