@@ -268,6 +268,9 @@ pub struct WatchState {
     pub screen_at_ms: Option<u64>,
     pub screen: Option<u64>,
     pub screen_since_ms: Option<u64>,
+    /// The heartbeat's cycle, and when it was first seen.
+    pub cycle: Option<u64>,
+    pub cycle_since_ms: Option<u64>,
     /// When it last moved by itself: output, its screen, its processor; never the echo of what we typed.
     pub moved_at_ms: Option<u64>,
     /// When we last typed into it.
@@ -276,6 +279,8 @@ pub struct WatchState {
     pub pending_since_ms: Option<u64>,
     /// Since when it has shown itself to be well at every look.
     pub well_since_ms: Option<u64>,
+    /// Since when its session has been there at every look.
+    pub there_since_ms: Option<u64>,
     /// When it was last seen, or last started.
     pub alive_at_ms: Option<u64>,
     /// When its session was found dead while it was wanted.

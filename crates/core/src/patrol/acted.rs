@@ -76,6 +76,7 @@ fn started(
     if *outcome == StepOutcome::Done {
         state.died_at_ms = None;
         state.alive_at_ms = Some(now_ms);
+        state.there_since_ms = Some(now_ms);
         state.screen = None;
         state.screen_since_ms = None;
         state.moved_at_ms = None;

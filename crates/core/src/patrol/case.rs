@@ -1,6 +1,6 @@
 //! Everything that a decision about one agent is made of.
 
-use super::sight::{Sight, freshness};
+use super::sight::Sight;
 use ostler_model::{
     Freshness, Observation, PatrolPolicy, SessionHealth, SessionSeen, TownOrders, TownState,
     WatchSpec, WatchState,
@@ -35,7 +35,7 @@ impl<'a> Case<'a> {
     }
 
     pub(super) fn freshness(&self) -> Freshness {
-        freshness(&self.seen.heartbeat, self.watch)
+        self.sight().freshness(self.watch)
     }
 
     pub(super) fn late(&self) -> Late {

@@ -1,6 +1,6 @@
 //! What was seen, folded into what is remembered.
 
-use super::sight::{Sight, freshness};
+use super::sight::Sight;
 use crate::restart::clear;
 use ostler_model::{
     Freshness, Observation, PatrolPolicy, PendingSeen, Preset, RestartPolicy, SessionSeen,
@@ -23,6 +23,13 @@ pub fn look(
     not_in_the_future(state, now_ms);
     match &seen.session {
         SessionSeen::Unknown(_) => {}
+        SessionSeen::Dead => state.there_since_ms = None,
+        SessionSeen::AgentDead(_) | SessionSeen::Alive | SessionSeen::Foreign => {
+            state.there_since_ms.get_or_insert(now_ms);
+        }
+    }
+    match &seen.session {
+        SessionSeen::Unknown(_) => {}
         SessionSeen::Dead | SessionSeen::AgentDead(_) => {
             died(state, seen, orders, now_ms);
         }
@@ -36,10 +43,12 @@ fn not_in_the_future(state: &mut WatchState, now_ms: u64) {
     let times = [
         &mut state.screen_at_ms,
         &mut state.screen_since_ms,
+        &mut state.cycle_since_ms,
         &mut state.moved_at_ms,
         &mut state.typed_at_ms,
         &mut state.pending_since_ms,
         &mut state.well_since_ms,
+        &mut state.there_since_ms,
         &mut state.alive_at_ms,
         &mut state.died_at_ms,
         &mut state.started_at_ms,
@@ -105,7 +114,7 @@ fn lives(
         state.rung.as_ref().is_some_and(|rung| sight.has_moved_since(rung.at_ms, rung.cycle));
     let is_well = !sight.is_stuck()
         && !sight.is_stalled()
-        && (freshness(&seen.heartbeat, watch) == Freshness::Fresh
+        && (sight.freshness(watch) == Freshness::Fresh
             || sight.moves()
             || sight.is_busy()
             || sight.awaits_gate()
@@ -125,6 +134,7 @@ fn lives(
 fn moved(state: &mut WatchState, seen: &Observation, policy: &PatrolPolicy, now_ms: u64) {
     let sight = Sight { seen, state, policy, now_ms };
     let mut moved_at_ms = sight.moved_at_ms();
+    let cycle = sight.cycle();
     let has_changed =
         seen.screen.is_some() && state.screen.is_some() && seen.screen != state.screen;
     if has_changed && seen.output_age_ms.is_none() && !sight.typed_since_screen() {
@@ -136,6 +146,9 @@ fn moved(state: &mut WatchState, seen: &Observation, policy: &PatrolPolicy, now_
     }
     if seen.screen.is_some() {
         state.screen_at_ms = Some(now_ms);
+    }
+    if cycle.is_some() && cycle != state.cycle {
+        (state.cycle, state.cycle_since_ms) = (cycle, Some(now_ms));
     }
     state.moved_at_ms = moved_at_ms;
 }

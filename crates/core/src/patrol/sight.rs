@@ -14,13 +14,25 @@ pub fn freshness(heartbeat: &HeartbeatSeen, watch: &WatchSpec) -> Freshness {
         HeartbeatSeen::None | HeartbeatSeen::Missing | HeartbeatSeen::Unreadable { .. } => {
             Freshness::Unknown
         }
-        HeartbeatSeen::At { age_ms, .. } if *age_ms < watch.stale_ms => Freshness::Fresh,
-        HeartbeatSeen::At { age_ms, .. } if *age_ms <= watch.very_stale_ms => Freshness::Stale,
-        HeartbeatSeen::At { .. } => Freshness::VeryStale,
+        HeartbeatSeen::At { age_ms, .. } => of_age(*age_ms, watch),
+    }
+}
+
+fn of_age(age_ms: u64, watch: &WatchSpec) -> Freshness {
+    if age_ms < watch.stale_ms {
+        Freshness::Fresh
+    } else if age_ms <= watch.very_stale_ms {
+        Freshness::Stale
+    } else {
+        Freshness::VeryStale
     }
 }
 
 /// One look, and the memory it is seen with.
+///
+/// After a clock was set back, files and sessions are from the future, and an age is nothing until the clock has
+/// caught up. So an age of nothing is believed only where something is new: another cycle, another screen, a session
+/// that was not there. Otherwise what we have seen ourselves counts.
 #[derive(Clone, Copy)]
 pub(super) struct Sight<'a> {
     pub seen: &'a Observation,
@@ -57,7 +69,12 @@ impl Sight<'_> {
 
     /// When it wrote something that is not an echo.
     pub fn own_output_at_ms(&self) -> Option<u64> {
-        self.seen.output_age_ms.map(|age| self.ago(age)).filter(|at| !self.is_echo(*at))
+        let is_old_screen = self.seen.screen.is_some() && self.seen.screen == self.state.screen;
+        self.seen
+            .output_age_ms
+            .filter(|age| *age > 0 || !is_old_screen)
+            .map(|age| self.ago(age))
+            .filter(|at| !self.is_echo(*at))
     }
 
     pub fn computes(&self) -> bool {
@@ -76,7 +93,11 @@ impl Sight<'_> {
     }
 
     pub fn started_at_ms(&self) -> Option<u64> {
-        self.seen.age_ms.map(|age| self.ago(age)).or(self.state.started_at_ms)
+        match self.seen.age_ms {
+            Some(0) => Some(self.state.there_since_ms.unwrap_or(self.now_ms)),
+            Some(age) => Some(self.ago(age)),
+            None => self.state.started_at_ms,
+        }
     }
 
     /// For how long it has not moved, if that can be seen. No session has been silent for longer than it exists.
@@ -92,9 +113,16 @@ impl Sight<'_> {
 
     pub fn heartbeat_at_ms(&self) -> Option<u64> {
         match &self.seen.heartbeat {
+            HeartbeatSeen::At { age_ms: 0, cycle, .. } if self.state.cycle == Some(*cycle) => {
+                self.state.cycle_since_ms.or(Some(self.now_ms))
+            }
             HeartbeatSeen::At { age_ms, .. } => Some(self.ago(*age_ms)),
             HeartbeatSeen::None | HeartbeatSeen::Missing | HeartbeatSeen::Unreadable { .. } => None,
         }
+    }
+
+    pub fn freshness(&self, watch: &WatchSpec) -> Freshness {
+        self.heartbeat_at_ms().map_or(Freshness::Unknown, |at| of_age(self.age_of(at), watch))
     }
 
     pub fn cycle(&self) -> Option<u64> {

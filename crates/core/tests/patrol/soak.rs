@@ -26,10 +26,11 @@ fn thirty_days_of_a_town() {
         reports.extend(even.join().expect("no promise is broken"));
         reports
     });
+    assert!(reports.iter().any(|report| report.mass_deaths > 0));
     for report in reports {
-        let Report { deaths, hangs, restarts, mass_deaths, ticks, triage_ticks, .. } = report;
+        let Report { deaths, hangs, restarts, ticks, triage_ticks, .. } = report;
         let told = format!("seed {}: {report:?}", report.seed);
-        assert!(deaths > 150 && hangs > 15 && restarts > 150 && mass_deaths > 0, "{told}");
+        assert!(deaths > 150 && hangs > 15 && restarts > 150, "{told}");
         assert!(triage_ticks * 100 < ticks, "{told}");
         assert!(report.begun - report.ended <= 20, "{told}");
     }

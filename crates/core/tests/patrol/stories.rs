@@ -240,6 +240,25 @@ fn a_clock_that_was_set_back_stops_nothing() {
     assert!(steps.contains(&Step::Restart), "{steps:?}");
 }
 
+/// A session that was made before the clock was set back is not new for ever.
+#[test]
+fn a_session_from_the_future_is_not_always_new() {
+    let mut watched = Watched::new();
+    let zombie = SessionSeen::AgentDead("gone".to_owned());
+    let zombie = Observation { session: zombie, age_ms: Some(0), ..seen() };
+    let steps: Vec<Step> = (0..2).map(|_| watched.tick(&zombie).step).collect();
+    assert_eq!(steps, [Step::Nothing, Step::Restart]);
+}
+
+/// Nor do a heartbeat and output from the future hide a hang until the clock has caught up.
+#[test]
+fn signs_of_life_from_the_future_do_not_last() {
+    let mut watched = watched_with_work();
+    let future = Observation { heartbeat: beat(0), output_age_ms: Some(0), ..hung() };
+    let steps: Vec<Step> = (0..12).map(|_| watched.tick(&future).step).collect();
+    assert!(steps[0] == Step::Nothing && steps.contains(&Step::Restart), "{steps:?}");
+}
+
 /// Issue 7: paused, stopped and unwanted agents are looked at, and nothing is done.
 #[test]
 fn orders_come_first() {
