@@ -1,11 +1,14 @@
 //! The words of the command line.
 
 mod mail;
+mod nudge;
 
 pub use mail::{
     HandoffArguments, MailArguments, MailCheckArguments, MailInboxArguments, MailReadArguments,
     MailRemoveArguments, MailSendArguments, MailVerb,
 };
+
+pub use nudge::{NudgeArguments, NudgeMode};
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -67,6 +70,8 @@ pub enum Verb {
     Doctor(JsonArguments),
     /// Look after one server in the foreground: restarts, backoff, breaker, health checks, watchdog.log
     Watch(Box<WatchArguments>),
+    /// Type a text into a unit's terminal, see it arrive, and print the receipt
+    Nudge(NudgeArguments),
     /// Send mail to agents and people, and read it
     Mail(MailArguments),
     /// Leave word for your next session

@@ -29,6 +29,13 @@ impl Context {
         Ok(connect(&self.place()?, Start::Never)?)
     }
 
+    /// To a supervisor that is there, or is being started again at this moment; for whoever asks again and again.
+    pub fn connect_patiently(&self) -> Result<Client, ClientError> {
+        let home = self.home.path().to_owned();
+        let place = self.place().map_err(|_| ClientError::NotRunning { home })?;
+        connect(&place, Start::Never)
+    }
+
     /// To the successor of one that went away. Nobody is started for it: it may have been stopped.
     pub fn connect_again(&self) -> Result<Client, Failure> {
         let home = self.home.path().to_owned();

@@ -153,9 +153,9 @@ impl Supervisor {
 
     fn queue_nudge(&mut self, draft: NudgeDraft, now_ms: u64) -> Result<Nudge, NotKept> {
         let life_ms = draft.life_ms();
-        let NudgeDraft { from, to, text, priority, life_ms: _ } = draft;
+        let NudgeDraft { id, from, to, text, priority, life_ms: _ } = draft;
         let nudge = Nudge {
-            id: new_id(now_ms)?,
+            id: id.map_or_else(|| new_id(now_ms), Ok)?,
             from,
             to,
             text,

@@ -161,6 +161,9 @@ impl NudgeDraft {
     pub fn check(&self) -> Result<(), String> {
         Mail::check_name(&self.to)?;
         Mail::check_name(&self.from)?;
+        if let Some(id) = &self.id {
+            check_id(id)?;
+        }
         if self.text.is_empty() {
             return Err("a nudge without a text says nothing".to_owned());
         }
@@ -270,6 +273,9 @@ pub enum NudgeCall {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NudgeDraft {
+    /// Chosen by the sender, so that the same call twice is one nudge.
+    #[serde(default)]
+    pub id: Option<String>,
     pub from: String,
     pub to: String,
     pub text: String,

@@ -171,12 +171,22 @@ pub enum Answer {
 }
 
 /// What a person would see on a terminal.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ScreenText {
     pub lines: Vec<String>,
     /// The program has turned bracketed paste on.
     pub takes_paste: bool,
+    #[serde(default)]
+    pub cursor: ScreenCursor,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ScreenCursor {
+    pub row: u16,
+    pub column: u16,
+    pub is_visible: bool,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]

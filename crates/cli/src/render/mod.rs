@@ -1,6 +1,7 @@
 //! How things are shown to people.
 
 mod mail;
+mod nudge;
 mod paint;
 mod progress;
 mod run;
@@ -10,6 +11,7 @@ mod unit;
 mod units;
 
 pub use mail::{MAIL_COLUMNS, harmless, mail_block, mail_row, mail_text};
+pub use nudge::{NUDGE_COLUMNS, nudge_row};
 pub use paint::{Colours, Paint};
 pub use progress::{Progress, Shown};
 pub use run::{RUN_COLUMNS, result_line, run_row, state_line, unit_result_line};

@@ -9,6 +9,7 @@ mod lasting;
 mod logs;
 mod mail;
 mod metrics;
+mod nudge;
 mod restart;
 mod run;
 mod runs;
@@ -75,6 +76,7 @@ pub fn carry_out(arguments: Arguments) -> Result<Exit, Failure> {
         Verb::Watch(arguments) => {
             watch::watch(&context, *arguments).map_err(Failure::while_running)
         }
+        Verb::Nudge(arguments) => nudge::nudge(&context, arguments),
         Verb::Mail(arguments) => mail::mail(&context, arguments.verb),
         Verb::Handoff(arguments) => mail::handoff(&context, arguments),
         Verb::Up(arguments) => unit::up(&context, &arguments),

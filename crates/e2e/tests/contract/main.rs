@@ -45,6 +45,11 @@ mod guardian_loss;
 mod races;
 mod upgrade;
 
+// Texts into terminals.
+mod nudge;
+mod nudge_setup;
+mod nudge_texts;
+
 // Units: declared once, kept as declared.
 mod units;
 mod units_again;

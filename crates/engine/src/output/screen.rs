@@ -1,7 +1,7 @@
 //! What a person would see on a PTY run's terminal.
 
 use ostler_model::TerminalSize;
-use ostler_model::wire::ScreenText;
+use ostler_model::wire::{ScreenCursor, ScreenText};
 use std::cell::Cell;
 use std::num::NonZeroU16;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -67,9 +67,11 @@ impl Screen {
         let text = contained(|| {
             let screen = self.parser.screen();
             let lines = screen.rows(0, at_least_one(self.size.columns).get()).collect();
-            ScreenText { lines, takes_paste: screen.bracketed_paste() }
+            let (row, column) = screen.cursor_position();
+            let cursor = ScreenCursor { row, column, is_visible: !screen.hide_cursor() };
+            ScreenText { lines, takes_paste: screen.bracketed_paste(), cursor }
         });
-        text.unwrap_or_else(|| ScreenText { lines: Vec::new(), takes_paste: false })
+        text.unwrap_or_default()
     }
 
     pub(super) fn resize(&mut self, size: TerminalSize) {

@@ -20,7 +20,7 @@ use crate::error::PatrolError;
 use evidence::{is_quiet, obstacle};
 use find::Place;
 use ostler_model::wire::{Answer, Call};
-use ostler_model::{NudgeCall, NudgeDraft, Priority, Receipt};
+use ostler_model::{NudgeCall, NudgeDraft, Priority, Receipt, letter_id};
 use speak::{Said, Stage, speak};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -243,7 +243,9 @@ fn queue(
     text: String,
     why: &str,
 ) -> Result<Spoken, PatrolError> {
+    let no_random = |source| PatrolError::File { path: "/dev/urandom".into(), source };
     let draft = NudgeDraft {
+        id: Some(letter_id(ostler_os::wall_ms(), ostler_os::random().map_err(no_random)?)),
         from: speech.from.to_owned(),
         to: speech.to.to_owned(),
         text,

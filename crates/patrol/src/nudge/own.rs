@@ -1,6 +1,6 @@
 //! The terminal of a run that we keep ourselves.
 
-use super::terminal::{Key, Look, Paste, Terminal, Trouble};
+use super::terminal::{Cursor, Key, Look, Paste, Terminal, Trouble};
 use crate::door::{Asking, Door};
 use crate::error::PatrolError;
 use ostler_client::ClientError;
@@ -38,7 +38,12 @@ impl Terminal for OwnTerminal {
         match self.asking.call(call).map_err(trouble)? {
             Answer::Screen(screen) => {
                 self.paste = if screen.takes_paste { Paste::Bracketed } else { Paste::Plain };
-                Ok(Look { lines: screen.lines, cursor: None })
+                let cursor = Cursor {
+                    row: screen.cursor.row.into(),
+                    column: screen.cursor.column.into(),
+                    is_visible: screen.cursor.is_visible,
+                };
+                Ok(Look { lines: screen.lines, cursor: Some(cursor) })
             }
             _ => Err(trouble(PatrolError::Unexpected)),
         }

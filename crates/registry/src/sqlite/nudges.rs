@@ -27,6 +27,10 @@ impl Registry {
     ) -> Result<Nudge, RegistryError> {
         let instance = instance.to_string();
         self.write(|transaction| {
+            // The same call twice is one nudge.
+            if let Some(known) = find(transaction, &instance, &nudge.id)? {
+                return Ok(known);
+            }
             expire(transaction, &instance, Some(&nudge.to), nudge.sent_at_ms)?;
             let waiting: u64 = transaction
                 .prepare_cached(
@@ -106,12 +110,7 @@ impl Registry {
                      WHERE instance_id = ? AND id = ? AND receipt = 'queued'",
                 )?
                 .execute(params![receipt.as_str(), now_ms as i64, why, instance, id])?;
-            transaction
-                .prepare_cached(&format!(
-                    "SELECT {COLUMNS} FROM nudges WHERE instance_id = ? AND id = ?"
-                ))?
-                .query_row([&*instance, id], read)
-                .optional()
+            find(transaction, &instance, id)
         })
     }
 
@@ -191,6 +190,13 @@ fn expire(
         ))?
         .execute(params![instance, now_ms as i64, Mail::CLAIM_MS as i64, to, TOO_LATE])?;
     Ok(())
+}
+
+fn find(connection: &Connection, instance: &str, id: &str) -> rusqlite::Result<Option<Nudge>> {
+    connection
+        .prepare_cached(&format!("SELECT {COLUMNS} FROM nudges WHERE instance_id = ? AND id = ?"))?
+        .query_row([instance, id], read)
+        .optional()
 }
 
 fn select(

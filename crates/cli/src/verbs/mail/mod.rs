@@ -11,6 +11,7 @@ mod remove;
 mod send;
 
 pub use handoff::handoff;
+pub use identity::OVERSEER;
 
 use crate::args::MailVerb;
 use crate::context::Context;
@@ -24,4 +25,11 @@ pub fn mail(context: &Context, verb: MailVerb) -> Result<Exit, Failure> {
         MailVerb::Check(arguments) => check::check(context, arguments),
         MailVerb::Rm(arguments) => remove::remove(context, &arguments),
     }
+}
+
+/// Who says something, for verbs that say it in another way.
+pub fn sender_name(context: &Context, given: Option<String>) -> Result<String, Failure> {
+    // Nobody is started for it: no unit of theirs would run.
+    context.connect_running()?;
+    identity::name_or_overseer(&mut asking::Asking::new(context)?, given)
 }

@@ -1,0 +1,150 @@
+//! `ostler nudge`: a text into a unit's terminal, and its receipt.
+
+use super::mail::{OVERSEER, sender_name};
+use crate::args::{NudgeArguments, NudgeMode};
+use crate::context::Context;
+use crate::exit::{Exit, Failure};
+use crate::render::{self, Colours};
+use crate::say::say;
+use ostler_client::ClientError;
+use ostler_model::wire::{Answer, Call};
+use ostler_model::{Nudge, NudgeCall, Priority, Receipt};
+use ostler_patrol::nudge::{Before, Mode, Prefix, Refusal, Speech, Spoken, Whose, nudge_as};
+use ostler_patrol::{Door, PatrolError};
+use std::io::{self, Read};
+
+pub fn nudge(context: &Context, arguments: NudgeArguments) -> Result<Exit, Failure> {
+    if arguments.list {
+        return list(context, arguments.name, arguments.json);
+    }
+    let name = arguments.name.ok_or_else(|| Failure::usage("which unit?"))?;
+    let text = text(arguments.text)?;
+    let from = sender_name(context, arguments.sender)?;
+    let (mode, before) = match (arguments.wake, arguments.interrupt) {
+        (true, _) => (Mode::Immediate, Before::Escape),
+        (false, true) => (Mode::Immediate, Before::Interrupt),
+        (false, false) => (mode(arguments.mode), Before::Nothing),
+    };
+    let speech = Speech {
+        from: &from,
+        to: &name,
+        text: &text,
+        mode,
+        before,
+        priority: if arguments.urgent { Priority::Urgent } else { Priority::Normal },
+        life_ms: arguments.expires,
+    };
+    let whose = if arguments.foreign { Whose::Anyones } else { Whose::Ours };
+    let prefix =
+        if arguments.raw || from == OVERSEER { Prefix::None } else { Prefix::Sender };
+    let own = context.clone();
+    let door = Door::new(move || own.connect_patiently());
+    let spoken = nudge_as(&door, &speech, whose, prefix).map_err(failure)?;
+    if arguments.json {
+        let Spoken { receipt, why, id, .. } = &spoken;
+        say!("{}", serde_json::json!({ "unit": name, "receipt": receipt, "why": why, "id": id }));
+    } else if is_well(spoken.receipt) {
+        say!("{}: {}", spoken.receipt, spoken.why);
+    }
+    match (is_well(spoken.receipt), spoken.refusal) {
+        (true, _) => Ok(Exit::DONE),
+        (false, refusal) => {
+            let exit = refusal.map_or(Exit::FAILED, exit_of);
+            if arguments.json {
+                return Ok(exit);
+            }
+            Err(Failure { exit, cause: anyhow::anyhow!("{}: {}", spoken.receipt, spoken.why) })
+        }
+    }
+}
+
+fn is_well(receipt: Receipt) -> bool {
+    match receipt {
+        Receipt::Delivered | Receipt::Queued => true,
+        Receipt::Expired | Receipt::Refused => false,
+    }
+}
+
+fn mode(mode: NudgeMode) -> Mode {
+    match mode {
+        NudgeMode::WaitIdle => Mode::WaitIdle,
+        NudgeMode::Queue => Mode::Queue,
+        NudgeMode::Immediate => Mode::Immediate,
+    }
+}
+
+fn exit_of(refusal: Refusal) -> Exit {
+    match refusal {
+        Refusal::NoSuchUnit => Exit::NO_SUCH,
+        Refusal::NotRunning => Exit::NOT_RUNNING,
+        Refusal::NoTerminal
+        | Refusal::Nothing
+        | Refusal::Taken
+        | Refusal::Obstacle
+        | Refusal::Gone
+        | Refusal::NotShown
+        | Refusal::NotTaken
+        | Refusal::NotKnown
+        | Refusal::Full => Exit::FAILED,
+    }
+}
+
+/// The words, or standard input; without its last line break, which is nobody's text.
+fn text(words: Vec<String>) -> Result<String, Failure> {
+    let is_input = match words.as_slice() {
+        [] if ostler_os::is_terminal(io::stdin()) => {
+            return Err(Failure::usage("the text is missing: give it as words, or on standard input"));
+        }
+        [] => true,
+        [word] => word == "-",
+        [..] => false,
+    };
+    let text = if is_input {
+        let mut bytes = Vec::new();
+        io::stdin().take(Nudge::TEXT_MOST as u64 + 1).read_to_end(&mut bytes)?;
+        let text = String::from_utf8(bytes)
+            .map_err(|_| Failure::usage("the text is not UTF-8; put it into a file and say its path"))?;
+        text.strip_suffix('\n').map(str::to_owned).unwrap_or(text)
+    } else {
+        words.join(" ")
+    };
+    if text.trim().is_empty() {
+        return Err(Failure::usage("the text is empty; a nudge says something"));
+    }
+    if text.len() > Nudge::TEXT_MOST {
+        let most = Nudge::TEXT_MOST;
+        return Err(Failure::usage(format!(
+            "the text has more than {most} bytes (1 MiB); send it as mail (`ostler mail send`)"
+        )));
+    }
+    Ok(text)
+}
+
+fn list(context: &Context, name: Option<String>, json: bool) -> Result<Exit, Failure> {
+    let call = Call::Nudges(NudgeCall::List { to: name.clone() });
+    let nudges = match context.connect()?.call(call)? {
+        Answer::Nudges(nudges) => nudges,
+        _ => return Err(ClientError::Unexpected.into()),
+    };
+    if json {
+        say!("{}", serde_json::to_string(&nudges)?);
+        return Ok(Exit::DONE);
+    }
+    if nudges.is_empty() {
+        let whom = name.map_or_else(String::new, |name| format!(" for {name}"));
+        say!("nothing waits{whom}, and nothing has");
+        return Ok(Exit::DONE);
+    }
+    let now_ms = ostler_os::wall_ms();
+    let rows: Vec<_> = nudges.iter().map(|nudge| render::nudge_row(nudge, now_ms)).collect();
+    let lines = render::lines(&render::NUDGE_COLUMNS, &rows, render::width(), Colours::of_output());
+    say!("{}", lines.join("\n"));
+    Ok(Exit::DONE)
+}
+
+fn failure(error: PatrolError) -> Failure {
+    match error {
+        PatrolError::Door(error) => Failure::from(*error),
+        other => Failure::failed(other),
+    }
+}
