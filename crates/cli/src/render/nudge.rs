@@ -26,12 +26,8 @@ pub fn nudge_row(nudge: &Nudge, now_ms: u64) -> Vec<Cell> {
         (Receipt::Queued, Priority::Urgent) => "queued, urgent".to_owned(),
         (receipt, _) => receipt.to_string(),
     };
-    let text: String = nudge
-        .text
-        .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .take(SHOWN)
-        .collect();
+    let text: String =
+        nudge.text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(SHOWN).collect();
     let texts = [
         nudge.id.rsplit('-').next().unwrap_or(&nudge.id).to_owned(),
         nudge.to.clone(),

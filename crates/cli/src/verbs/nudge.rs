@@ -35,8 +35,7 @@ pub fn nudge(context: &Context, arguments: NudgeArguments) -> Result<Exit, Failu
         life_ms: arguments.expires,
     };
     let whose = if arguments.foreign { Whose::Anyones } else { Whose::Ours };
-    let prefix =
-        if arguments.raw || from == OVERSEER { Prefix::None } else { Prefix::Sender };
+    let prefix = if arguments.raw || from == OVERSEER { Prefix::None } else { Prefix::Sender };
     let own = context.clone();
     let door = Door::new(move || own.connect_patiently());
     let spoken = nudge_as(&door, &speech, whose, prefix).map_err(failure)?;
@@ -93,7 +92,9 @@ fn exit_of(refusal: Refusal) -> Exit {
 fn text(words: Vec<String>) -> Result<String, Failure> {
     let is_input = match words.as_slice() {
         [] if ostler_os::is_terminal(io::stdin()) => {
-            return Err(Failure::usage("the text is missing: give it as words, or on standard input"));
+            return Err(Failure::usage(
+                "the text is missing: give it as words, or on standard input",
+            ));
         }
         [] => true,
         [word] => word == "-",
@@ -102,8 +103,9 @@ fn text(words: Vec<String>) -> Result<String, Failure> {
     let text = if is_input {
         let mut bytes = Vec::new();
         io::stdin().take(Nudge::TEXT_MOST as u64 + 1).read_to_end(&mut bytes)?;
-        let text = String::from_utf8(bytes)
-            .map_err(|_| Failure::usage("the text is not UTF-8; put it into a file and say its path"))?;
+        let text = String::from_utf8(bytes).map_err(|_| {
+            Failure::usage("the text is not UTF-8; put it into a file and say its path")
+        })?;
         text.strip_suffix('\n').map(str::to_owned).unwrap_or(text)
     } else {
         words.join(" ")

@@ -17,6 +17,7 @@ macro_rules! in_every_terminal {
 
         $(#[$doc])*
         #[test]
+        #[ignore = "until units live in tmux"]
         fn $tmux() {
             $behaviour(Kept::Tmux);
         }
@@ -47,7 +48,8 @@ in_every_terminal! {
 
 /// OSTLER_NUDGES makes it as many as one likes.
 fn many_texts(kept: Kept) {
-    let wanted: Option<usize> = std::env::var("OSTLER_NUDGES").ok().and_then(|text| text.parse().ok());
+    let wanted: Option<usize> =
+        std::env::var("OSTLER_NUDGES").ok().and_then(|text| text.parse().ok());
     send_many(kept, &["paste"], wanted.map_or(60, |all| all * 3 / 4), true);
     send_many(kept, &[], wanted.map_or(20, |all| all / 4), false);
 }
@@ -89,7 +91,8 @@ in_every_terminal! {
 fn at_once(kept: Kept) {
     let town = Town::new(kept, &["paste"]);
     let long = "all work and no play ".repeat(40);
-    let texts: Vec<String> = (0..20).map(|number| format!("{number}: {long}end {number}")).collect();
+    let texts: Vec<String> =
+        (0..20).map(|number| format!("{number}: {long}end {number}")).collect();
     let speaking: Vec<Background> =
         texts.iter().map(|text| town.project.spawn(&["nudge", "agent", text])).collect();
     for one in speaking {
@@ -106,7 +109,10 @@ fn at_once(kept: Kept) {
         assert_eq!(times, 1, "{:?}", &text[..20]);
     }
     let others = heard.iter().filter(|message| !texts.contains(message));
-    assert!(others.clone().all(|message| message == "and you?" || message.is_empty()), "{others:?}");
+    assert!(
+        others.clone().all(|message| message == "and you?" || message.is_empty()),
+        "{others:?}"
+    );
 }
 
 in_every_terminal! {
@@ -228,7 +234,8 @@ in_every_terminal! {
 
 fn ended_meanwhile(kept: Kept) {
     let town = Town::new(kept, &["blind"]);
-    let speaking = town.project.spawn(&["nudge", "agent", "--mode", "immediate", "--json", "hello"]);
+    let speaking =
+        town.project.spawn(&["nudge", "agent", "--mode", "immediate", "--json", "hello"]);
     until_typing(&town);
     town.project.call(&["stop", "agent"]).ok();
     let answer = speaking.finish();
@@ -250,6 +257,7 @@ fn supervisor_dies(kept: Kept) {
         let text = format!("are you there, {number}?");
         let speaking = town.project.spawn(&["nudge", "agent", "--json", &text]);
         std::thread::sleep(std::time::Duration::from_millis(60 * number));
+        eventually("a supervisor", || town.project.home.supervisor());
         town.project.home.kill_supervisor();
         let answer = speaking.finish_within(std::time::Duration::from_secs(90));
         let is_delivered = answer.code == 0 && answer.json()["receipt"] == "delivered";

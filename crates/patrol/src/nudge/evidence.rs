@@ -67,6 +67,14 @@ pub fn is_taken(before: &Look, now: &Look) -> bool {
     }
 }
 
+/// It ends where the cursor is.
+pub fn stands_in_line(look: &Look, tail: &str) -> bool {
+    let cursor = look.cursor.filter(|cursor| cursor.is_visible);
+    let Some(line) = cursor.and_then(|cursor| look.lines.get(cursor.row)) else { return false };
+    let line = visible([line]);
+    !line.is_empty() && (line.ends_with(tail) || tail.ends_with(&line))
+}
+
 /// Nothing happens there.
 pub fn is_quiet(before: &Look, now: &Look) -> bool {
     let is_still = match (before.cursor, now.cursor) {
@@ -182,6 +190,14 @@ mod tests {
         let without = |text: &str| Look { cursor: None, ..look(text, 0, 0) };
         assert!(!is_taken(&without("⠋ 1s\n> hello"), &without("⠙ 2s\n> hello")));
         assert!(is_taken(&without("⠋ 1s\n> hello"), &without("⠙ 2s\n> ")));
+    }
+
+    #[test]
+    fn a_text_stands_in_the_line_if_it_ends_at_the_cursor() {
+        assert!(stands_in_line(&look("> hello\n", 0, 7), "hello"));
+        assert!(stands_in_line(&look("> hel\n  lo\n", 1, 4), "hello"));
+        assert!(!stands_in_line(&look("> hello\n> \n", 1, 2), "hello"));
+        assert!(!stands_in_line(&look("> help\n", 0, 6), "hello"));
     }
 
     #[test]

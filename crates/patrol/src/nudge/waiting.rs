@@ -1,10 +1,11 @@
 //! Nudges that wait, and those that somebody left half done.
 
-use super::evidence::Shown;
+use super::evidence::stands_in_line;
 use super::find::{self, Place};
 use super::speak::{Said, clear};
+use super::terminal::Look;
 use super::turn::Turn;
-use super::{Before, DELIVERED, Idle, Refusal, Whose, evidence, folder, is_idle, say, take_turn};
+use super::{Before, DELIVERED, Idle, Refusal, Whose, folder, is_idle, say, take_turn};
 use crate::door::{Asking, Door};
 use crate::error::PatrolError;
 use ostler_model::{Nudge, NudgeCall, Receipt};
@@ -60,32 +61,29 @@ pub fn deliver_one(
     Ok(settled.into_iter().next())
 }
 
-/// Somebody died while they typed: whether that text arrived is not known, so it is not typed again; what still stands in
-/// the line is cleared.
+/// Somebody died while they typed. What still stands in the line was not sent: it is cleared, and goes back if it had
+/// waited. Of anything else it is not known whether it arrived, so it is not typed again.
 pub fn recover(
     asking: &mut Asking,
     turn: &Turn,
     place: &mut Place,
 ) -> Result<Vec<Nudge>, PatrolError> {
     let Some(half) = turn.half_done() else { return Ok(Vec::new()) };
-    if !half.is_entered && half.run == place.run {
-        let nothing = super::terminal::Look::default();
-        let stands = place
-            .terminal
-            .look()
-            .is_ok_and(|now| evidence::shown(&nothing, &now, &half.tail) == Shown::Yes);
-        if stands {
-            clear(&mut *place.terminal, &nothing, &half.tail);
-        }
+    let is_same = half.run == place.run;
+    let stands =
+        is_same && place.terminal.look().is_ok_and(|look| stands_in_line(&look, &half.tail));
+    if stands || (is_same && !half.is_entered) {
+        clear(&mut *place.terminal, &Look::default(), &half.tail);
     }
     let settled = match half.id {
         Some(id) => {
-            let why = if half.is_entered {
-                "whoever typed it died while it was sent; whether it arrived is not known"
+            let (receipt, why) = if stands || !half.is_entered {
+                (Receipt::Queued, "whoever typed it died before it was sent")
             } else {
-                "whoever typed it died before it was sent"
+                let why =
+                    "whoever typed it died while it was sent; whether it arrived is not known";
+                (Receipt::Refused, why)
             };
-            let receipt = if half.is_entered { Receipt::Refused } else { Receipt::Queued };
             asking.nudges(NudgeCall::Settle { id, receipt, why: why.to_owned() })?
         }
         None => Vec::new(),
