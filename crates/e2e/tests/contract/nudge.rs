@@ -17,7 +17,6 @@ macro_rules! in_every_terminal {
 
         $(#[$doc])*
         #[test]
-        #[ignore = "until units live in tmux"]
         fn $tmux() {
             $behaviour(Kept::Tmux);
         }
