@@ -110,7 +110,11 @@ fn others_session(view: &UnitView, tmux: &TmuxSpec) -> Result<Place, Nowhere> {
 }
 
 fn server(tmux: &TmuxSpec) -> Server {
-    Server::at(&tmux.socket)
+    let server = Server::at(&tmux.socket);
+    match &tmux.program {
+        Some(program) => server.with_program(program),
+        None => server,
+    }
 }
 
 fn not_running(view: &UnitView) -> Nowhere {

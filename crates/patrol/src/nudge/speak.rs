@@ -241,17 +241,21 @@ fn forget_unread(device: &std::path::Path) {
     }
 }
 
-/// Whether it became true in that time.
+/// Whether it became true in that time, and stayed so for some looks: one may fall into the middle of a picture that is
+/// being drawn.
 fn until(
     time_ms: u64,
     mut is_true: impl FnMut() -> Result<bool, Trouble>,
 ) -> Result<bool, Trouble> {
+    const LOOKS: usize = 3;
     let began = ostler_os::mono_ms();
+    let mut seen = 0;
     loop {
-        if is_true()? {
+        seen = if is_true()? { seen + 1 } else { 0 };
+        if seen == LOOKS {
             return Ok(true);
         }
-        if ostler_os::mono_ms() - began >= time_ms {
+        if seen == 0 && ostler_os::mono_ms() - began >= time_ms {
             return Ok(false);
         }
         pause(LOOK_EVERY_MS);
