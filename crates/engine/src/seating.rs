@@ -55,7 +55,9 @@ impl Supervisor {
     /// The process that a person means: not the shim, but who sits in its pane.
     pub(crate) fn pid_shown(&self, record: &RunRecord) -> Option<i32> {
         let live = self.live.get(&record.run_id).filter(|_| record.backend_id == Backend::Tmux);
-        live.and_then(|live| live.scope.as_ref()?.seated()).or(record.pid)
+        let note = live.and_then(|live| live.scope.as_ref()?.seat());
+        let seated = note.and_then(|note| ostler_os::SeatNote::read(note));
+        seated.map(|seated| seated.pid).or(record.pid)
     }
 
     /// What became of the session of a run that is over.
@@ -77,10 +79,14 @@ impl Supervisor {
         self.sweep_session(&unit);
     }
 
-    /// A shim that was killed left its session, and took no note away. One whose unit is to be started again is closed
+    /// A shim that was killed left its session, and its note says so. One whose unit is to be started again is closed
     /// by the next shim.
     fn sweep_session(&mut self, unit: &str) {
         let Some(seat) = self.seat_left(unit) else { return };
+        if seat.is_closed {
+            let _ = std::fs::remove_file(self.seat_notes(unit, ".seat"));
+            return;
+        }
         if self.stopping || self.is_to_run(unit) || self.sweep_of(unit).is_some() {
             return;
         }

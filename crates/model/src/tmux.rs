@@ -84,6 +84,9 @@ pub struct TmuxSeat {
     pub pane_id: String,
     pub pane_pid: i32,
     pub server_pid: i32,
+    /// Its shim has closed it, and is about to end.
+    #[serde(default)]
+    pub is_closed: bool,
 }
 
 /// What the end of a session was, beside its exit code.

@@ -79,6 +79,27 @@ impl Server {
         }
     }
 
+    /// Starts a server where there is none, as whoever calls: what they could have done themselves. It has no session
+    /// yet, and is told to wait for the first one.
+    pub fn start(&self) -> Result<(), TmuxError> {
+        if !self.is_absent() {
+            return Ok(());
+        }
+        let refused = |error: std::io::Error| TmuxError::Refused { complaint: error.to_string() };
+        if let Some(folder) = self.socket.parent().filter(|folder| !folder.exists()) {
+            use std::os::unix::fs::DirBuilderExt;
+            // tmux makes the folder of its own sockets itself, for those that are called by their name.
+            std::fs::DirBuilder::new().mode(0o700).create(folder).map_err(refused)?;
+        }
+        let mut words: Vec<&OsStr> = ["-u", "-S"].map(OsStr::new).to_vec();
+        words.push(self.socket.as_os_str());
+        let wait = "set-option -s exit-empty off ; set-option -s @ostler-waits 1";
+        words
+            .extend(["start-server", ";", "if-shell", "-F", "#{exit-empty}", wait].map(OsStr::new));
+        let printed = self.client(&words, &[])?;
+        printed.complaint.map_or(Ok(()), |complaint| Err(TmuxError::Refused { complaint }))
+    }
+
     /// Several commands, some of which may fail without the others.
     pub fn ask_in_part<A: AsRef<OsStr>>(
         &self,
@@ -90,9 +111,17 @@ impl Server {
         let mut all: Vec<&OsStr> = ["-u", "-N", "-S"].map(OsStr::new).to_vec();
         all.push(self.socket.as_os_str());
         all.extend(words.iter().map(AsRef::as_ref));
+        let printed = self.client(&all, input)?;
+        if printed.complaint.is_some() && printed.text.is_empty() && self.is_absent() {
+            return Err(TmuxError::NoServer { socket: self.socket.clone() });
+        }
+        Ok(printed)
+    }
+
+    fn client(&self, all: &[&OsStr], input: &[u8]) -> Result<Printed, TmuxError> {
         ASKED.fetch_add(1, Ordering::Relaxed);
         // A caller inside some pane is not what a question is about.
-        let asked = ask_client(&self.program, &all, input, &["TMUX", "TMUX_PANE"], self.limit);
+        let asked = ask_client(&self.program, all, input, &["TMUX", "TMUX_PANE"], self.limit);
         let told = match asked {
             Ok(Asked::Told(told)) => told,
             Ok(Asked::Silent) => {
@@ -104,13 +133,8 @@ impl Server {
             }
         };
         let text = String::from_utf8_lossy(&told.output).into_owned();
-        if told.code == Some(0) {
-            return Ok(Printed { text, complaint: None });
-        }
-        if text.is_empty() && self.is_absent() {
-            return Err(TmuxError::NoServer { socket: self.socket.clone() });
-        }
-        Ok(Printed { text, complaint: Some(told.complaint) })
+        let complaint = (told.code != Some(0)).then_some(told.complaint);
+        Ok(Printed { text, complaint })
     }
 
     /// Nobody listens at the socket: by the kernel's word, not by tmux's.

@@ -7,12 +7,20 @@ use std::path::{Path, PathBuf};
 /// Where a unit that lives in a session has its place now; `None` if it has none. The process may have ended since.
 pub fn seat_of(home: &Path, unit: &str) -> Option<TmuxSeat> {
     let name = format!("{}.seat", TmuxOrder::note_name(unit));
-    read_seat(&home.join(TmuxOrder::FOLDER).join(name))
+    let text = std::fs::read_to_string(home.join(TmuxOrder::FOLDER).join(name)).ok()?;
+    let seat: TmuxSeat = serde_json::from_str(text.split_once('\n')?.1).ok()?;
+    (!seat.is_closed).then_some(seat)
 }
 
-fn read_seat(path: &Path) -> Option<TmuxSeat> {
-    let text = std::fs::read_to_string(path).ok()?;
-    serde_json::from_str(text.split_once('\n')?.1).ok()
+/// Nobody has to close it any more. Who sat there is still told, until its supervisor knows that all is over.
+pub(crate) fn close_seat(order: &TmuxOrder) {
+    let Ok(text) = std::fs::read_to_string(order.seat_note()) else { return };
+    let Some((line, seat)) = text.split_once('\n') else { return };
+    let Ok(seat) = serde_json::from_str::<TmuxSeat>(seat) else { return };
+    let seat = TmuxSeat { is_closed: true, ..seat };
+    if let Ok(seat) = serde_json::to_string(&seat) {
+        let _ = replace(Path::new(&order.seat_note()), format!("{line}\n{seat}\n").as_bytes());
+    }
 }
 
 /// Whole or not at all: others read it while it is written.

@@ -107,6 +107,13 @@ mod containers_hostile;
 mod containers_probes;
 mod containers_setup;
 
+// Sessions of tmux.
+mod tmux;
+mod tmux_kept;
+mod tmux_own;
+mod tmux_setup;
+mod tmux_struck;
+
 // Mail, and what the patrol remembers.
 mod mail;
 mod mail_door;

@@ -66,10 +66,7 @@ pub(crate) fn ended(
     let Some(pane) = pane else {
         close(server, made);
         output.finish();
-        return End::Taken(format!(
-            "its session {:?} was closed by somebody else",
-            order.spec.session
-        ));
+        return End::Taken(taken_told(order, made));
     };
     output.wait_quiet();
     close(server, made);
@@ -86,6 +83,18 @@ pub(crate) fn ended(
         }
     }
 }
+
+/// Its session went, or its server did.
+pub(crate) fn taken_told(order: &TmuxOrder, made: &Made) -> String {
+    let has_ended = |server: &Process| server.wait_gone(Some(SERVER_MS)).unwrap_or(false);
+    if made.server.as_ref().is_some_and(has_ended) {
+        return format!("the tmux server at {} ended, and its session with it", order.spec.socket);
+    }
+    format!("its session {:?} was closed by somebody else", order.spec.session)
+}
+
+/// A server that ends closes its panes first.
+const SERVER_MS: u64 = 200;
 
 enum Seen {
     Dead(Box<Pane>),

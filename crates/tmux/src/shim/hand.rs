@@ -185,6 +185,7 @@ fn seat(server: &Server, order: &TmuxOrder, made: &Made) -> TmuxSeat {
         pane_id: made.pane_id.clone(),
         pane_pid: made.pane_pid,
         server_pid: made.server_pid,
+        is_closed: false,
     }
 }
 

@@ -80,7 +80,8 @@ pub fn keep() -> i32 {
         Ok(stop) => live(&order, &stop),
         Err(error) => End::Failed(format!("signals cannot be heard: {error}")),
     };
-    for left in [order.seat_note(), output::place(&order), hand::place(&order)] {
+    note::close_seat(&order);
+    for left in [output::place(&order), hand::place(&order)] {
         let _ = std::fs::remove_file(left);
     }
     let noted = |kind, why: String| {
@@ -210,10 +211,7 @@ fn wait(
         if has(SERVER) {
             end_tree(order, Some(&process), words);
             output.finish();
-            return End::Taken(format!(
-                "the tmux server at {} ended, and its session with it",
-                order.spec.socket
-            ));
+            return End::Taken(close::taken_told(order, made));
         }
         if has(OUTPUT) {
             match close::taken(server, made) {

@@ -10,12 +10,15 @@ use crate::verbs::upgrade;
 use ostler_client::{Client, ClientError};
 use ostler_config::SupervisorSettings;
 use ostler_model::wire::{Answer, AwaitUntil, Call, Change, ChangeKind, DeclareCall};
+use ostler_model::{TmuxOwner, UnitSpec};
+use std::collections::BTreeMap;
 
 /// Makes the daemon match the file: what is new or was stopped is started, what changed is restarted, what is
 /// gone is ended.
 pub fn up(context: &Context, arguments: &UpArguments) -> Result<Exit, Failure> {
     let path = file::find(arguments.file.as_deref())?;
     let config = file::read(&path)?;
+    start_servers(&config.units)?;
     let mut client = connect_as_told(context, &config.supervisor)?;
     let plan = declare(
         &mut client,
@@ -29,6 +32,22 @@ pub fn up(context: &Context, arguments: &UpArguments) -> Result<Exit, Failure> {
     )?;
     let all = plan.iter().map(|change| change.unit.clone()).collect();
     finish(context, &mut client, &plan, all, arguments.no_wait, arguments.json)
+}
+
+/// A server of tmux that is the user's own is started by the user, which is who calls; never by a run, with which it would
+/// end.
+fn start_servers(units: &[UnitSpec]) -> Result<(), Failure> {
+    let wanted: BTreeMap<&str, &str> = units
+        .iter()
+        .filter_map(|unit| unit.tmux.as_deref())
+        .filter(|tmux| tmux.server == TmuxOwner::Other)
+        .filter_map(|tmux| Some((tmux.socket.as_str(), tmux.program.as_deref()?)))
+        .collect();
+    for (socket, program) in wanted {
+        let server = ostler_tmux::Server::at(socket).with_program(program);
+        server.start().map_err(|error| Failure::failed(error))?;
+    }
+    Ok(())
 }
 
 /// Applies what changed, and nothing else: what was stopped stays so.
