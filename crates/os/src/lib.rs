@@ -53,5 +53,5 @@ pub use platform::terminal::{
     Foreground, ForegroundEvents, RawMode, close_report, is_terminal, own_terminal_size,
 };
 pub use platform::tool::{Told, find_tool, init_system, run_here, run_tool};
-pub use platform::unread::{forget_unread, terminal_of};
+pub use platform::unread::{LINE_MOST, forget_unread, gives_lines, terminal_of};
 pub use platform::usage::{Detail, MemberUsage, TreeSubject, TreeUsage, look_at_trees};

@@ -78,6 +78,7 @@ fn exit_of(refusal: Refusal) -> Exit {
         Refusal::NotRunning => Exit::NOT_RUNNING,
         Refusal::NoTerminal
         | Refusal::Nothing
+        | Refusal::TooLong
         | Refusal::Taken
         | Refusal::Obstacle
         | Refusal::Gone

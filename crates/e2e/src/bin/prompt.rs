@@ -6,6 +6,7 @@
 //! - `blind`: nothing that is typed is shown
 //! - `menu`: it shows a menu, in which any letter is a choice and Enter takes the first
 //! - `busy=FILE`: it works until that file is there
+//! - `hang=FILE`: it reads nothing until that file is there
 //! - `clock`: a clock ticks above
 //! - `hidden`: it has no cursor
 
@@ -28,7 +29,11 @@ fn main() {
     modes.make_raw();
     tcsetattr(std::io::stdin(), OptionalActions::Now, &modes).expect("raw mode");
     let (sender, bytes) = channel();
+    let hang = words.iter().find_map(|word| word.strip_prefix("hang=")).map(PathBuf::from);
     std::thread::spawn(move || {
+        while hang.as_deref().is_some_and(|file| !file.exists()) {
+            std::thread::sleep(Duration::from_millis(10));
+        }
         let mut buffer = [0u8; 4096];
         while let Ok(length @ 1..) = std::io::stdin().read(&mut buffer) {
             let _ = sender.send(buffer[..length].to_vec());

@@ -49,6 +49,7 @@ mod upgrade;
 mod nudge;
 mod nudge_setup;
 mod nudge_texts;
+mod nudge_tmux;
 
 // Units: declared once, kept as declared.
 mod units;

@@ -227,6 +227,23 @@ fn without_cursor(kept: Kept) {
 }
 
 in_every_terminal! {
+    /// P9: what one that hangs has not read is taken back: it does not arrive later, with another's text behind it.
+    hanging: one_that_hangs_in_our_terminal one_that_hangs_in_tmux
+}
+
+fn hanging(kept: Kept) {
+    let town = Town::new(kept, &["paste", "hang=HERE/go"]);
+    for text in ["short".to_owned(), "long ".repeat(4_000)] {
+        let answer = town.say(&text, &["--mode", "immediate"]);
+        assert_eq!(answer["receipt"], "refused", "{answer}");
+    }
+    std::fs::write(town.project.path("go"), "").expect("a file");
+    town.nudge(&["awake?"]).ok();
+    town.until_heard("awake?");
+    assert_eq!(town.heard(), ["awake?"]);
+}
+
+in_every_terminal! {
     /// P9, R10: one whose program ends under the text has not been told it.
     ended_meanwhile: a_program_that_ends_meanwhile_in_our_terminal a_program_that_ends_meanwhile_in_tmux
 }

@@ -83,6 +83,8 @@ pub enum Refusal {
     NoTerminal,
     /// Nothing of it can be typed.
     Nothing,
+    /// Its program reads lines, and no line is so long.
+    TooLong,
     /// Others type there.
     Taken,
     /// A menu, a question, or a line that somebody has begun.

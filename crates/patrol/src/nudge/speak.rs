@@ -20,6 +20,8 @@ use super::evidence::{Obstacle, Shown, is_quiet, is_taken, obstacle, shown};
 use super::terminal::{Key, Look, Paste, Terminal, Trouble};
 use super::text::{clean, tail};
 use super::{Before, Refusal};
+use ostler_os::LINE_MOST;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Readline waits 500 ms for what follows an Escape; Enter must not be that.
@@ -146,6 +148,13 @@ fn prepare(
     if text.trim().is_empty() {
         let why = "nothing of it can be typed: it has only control characters and blanks";
         return Ok(Err((Refusal::Nothing, why.to_owned())));
+    }
+    let gives_lines = |device: PathBuf| ostler_os::gives_lines(&device).unwrap_or(false);
+    if text.len() > LINE_MOST && terminal.device().is_some_and(gives_lines) {
+        let why = format!(
+            "its program reads lines, and a line has at most {LINE_MOST} bytes; send it as mail"
+        );
+        return Ok(Err((Refusal::TooLong, why)));
     }
     let tail = tail(&text);
     Ok(Ok(Ready { look, text, tail, paste }))
