@@ -1,5 +1,6 @@
 //! From a unit's name to its terminal.
 
+use super::modes::Modes;
 use super::own::OwnTerminal;
 use super::pane::TmuxTerminal;
 use super::terminal::Terminal;
@@ -9,6 +10,7 @@ use crate::error::PatrolError;
 use ostler_model::wire::{Answer, Call, LookCall, Target};
 use ostler_model::{Backend, Depth, RunRecord, TmuxSpec, UnitView};
 use ostler_tmux::{Server, list};
+use std::path::Path;
 
 /// A terminal, and the run that is in it.
 pub struct Place {
@@ -34,6 +36,7 @@ pub fn unit(asking: &mut Asking, name: &str) -> Result<Result<UnitView, Nowhere>
 pub fn place(
     door: &Door,
     asking: &mut Asking,
+    folder: &Path,
     view: &UnitView,
     whose: Whose,
 ) -> Result<Result<Place, Nowhere>, PatrolError> {
@@ -54,7 +57,11 @@ pub fn place(
             let own = OwnTerminal::new(door.clone(), door.open()?, run.clone(), record.pid);
             Ok(Ok(Place { terminal: Box::new(own), run }))
         }
-        (Backend::Tmux, Some(tmux)) => Ok(session(door, view, &record, tmux, whose)),
+        (Backend::Tmux, Some(tmux)) => {
+            let memo = folder.join(format!("{}.modes", name.replace('/', "_")));
+            let modes = Modes::new(door.clone(), run.to_string(), memo);
+            Ok(session(modes, view, &record, tmux, whose))
+        }
         (Backend::Tmux, None) => Ok(Err(not_running(view))),
         (Backend::Pipe | Backend::Container, _) => {
             let why = format!(
@@ -67,7 +74,7 @@ pub fn place(
 }
 
 fn session(
-    door: &Door,
+    modes: Modes,
     view: &UnitView,
     record: &RunRecord,
     tmux: &TmuxSpec,
@@ -85,8 +92,8 @@ fn session(
             format!("the program of {} has ended in its session", view.name),
         )),
         Some(pane) => {
-            let log = Some((door.clone(), run.clone()));
-            Ok(Place { terminal: Box::new(TmuxTerminal::new(server, pane, log)), run })
+            let terminal = Box::new(TmuxTerminal::new(server, pane, Some(modes)));
+            Ok(Place { terminal, run })
         }
         None if whose == Whose::Anyones => others_session(view, tmux),
         None => Err((

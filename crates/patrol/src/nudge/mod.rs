@@ -10,6 +10,8 @@ mod modes;
 mod own;
 mod pane;
 mod speak;
+#[cfg(test)]
+mod speak_tests;
 mod terminal;
 mod text;
 mod turn;
@@ -22,7 +24,7 @@ use find::Place;
 use ostler_model::wire::{Answer, Call};
 use ostler_model::{NudgeCall, NudgeDraft, Priority, Receipt, letter_id};
 use speak::{Said, Stage, speak};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use turn::{HalfDone, Turn};
 
@@ -134,18 +136,19 @@ pub fn nudge_as(
         Ok(view) => view,
         Err((refusal, why)) => return Ok(refused(refusal, why)),
     };
-    let place = || find::place(door, &mut door.open()?, &view, whose);
+    let folder = folder(&mut asking)?;
+    let place = || find::place(door, &mut door.open()?, &folder, &view, whose);
     match speech.mode {
         Mode::Queue => match place()? {
             Err((refusal @ Refusal::NoTerminal, why)) => Ok(refused(refusal, why)),
             Ok(_) | Err(_) => queue(&mut asking, speech, text, "as it was asked for"),
         },
         Mode::Immediate => match place()? {
-            Ok(place) => at_once(&mut asking, speech, &text, place),
+            Ok(place) => at_once(&mut asking, &folder, speech, &text, place),
             Err((refusal, why)) => Ok(refused(refusal, why)),
         },
         Mode::WaitIdle => match place()? {
-            Ok(place) => when_idle(&mut asking, speech, text, place),
+            Ok(place) => when_idle(&mut asking, &folder, speech, text, place),
             Err((refusal, why)) => Ok(refused(refusal, why)),
         },
     }
@@ -153,12 +156,13 @@ pub fn nudge_as(
 
 fn at_once(
     asking: &mut Asking,
+    folder: &Path,
     speech: &Speech<'_>,
     text: &str,
     mut place: Place,
 ) -> Result<Spoken, PatrolError> {
     let until = ostler_os::mono_ms() + TURN_MS;
-    let Some(turn) = take_turn(&folder(asking)?, speech.to, until)? else {
+    let Some(turn) = take_turn(folder, speech.to, until)? else {
         return Ok(refused(
             Refusal::Taken,
             "others type there, and have not ended within 30 s".to_owned(),
@@ -170,14 +174,14 @@ fn at_once(
 
 fn when_idle(
     asking: &mut Asking,
+    folder: &Path,
     speech: &Speech<'_>,
     text: String,
     mut place: Place,
 ) -> Result<Spoken, PatrolError> {
-    let folder = folder(asking)?;
     let began = ostler_os::mono_ms();
     loop {
-        let Some(turn) = take_turn(&folder, speech.to, began + TURN_MS)? else {
+        let Some(turn) = take_turn(folder, speech.to, began + TURN_MS)? else {
             return queue(asking, speech, text, "others type there");
         };
         waiting::recover(asking, &turn, &mut place)?;
@@ -290,11 +294,7 @@ fn folder(asking: &mut Asking) -> Result<PathBuf, PatrolError> {
     }
 }
 
-fn take_turn(
-    folder: &std::path::Path,
-    unit: &str,
-    until_ms: u64,
-) -> Result<Option<Turn>, PatrolError> {
+fn take_turn(folder: &Path, unit: &str, until_ms: u64) -> Result<Option<Turn>, PatrolError> {
     Turn::take(folder, unit, until_ms)
         .map_err(|source| PatrolError::File { path: folder.to_owned(), source })
 }

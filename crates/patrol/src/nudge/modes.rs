@@ -3,6 +3,8 @@
 use crate::door::Door;
 use ostler_client::{ClientError, Frame};
 use ostler_model::wire::{Answer, Call, Target, ViewCall, ViewFrom};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 
 /// More than this is not read for it.
 const MOST: u64 = 16 << 20;
@@ -10,35 +12,68 @@ const FIRST: u64 = 64 << 10;
 /// No longer than this is what turns the mode on or off.
 const OVERLAP: u64 = 64;
 
-pub struct Modes<'a> {
-    door: &'a Door,
-    run: &'a str,
+/// Where the output of a run is, and where we remember how much of it we have read.
+pub struct Modes {
+    door: Door,
+    run: String,
+    memo: PathBuf,
 }
 
-impl<'a> Modes<'a> {
-    pub fn new(door: &'a Door, run: &'a str) -> Self {
-        Self { door, run }
+/// What was found out, up to that byte. A guess it is not: without it the same is read again.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Memo {
+    run: String,
+    to: u64,
+    takes_paste: Option<bool>,
+}
+
+impl Modes {
+    pub fn new(door: Door, run: String, memo: PathBuf) -> Self {
+        Self { door, run, memo }
     }
 
     /// Whether bracketed paste is on; `None` if that is not known.
     pub fn takes_paste(&self) -> Option<bool> {
         let end = self.written().ok()??;
+        let known = self.remembered().filter(|memo| memo.to <= end);
+        let takes_paste = match known {
+            Some(memo) => {
+                let part = self.read(memo.to.saturating_sub(OVERLAP), end).ok()?;
+                last_word(&part).or(memo.takes_paste)
+            }
+            None => self.search(end)?,
+        };
+        let memo = Memo { run: self.run.clone(), to: end, takes_paste };
+        if let Ok(text) = serde_json::to_vec(&memo) {
+            let _ = std::fs::write(&self.memo, text);
+        }
+        takes_paste
+    }
+
+    fn remembered(&self) -> Option<Memo> {
+        let memo: Memo = serde_json::from_slice(&std::fs::read(&self.memo).ok()?).ok()?;
+        (memo.run == self.run).then_some(memo)
+    }
+
+    /// Backwards; none where it cannot be read.
+    fn search(&self, end: u64) -> Option<Option<bool>> {
         let (mut to, mut size) = (end, FIRST);
         while to > 0 && end - to < MOST {
             let from = to.saturating_sub(size);
             let part = self.read(from, to + OVERLAP).ok()?;
             if let Some(last) = last_word(&part) {
-                return Some(last);
+                return Some(Some(last));
             }
             to = from;
             size *= 8;
         }
-        (to == 0).then_some(false)
+        Some((to == 0).then_some(false))
     }
 
     fn written(&self) -> Result<Option<u64>, ClientError> {
         let Ok(mut client) = self.door.client() else { return Ok(None) };
-        match client.call(Call::Show(Target { run: self.run.to_owned() }))? {
+        match client.call(Call::Show(Target { run: self.run.clone() }))? {
             Answer::Run(record) => Ok(Some(record.output_bytes)),
             _ => Err(ClientError::Unexpected),
         }
@@ -46,7 +81,7 @@ impl<'a> Modes<'a> {
 
     fn read(&self, from: u64, to: u64) -> Result<Vec<u8>, ClientError> {
         let call = ViewCall {
-            run: self.run.to_owned(),
+            run: self.run.clone(),
             from: ViewFrom::Offset(from),
             follow: false,
             interactive: false,

@@ -2,7 +2,6 @@
 
 use super::modes::Modes;
 use super::terminal::{Key, Look, Paste, Terminal, Trouble};
-use crate::door::Door;
 use ostler_tmux::typing::{self, PaneLook};
 use ostler_tmux::{Pane, Server, TmuxError};
 use std::path::PathBuf;
@@ -14,18 +13,18 @@ pub struct TmuxTerminal {
     device: Option<PathBuf>,
     takes_paste: Option<bool>,
     /// Where the run's output is, if it is a run of ours.
-    log: Option<(Door, String)>,
+    modes: Option<Modes>,
 }
 
 impl TmuxTerminal {
-    pub fn new(server: Server, pane: &Pane, log: Option<(Door, String)>) -> Self {
+    pub fn new(server: Server, pane: &Pane, modes: Option<Modes>) -> Self {
         Self {
             server,
             pane: pane.pane_id.clone(),
             pid: pane.pid,
             device: None,
             takes_paste: None,
-            log,
+            modes,
         }
     }
 
@@ -57,11 +56,7 @@ impl Terminal for TmuxTerminal {
 
     /// tmux knows, and older ones do not tell: then the last that the program said of it is in its output.
     fn paste_mode(&mut self) -> Result<Paste, Trouble> {
-        let told = match (self.takes_paste, &self.log) {
-            (Some(told), _) => Some(told),
-            (None, Some((door, run))) => Modes::new(door, run).takes_paste(),
-            (None, None) => None,
-        };
+        let told = self.takes_paste.or_else(|| self.modes.as_ref().and_then(Modes::takes_paste));
         Ok(if told == Some(true) { Paste::Bracketed } else { Paste::Plain })
     }
 

@@ -20,11 +20,12 @@ pub fn deliver_waiting(door: &Door, unit: &str) -> Result<Vec<Nudge>, PatrolErro
     let mut asking = door.open()?;
     let mut settled = Vec::new();
     let Ok(view) = find::unit(&mut asking, unit)? else { return Ok(settled) };
-    let Ok(mut place) = find::place(door, &mut asking, &view, Whose::Ours)? else {
+    let folder = folder(&mut asking)?;
+    let Ok(mut place) = find::place(door, &mut asking, &folder, &view, Whose::Ours)? else {
         return Ok(settled);
     };
     let began = ostler_os::mono_ms();
-    let Some(turn) = take_turn(&folder(&mut asking)?, unit, began + TURN_MS)? else {
+    let Some(turn) = take_turn(&folder, unit, began + TURN_MS)? else {
         return Ok(settled);
     };
     settled.extend(recover(&mut asking, &turn, &mut place)?);
