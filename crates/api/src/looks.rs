@@ -87,7 +87,8 @@ async fn look_at(views: &[UnitView], depth: Depth, shared: &Shared) {
             .filter(|(_, run, _)| looked.last.get(run).is_none_or(is_due))
             .map(|(view, run, root)| {
                 let tag = format!("{}={run}", RunSpec::RUN_ID_VARIABLE);
-                let (boundary, seat) = boundaries.get(&run).cloned().unwrap_or_default();
+                let held = boundaries.get(&run).cloned().unwrap_or_default();
+                let (boundary, seat) = (held.boundary, held.seat);
                 let started_ms = view.started_at_ms.unwrap_or(now_ms);
                 (run, started_ms, TreeSubject { tag, root, boundary, seat })
             })

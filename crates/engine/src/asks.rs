@@ -1,7 +1,7 @@
 //! What faces ask, turned into events or answered from what is known.
 
 use crate::dispatcher::{Business, Supervisor};
-use crate::handle::{Ask, Attached, Cancelled, Keeping, SpawnRefused};
+use crate::handle::{Ask, Attached, Cancelled, Held, Keeping, SpawnRefused};
 use crate::input::Input;
 use crate::live::LiveRun;
 use crate::output::{OutputState, Screen};
@@ -88,7 +88,8 @@ impl Supervisor {
                 let boundary = |live: &LiveRun| {
                     let scope = live.scope.as_ref();
                     let seat = scope.and_then(ostler_os::Scope::seat).cloned();
-                    (live.run, (scope.and_then(ostler_os::Scope::boundary), seat))
+                    let boundary = scope.and_then(ostler_os::Scope::boundary);
+                    (live.run, Held { boundary, seat })
                 };
                 let _ = reply.send(self.live.values().map(boundary).collect());
             }

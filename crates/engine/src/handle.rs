@@ -62,6 +62,15 @@ pub struct Keeping {
     pub went_back: Option<String>,
 }
 
+/// What holds a live run.
+#[derive(Clone, Debug, Default)]
+pub struct Held {
+    /// Its kernel boundary, where it has one.
+    pub boundary: Option<String>,
+    /// The note of who was started elsewhere for it.
+    pub seat: Option<PathBuf>,
+}
+
 pub(crate) enum Ask {
     Spawn { spec: Box<RunSpec>, by: Actor, reply: oneshot::Sender<Result<RunRecord, SpawnRefused>> },
     Check { spec: Box<RunSpec>, reply: oneshot::Sender<RunRecord> },
@@ -79,7 +88,7 @@ pub(crate) enum Ask {
     Wake,
     Await { names: Vec<String>, until: Until, reply: oneshot::Sender<Vec<UnitView>> },
     UnitViews { reply: oneshot::Sender<Vec<UnitView>> },
-    Boundaries { reply: oneshot::Sender<HashMap<RunId, (Option<String>, Option<PathBuf>)>> },
+    Boundaries { reply: oneshot::Sender<HashMap<RunId, Held>> },
     HandOver { program: Option<PathBuf>, reply: oneshot::Sender<HandOver> },
     Guardian { reply: oneshot::Sender<Keeping> },
     Register { claim: Claim, reply: oneshot::Sender<Result<Arc<Vitals>, Refused>> },
@@ -229,9 +238,8 @@ impl Handle {
         self.ask(|reply| Ask::UnitViews { reply }).await.unwrap_or_default()
     }
 
-    /// Our live runs, with their kernel boundaries where they have one, and the note of who was started elsewhere for
-    /// them.
-    pub async fn boundaries(&self) -> HashMap<RunId, (Option<String>, Option<PathBuf>)> {
+    /// Our live runs, with what holds them.
+    pub async fn boundaries(&self) -> HashMap<RunId, Held> {
         self.ask(|reply| Ask::Boundaries { reply }).await.unwrap_or_default()
     }
 

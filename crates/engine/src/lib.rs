@@ -37,7 +37,9 @@ pub use apps::{Apps, Proof, Refused, Told, Vitals};
 pub use dispatcher::{Outcome, Supervisor};
 pub use error::EngineError;
 pub use guarding::Guarded;
-pub use handle::{Attached, Cancelled, Claim, HandOver, Handle, Keeping, SpawnRefused, Stopped};
+pub use handle::{
+    Attached, Cancelled, Claim, HandOver, Handle, Held, Keeping, SpawnRefused, Stopped,
+};
 pub use home::{Home, HomeError};
 pub use inheritance::Inheritance;
 pub use input::Input;

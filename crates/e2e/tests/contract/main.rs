@@ -110,6 +110,7 @@ mod containers_setup;
 
 // Sessions of tmux.
 mod tmux;
+mod tmux_apart;
 mod tmux_kept;
 mod tmux_own;
 mod tmux_setup;

@@ -22,7 +22,11 @@ pub fn unit(script: &str, more: &str) -> String {
 
 impl Tmux {
     pub fn new() -> Self {
-        let mut project = Project::new();
+        Self::with(&[])
+    }
+
+    pub fn with(variables: &[(&str, &str)]) -> Self {
+        let mut project = Project::with(&[&[crate::daemon::QUICK], variables].concat());
         // Neither the configuration nor the server of whoever runs the tests.
         let folder = project.home.folder().to_str().expect("text").to_owned();
         project.home.set("HOME", &folder);
