@@ -124,7 +124,13 @@ impl Home {
 
     /// Where a unit says that it is ready.
     pub(crate) fn word_of(&self, unit: &str) -> PathBuf {
-        self.path.join("notify").join(format!("{}.sock", unit.replace('/', "_")))
+        let name = format!("{}.sock", unit.replace('/', "_"));
+        let usual = self.path.join("notify").join(&name);
+        if usual.as_os_str().len() <= ADDRESS_MOST {
+            return usual;
+        }
+        // Whoever speaks to it takes the name as it is.
+        self.short_folder().join(format!("notify-{name}"))
     }
 
     /// Where mailboxes are written for people and their tools to read.

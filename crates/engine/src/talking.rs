@@ -181,7 +181,7 @@ fn says_itself(spec: &UnitSpec) -> bool {
 
 fn listen(place: &Path) -> Option<UnixDatagram> {
     let folder = place.parent()?;
-    std::fs::create_dir_all(folder).ok()?;
+    crate::home::make_private_folder(folder).ok()?;
     let _ = std::fs::remove_file(place);
     let socket = UnixDatagram::bind(place).ok()?;
     socket.set_nonblocking(true).ok()?;

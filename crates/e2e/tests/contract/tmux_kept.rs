@@ -59,3 +59,40 @@ fn without_tmux_it_has_a_terminal_of_ours() {
     assert!(why.contains("does without something it wants"), "{why}");
     project.call(&["stop", "a"]).ok();
 }
+
+/// P7: a home whose path is longer than a socket's address has its server at a shorter place, for this user alone.
+#[test]
+fn a_home_with_a_long_path_has_its_server_elsewhere() {
+    let mut tmux = Tmux::new();
+    let long = format!("{}/h", "long".repeat(40));
+    let home = std::mem::take(&mut tmux.project.home).at(&long);
+    tmux.project.home = home;
+    let folder = tmux.project.home.folder().to_owned();
+    tmux.project.home.set("TMPDIR", folder.to_str().expect("text"));
+    std::fs::create_dir_all(tmux.project.folder()).expect("a folder");
+    tmux.project.declare(&[("a", &unit(IDLE, AGAIN))]);
+    tmux.project.up();
+    let process = tmux.project.process("a");
+    let socket = process.variable("TMUX").expect("in tmux");
+    assert!(socket.starts_with(folder.to_str().expect("text")), "{socket}");
+    assert!(socket.split(',').next().is_some_and(|path| path.len() <= 107), "{socket}");
+    tmux.project.call(&["stop", "a"]).ok();
+    assert!(!process.is_alive());
+}
+
+/// P8: a server that stands still is no reason to end anybody; one who is told to end is ended nevertheless.
+#[test]
+fn a_server_that_stands_still_does_not_hold_up_a_stop() {
+    let tmux = Tmux::of(&[("a", &unit(IDLE, AGAIN))]);
+    let project = &tmux.project;
+    project.up();
+    let (process, server) = (project.process("a"), project.process("tmux"));
+    server.signal(ostler_e2e::Signal::STOP);
+    assert_eq!(project.state("a"), "ready");
+    project.call(&["stop", "a"]).ok();
+    assert!(!process.is_alive());
+    server.signal(ostler_e2e::Signal::CONT);
+    eventually("what is left of its session is closed", || {
+        tmux.sessions().is_empty().then_some(())
+    });
+}

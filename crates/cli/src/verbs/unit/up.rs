@@ -45,7 +45,7 @@ fn start_servers(units: &[UnitSpec]) -> Result<(), Failure> {
         .collect();
     for (socket, program) in wanted {
         let server = ostler_tmux::Server::at(socket).with_program(program);
-        server.start().map_err(|error| Failure::failed(error))?;
+        server.start().map_err(Failure::failed)?;
     }
     Ok(())
 }
