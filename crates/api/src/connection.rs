@@ -185,7 +185,7 @@ async fn carry_out(call: Call, by: Actor, shared: &Shared) -> Result<Answer, Wir
         }
         Call::Mail(call) => mail::mail(call, shared).await,
         Call::Nudges(call) => mail::nudges(call, shared).await,
-        Call::Patrol(call) => patrol::patrol(call, by, shared).await,
+        Call::Patrol(call) => patrol::patrol(*call, by, shared).await,
         Call::Screen(target) => screen::screen(&target.run, shared).await,
         Call::View(_) | Call::Write(_) => {
             Err(error(ErrorCode::Internal, "this call takes the connection over"))

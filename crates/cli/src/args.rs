@@ -2,11 +2,13 @@
 
 mod mail;
 mod nudge;
+mod patrol;
 
 pub use mail::{
     HandoffArguments, MailArguments, MailCheckArguments, MailInboxArguments, MailReadArguments,
     MailRemoveArguments, MailSendArguments, MailVerb,
 };
+pub use patrol::{PatrolArguments, PatrolVerb, SaidState, SayArguments, TriageArguments};
 
 pub use nudge::{NudgeArguments, NudgeMode};
 
@@ -76,6 +78,8 @@ pub enum Verb {
     Mail(MailArguments),
     /// Leave word for your next session
     Handoff(HandoffArguments),
+    /// Look after agents in terminals: who is stuck, who only thinks, and what is done about it
+    Patrol(PatrolArguments),
     /// Make the daemon match ostler.toml, and start what it declares
     Up(UpArguments),
     /// End every unit of ostler.toml, or those named, and forget them

@@ -2,6 +2,7 @@
 
 use crate::at::At;
 use crate::either::{HookTarget, ScheduleWord};
+use crate::patrol::PatrolTable;
 use crate::words::{
     Address, AdoptWord, BackendWord, Command, Cron, Duration, ExpectWord, Factor, Free, Grace,
     HttpDoor, HttpUrl, Lease, MissedWord, OverlapWord, Pattern, PresetWord, SignalName, Size, Text,
@@ -24,6 +25,8 @@ pub struct ConfigFile {
     pub hooks: HookTable,
     /// A list of agents that another program keeps: each is a container to watch.
     pub agents: Option<AgentsTable>,
+    /// The watchdog chain: agents in terminals, and who looks after them.
+    pub patrol: Option<PatrolTable>,
     /// What runs, by name.
     #[schemars(with = "BTreeMap<String, UnitTable>")]
     pub units: BTreeMap<At<String>, UnitTable>,

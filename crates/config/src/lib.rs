@@ -17,6 +17,7 @@ mod load;
 mod merge;
 mod order;
 mod parse;
+mod patrol;
 mod plain;
 mod policy;
 mod probes;

@@ -4,10 +4,11 @@ use crate::either;
 use crate::file::{HookTable, SupervisorTable};
 use crate::findings::Findings;
 use crate::parse::parse;
+use crate::patrol::PATROL;
 use crate::problem::Problem;
 use crate::resolve::Reader;
 use crate::words::AdoptWord;
-use ostler_model::{AdoptPolicy, DeadmanSpec, HookSpec, HookTarget, OsText, UnitSpec};
+use ostler_model::{AdoptPolicy, DeadmanSpec, HookSpec, HookTarget, OsText, PatrolSpec, UnitSpec};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
@@ -33,6 +34,8 @@ pub struct Circumstances {
 #[derive(Clone, Debug)]
 pub struct Config {
     pub units: Vec<UnitSpec>,
+    /// If agents are watched.
+    pub patrol: Option<PatrolSpec>,
     pub supervisor: SupervisorSettings,
 }
 
@@ -72,6 +75,17 @@ pub fn load(file: &Path, text: &str, around: &Circumstances) -> Result<Config, V
     if parsed.units.values().any(|table| table.manifest.is_some()) {
         reader.read_app_defaults();
     }
+    let patrol = match parsed.patrol.take() {
+        Some(table) => {
+            let (spec, agents) = reader.patrol(&table);
+            for (name, table) in agents {
+                reader.no_double(&name, &parsed.units);
+                parsed.units.insert(name, table);
+            }
+            Some(spec)
+        }
+        None => None,
+    };
     let mut units = Vec::new();
     for (name, table) in &mut parsed.units {
         reader.check_name(name, name.span());
@@ -97,13 +111,17 @@ pub fn load(file: &Path, text: &str, around: &Circumstances) -> Result<Config, V
         listed.extend(agents.iter().map(|unit| unit.name.clone()));
         units.extend(agents);
     }
+    if patrol.is_some() {
+        units.push(reader.patrolling());
+        listed.push(PATROL.to_owned());
+    }
     reader.check_order(&parsed, &listed);
     reader.done()?;
     let hooks = hooks(parsed.hooks);
     for unit in &mut units {
         unit.hooks = hooks.clone();
     }
-    Ok(Config { units, supervisor: supervisor(&parsed.supervisor) })
+    Ok(Config { units, patrol, supervisor: supervisor(&parsed.supervisor) })
 }
 
 fn supervisor(table: &SupervisorTable) -> SupervisorSettings {

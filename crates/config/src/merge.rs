@@ -2,6 +2,7 @@
 
 use crate::at::At;
 use crate::file::{AgentsTable, HookTable, ReadyTable, SupervisorTable, UnitTable};
+use crate::patrol::{PatrolKeys, WatchKeys};
 
 /// A table that can be read key by key.
 pub(crate) trait Piecewise: Default + serde::de::DeserializeOwned {
@@ -25,6 +26,8 @@ macro_rules! piecewise {
 
 piecewise!(SupervisorTable { http, lease, adopt });
 piecewise!(AgentsTable { file, repos });
+piecewise!(PatrolKeys { root, tick, tmux, rigs, overseer, on_escalation, triage, ladder });
+piecewise!(WatchKeys { heartbeat, stale, very_stale, work, process, role, rig });
 piecewise!(HookTable { on_crash, on_breaker, on_recovery, deadman });
 piecewise!(UnitTable {
     command,

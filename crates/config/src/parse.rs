@@ -5,6 +5,7 @@ use crate::at::At;
 use crate::file::{ConfigFile, UnitTable};
 use crate::findings::Findings;
 use crate::merge::Piecewise;
+use crate::patrol;
 use crate::plain;
 use crate::problem::nearest;
 use crate::syntax::{self, Syntax};
@@ -14,10 +15,10 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue, Error, ValueDeserializer};
 
 /// What a later version will read.
-const LATER_TABLES: &[&str] = &["patrol"];
-const LATER_UNIT_KEYS: &[&str] = &[];
+const LATER_TABLES: &[&str] = &[];
+pub(crate) const LATER_UNIT_KEYS: &[&str] = &[];
 
-const TABLES: &[&str] = &["supervisor", "defaults", "hooks", "agents", "units"];
+const TABLES: &[&str] = &["supervisor", "defaults", "hooks", "agents", "patrol", "units"];
 
 /// The tables, as far as they can be read.
 pub(crate) fn parse(findings: &mut Findings<'_>) -> ConfigFile {
@@ -35,6 +36,7 @@ pub(crate) fn parse(findings: &mut Findings<'_>) -> ConfigFile {
             "hooks" => file.hooks = keys(findings, value, name, &[]),
             "defaults" => file.defaults = keys(findings, value, name, LATER_UNIT_KEYS),
             "units" => units(findings, value, &mut file),
+            "patrol" => file.patrol = Some(patrol::parse(findings, value)),
             later if LATER_TABLES.contains(&later) => plain::later(findings, key.span(), name),
             _ => unknown_table(findings, key.span(), name, &value),
         }
@@ -61,7 +63,7 @@ fn units(findings: &mut Findings<'_>, value: Spanned<DeValue<'_>>, file: &mut Co
 }
 
 /// A table, key by key, as far as it can be read.
-fn keys<T: Piecewise>(
+pub(crate) fn keys<T: Piecewise>(
     findings: &mut Findings<'_>,
     value: Spanned<DeValue<'_>>,
     header: &str,

@@ -24,7 +24,11 @@ fn read(path: &Path) -> Result<String, String> {
         problems.iter().map(|problem| format!("{problem}\n")).collect::<Vec<_>>().join("\n")
     })?;
     let units = serde_json::to_string_pretty(&config.units).expect("it is plain data");
-    Ok(format!("{units}\n"))
+    let patrol = config.patrol.map(|patrol| serde_json::to_string_pretty(&patrol).expect("plain"));
+    let said = format!("{units}\n{}", patrol.map(|patrol| patrol + "\n").unwrap_or_default());
+    // What is ourselves in a unit's place is this test here.
+    let own = std::env::current_exe().expect("an executable has a path");
+    Ok(said.replace(&own.display().to_string(), "ostler"))
 }
 
 fn compare(path: &Path, said: &str, wrong: &mut Vec<String>) {

@@ -35,7 +35,7 @@ pub use mail::{
 };
 pub use metrics::{Counter, Sample};
 pub use patrol::{
-    Acted, DecidedBy, Decision, Declared, DeclaredState, Edge, Freshness, HeartbeatSeen,
+    Acted, CpuMark, DecidedBy, Decision, Declared, DeclaredState, Edge, Freshness, HeartbeatSeen,
     Observation, Order, PatrolCall, PatrolMemory, PatrolNote, PatrolPolicy, PatrolSave, PatrolSpec,
     PendingSeen, PendingSpawn, Rung, SessionHealth, SessionSeen, Step, StepOutcome, TownOrders,
     TownState, TriageAnswer, TriageSpec, Trouble, TroubleKind, WatchSaid, WatchSpec, WatchState,

@@ -1,6 +1,6 @@
 //! Patrol: which agents are watched, what was seen of one, what was decided, and what is remembered of it.
 
-use crate::{HookTarget, Tally, What};
+use crate::{RunId, Tally, What};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -17,7 +17,8 @@ pub struct PatrolSpec {
     pub agents: Vec<WatchSpec>,
     /// Whose mail a person reads.
     pub overseer: String,
-    pub on_escalation: Option<HookTarget>,
+    /// A command that is told of it as well, with a document on its standard input.
+    pub on_escalation: Option<Vec<String>>,
 }
 
 /// One agent that is watched. It is a unit of the same name.
@@ -300,6 +301,16 @@ pub struct WatchState {
     pub held: u32,
     /// Newest first, bounded.
     pub acted: Vec<Acted>,
+    /// From where its use of the processor is counted.
+    pub cpu: Option<CpuMark>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CpuMark {
+    pub run: RunId,
+    pub at_ms: u64,
+    pub cpu_ms: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -412,6 +423,8 @@ pub struct TownOrders {
     pub paused: Option<Order>,
     /// Every agent is stopped and stays so. One that a person gave, no rule can lift.
     pub stopped: Option<Order>,
+    /// Who was running when it was given, and runs again when it is lifted.
+    pub ended: Vec<String>,
     /// Agents that are to be started, with the first message for each.
     pub spawns: Vec<PendingSpawn>,
 }
@@ -479,3 +492,36 @@ pub struct PatrolNote {
     pub why: String,
     pub evidence: Map<String, Value>,
 }
+
+macro_rules! words {
+    ($type:ident { $($variant:ident => $word:literal),+ $(,)? }) => {
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(match self { $($type::$variant => $word),+ })
+            }
+        }
+    };
+}
+
+words!(Step {
+    Nothing => "nothing",
+    Start => "start",
+    Nudge => "nudge",
+    Wake => "wake",
+    Interrupt => "interrupt",
+    Restart => "restart",
+    Escalate => "escalate",
+});
+words!(SessionHealth {
+    Healthy => "healthy",
+    SessionDead => "session-dead",
+    AgentDead => "agent-dead",
+    AgentHung => "agent-hung",
+    Unknown => "unknown",
+});
+words!(Freshness {
+    Fresh => "fresh",
+    Stale => "stale",
+    VeryStale => "very-stale",
+    Unknown => "unknown",
+});

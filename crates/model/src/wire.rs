@@ -49,7 +49,7 @@ pub enum Call {
     Look(LookCall),
     Mail(MailCall),
     Nudges(NudgeCall),
-    Patrol(PatrolCall),
+    Patrol(Box<PatrolCall>),
     /// What is on the run's terminal now, as text.
     Screen(Target),
 }

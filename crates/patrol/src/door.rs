@@ -132,20 +132,20 @@ impl Asking {
     }
 
     pub fn memory(&mut self) -> Result<PatrolMemory, PatrolError> {
-        match self.call(Call::Patrol(PatrolCall::Load))? {
+        match self.call(Call::Patrol(Box::new(PatrolCall::Load)))? {
             Answer::Patrol(memory) => Ok(*memory),
             _ => Err(PatrolError::Unexpected),
         }
     }
 
     pub fn save(&mut self, save: PatrolSave) -> Result<(), PatrolError> {
-        self.call(Call::Patrol(PatrolCall::Save(save))).map(|_| ())
+        self.call(Call::Patrol(Box::new(PatrolCall::Save(save)))).map(|_| ())
     }
 
     pub fn note(&mut self, notes: Vec<PatrolNote>) -> Result<(), PatrolError> {
         if notes.is_empty() {
             return Ok(());
         }
-        self.call(Call::Patrol(PatrolCall::Note(notes))).map(|_| ())
+        self.call(Call::Patrol(Box::new(PatrolCall::Note(notes)))).map(|_| ())
     }
 }

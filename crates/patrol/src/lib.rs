@@ -1,10 +1,39 @@
 //! The patrol looks at the agents of a town every tick, lets the core decide, and does what was decided through the
 //! supervisor's door.
 
+mod act;
+mod boot;
+mod command;
 mod door;
 mod error;
+mod escalate;
+mod files;
+mod forget;
+mod health_check;
+mod heartbeat;
+mod judge;
+mod lifecycle;
 pub mod nudge;
+mod observe;
+mod orders;
+mod plan;
+mod report;
 mod screen;
+mod sessions;
+mod spawns;
+mod tick;
+pub mod triage;
 
 pub use door::{Asking, Door};
 pub use error::PatrolError;
+pub use forget::forget;
+pub use health_check::{Checked, health_check, killed};
+pub use judge::{Judged, Judgement, Question, judge, would_ask};
+pub use plan::Plan;
+pub use report::mirror as mirror_orders;
+pub use tick::{AgentTick, How, Ticked, note_running, tick};
+
+/// A line of the town's log.
+pub fn log(plan: &Plan, line: &str) {
+    files::log(&plan.town, line);
+}

@@ -20,6 +20,20 @@ pub fn digest(lines: &[String]) -> u64 {
     hasher.finish()
 }
 
+/// What stands there, without room and without what ticks.
+pub fn letters(text: &str) -> String {
+    text.chars().filter(|c| !c.is_whitespace() && !is_ticking(*c)).collect()
+}
+
+/// Whether something is there now that was not there before, beside the words that were typed: of those, one copy is
+/// their echo.
+pub fn says_more(before: &str, now: &str, typed: &str) -> bool {
+    let (before, now, typed) = (letters(before), letters(now), letters(typed));
+    let rest = now.replacen(&typed, "", 1);
+    // What scrolled away at the top is nothing new.
+    !before.ends_with(&rest)
+}
+
 fn is_ticking(c: char) -> bool {
     c.is_ascii_digit()
         || matches!(c, '|' | '/' | '-' | '\\' | '*' | '·' | '•' | '.' | '…')
@@ -59,6 +73,18 @@ mod tests {
     fn a_new_word_is_a_change() {
         assert_ne!(digest(&lines("reading a")), digest(&lines("reading b")));
         assert_ne!(digest(&lines("a\nb")), digest(&lines("ab")));
+    }
+
+    #[test]
+    fn an_echo_is_no_answer() {
+        let ping = "PING: answer";
+        assert!(!says_more("$ ", "$ PING: answer\n\n", ping));
+        assert!(
+            !says_more("old\nmore\n$ ", "more\n$ PING: an\nswer\n", ping),
+            "wrapped and scrolled"
+        );
+        assert!(says_more("$ ", "$ PING: answer\nheard PING: answer", ping));
+        assert!(says_more("$ ", "$ PING: answer\nyes", ping));
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod logs;
 mod mail;
 mod metrics;
 mod nudge;
+mod patrol;
 mod restart;
 mod run;
 mod runs;
@@ -79,6 +80,7 @@ pub fn carry_out(arguments: Arguments) -> Result<Exit, Failure> {
         Verb::Nudge(arguments) => nudge::nudge(&context, arguments),
         Verb::Mail(arguments) => mail::mail(&context, arguments.verb),
         Verb::Handoff(arguments) => mail::handoff(&context, arguments),
+        Verb::Patrol(arguments) => patrol::patrol(&context, &arguments),
         Verb::Up(arguments) => unit::up(&context, &arguments),
         Verb::Down(arguments) => unit::down(&context, &arguments),
         #[cfg(feature = "top")]

@@ -29,6 +29,16 @@ impl Command {
         }
     }
 
+    /// Each of its words changed.
+    pub(crate) fn with(&self, change: impl Fn(&str) -> String) -> Self {
+        match self {
+            Command::Words(words) => {
+                Command::Words(words.iter().map(|word| change(word)).collect())
+            }
+            Command::Shell(text) => Command::Shell(change(text)),
+        }
+    }
+
     fn check(&self) -> Result<(), &'static str> {
         let (is_empty, has_nul) = match self {
             Command::Words(words) => (

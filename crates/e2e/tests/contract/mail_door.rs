@@ -80,9 +80,9 @@ fn the_patrols_memory_is_kept_and_orders_are_compared() {
     let save = json!({ "states": { "deacon": { "backoffUntilMs": 7 } }, "town": { "ticks": 3 } });
     assert!(door.ask("patrol", json!({ "save": save })).is_null());
     door.ask("patrol", json!({ "say": { "agent": "deacon", "said": { "busyUntilMs": 9 } } }));
-    let none = json!({ "paused": null, "stopped": null, "spawns": [] });
+    let none = json!({ "paused": null, "stopped": null, "ended": [], "spawns": [] });
     let order = json!({ "by": "overseer", "reason": "lunch", "atMs": 5, "isManual": true });
-    let paused = json!({ "paused": order, "stopped": null, "spawns": [] });
+    let paused = json!({ "paused": order, "stopped": null, "ended": [], "spawns": [] });
     door.ask("patrol", json!({ "order": { "seen": none, "now": paused } }));
     let (code, told) = door.refused("patrol", json!({ "order": { "seen": none, "now": none } }));
     assert_eq!(code, "CONFLICT", "{told}");

@@ -52,6 +52,9 @@ mod nudge_texts;
 mod nudge_tmux;
 
 // Units: declared once, kept as declared.
+mod patrol;
+mod patrol_setup;
+mod patrol_triage;
 mod units;
 mod units_again;
 mod units_checks;

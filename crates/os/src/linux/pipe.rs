@@ -148,10 +148,10 @@ pub fn write_all(descriptor: impl AsFd, mut bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Lets bytes gather: far shorter than a scheduler tick.
+/// Lets bytes gather, or time pass.
 pub fn nap(duration: Duration) {
     let _ = rustix::thread::nanosleep(&rustix::thread::Timespec {
-        tv_sec: 0,
+        tv_sec: duration.as_secs().try_into().unwrap_or(i64::MAX),
         tv_nsec: duration.subsec_nanos().into(),
     });
 }

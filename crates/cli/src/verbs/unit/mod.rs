@@ -6,7 +6,7 @@ mod awaiting;
 mod check;
 mod crashes;
 mod declared;
-mod file;
+pub mod file;
 mod import;
 mod list;
 mod look;

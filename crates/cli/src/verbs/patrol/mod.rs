@@ -1,0 +1,87 @@
+//! `ostler patrol`: by hand what the patrol does by itself, and what people may order.
+
+mod orders;
+mod plan;
+mod run;
+mod show;
+mod status;
+mod tick;
+
+use crate::args::{PatrolArguments, PatrolVerb};
+use crate::context::Context;
+use crate::exit::{Exit, Failure};
+use crate::say::say;
+use ostler_model::wire::UnitAsk;
+use ostler_patrol::{Checked, PatrolError, health_check, killed};
+
+pub fn patrol(context: &Context, arguments: &PatrolArguments) -> Result<Exit, Failure> {
+    match &arguments.verb {
+        PatrolVerb::Run { file } => run::run(context, file),
+        PatrolVerb::Tick(tick) => tick::tick(context, tick.json),
+        PatrolVerb::Status(status) => status::status(context, status.json),
+        PatrolVerb::Triage(triage) => tick::triage(context, triage),
+        PatrolVerb::HealthCheck(check) => {
+            let (door, plan) = plan::open(context)?;
+            let checked =
+                health_check(&door, &plan, &check.agent, check.timeout).map_err(failure)?;
+            if check.kill && matches!(checked, Checked::ShouldBeKilled { .. }) {
+                let name = plan.agent(&check.agent).map_err(failure)?.name.clone();
+                let mut asking = door.open().map_err(failure)?;
+                asking.ask_unit(&name, UnitAsk::Restart).map_err(failure)?;
+                killed(&plan, &name).map_err(failure)?;
+            }
+            tell_checked(&check.agent, &checked, check.json)
+        }
+        PatrolVerb::Pause(pause) => orders::pause(context, &pause.reason),
+        PatrolVerb::Resume => orders::resume(context),
+        PatrolVerb::Estop(estop) if estop.clear => orders::lift(context),
+        PatrolVerb::Estop(estop) => orders::stop(context, &estop.reason),
+        PatrolVerb::Busy(busy) => orders::busy(context, busy.agent.as_deref(), busy.time),
+        PatrolVerb::Say(said) => orders::said(context, said),
+        PatrolVerb::Spawn(spawn) => orders::spawn(context, &spawn.agent, &spawn.message),
+        PatrolVerb::Clear(clear) => orders::clear(context, &clear.agent),
+    }
+}
+
+fn tell_checked(agent: &str, checked: &Checked, json: bool) -> Result<Exit, Failure> {
+    if json {
+        say!("{}", serde_json::to_string(checked)?);
+    } else {
+        match checked {
+            Checked::Responsive { why } => say!("{agent} answers: {why}"),
+            Checked::NotRunning { why } => say!("{agent} was not asked: {why}"),
+            Checked::InCooldown { seconds } => {
+                say!("{agent} was killed a moment ago; asked again in {seconds} s");
+            }
+            Checked::Silent { failures } => {
+                say!("{agent} did not answer, {failures} of 3 times in a row");
+            }
+            Checked::ShouldBeKilled { failures } => {
+                say!(
+                    "{agent} did not answer {failures} times in a row: it should be killed (ostler restart {agent})"
+                );
+            }
+        }
+    }
+    Ok(match checked {
+        Checked::ShouldBeKilled { .. } => Exit(2),
+        Checked::Responsive { .. }
+        | Checked::NotRunning { .. }
+        | Checked::InCooldown { .. }
+        | Checked::Silent { .. } => Exit::DONE,
+    })
+}
+
+fn failure(error: PatrolError) -> Failure {
+    let exit = match &error {
+        PatrolError::NoSuchAgent { .. } => Exit::NO_SUCH,
+        PatrolError::Door(_)
+        | PatrolError::Unexpected
+        | PatrolError::File { .. }
+        | PatrolError::Overlapping { .. } => Exit::FAILED,
+    };
+    match error {
+        PatrolError::Door(cause) => (*cause).into(),
+        error => Failure { exit, cause: error.into() },
+    }
+}

@@ -1,0 +1,179 @@
+//! What people, and agents about themselves, may say.
+
+use super::{failure, plan};
+use crate::args::{SaidState, SayArguments};
+use crate::context::Context;
+use crate::exit::{Exit, Failure};
+use crate::say::say;
+use ostler_client::ClientError;
+use ostler_model::wire::{Call, ErrorCode, UnitAsk};
+use ostler_model::{
+    Declared, DeclaredState, Desired, Order, PatrolCall, PendingSpawn, TownOrders, WatchSaid,
+};
+use ostler_patrol::{Asking, PatrolError, Plan, mirror_orders};
+
+pub fn pause(context: &Context, reason: &str) -> Result<Exit, Failure> {
+    let given = order(reason);
+    change(context, |orders| orders.paused = Some(given.clone()))?;
+    say!("paused: every agent is still looked at, and nothing is done");
+    Ok(Exit::DONE)
+}
+
+pub fn resume(context: &Context) -> Result<Exit, Failure> {
+    change(context, |orders| orders.paused = None)?;
+    say!("no longer paused");
+    Ok(Exit::DONE)
+}
+
+/// The order first, so that no tick starts anybody again in between.
+pub fn stop(context: &Context, reason: &str) -> Result<Exit, Failure> {
+    let (door, plan) = plan::open(context)?;
+    let mut asking = door.open().map_err(failure)?;
+    let names: Vec<String> = plan.spec.agents.iter().map(|agent| agent.name.clone()).collect();
+    let looks = asking.looks(names).map_err(failure)?;
+    let wanted = looks.into_iter().filter(|look| look.view.desired == Desired::Running);
+    let wanted: Vec<String> = wanted.map(|look| look.view.name).collect();
+    let given = order(reason);
+    change(context, |orders| {
+        orders.stopped = Some(given.clone());
+        for name in &wanted {
+            if !orders.ended.contains(name) {
+                orders.ended.push(name.clone());
+            }
+        }
+    })?;
+    for name in &wanted {
+        asking.ask_unit(name, UnitAsk::Stop).map_err(failure)?;
+    }
+    for name in &wanted {
+        asking.stopped(name).map_err(failure)?;
+        say!("{name}: stopped");
+    }
+    say!("every agent is stopped, until `ostler patrol estop --clear`");
+    Ok(Exit::DONE)
+}
+
+/// Those that it stopped run again.
+pub fn lift(context: &Context) -> Result<Exit, Failure> {
+    let (door, _) = plan::open(context)?;
+    let mut ended = Vec::new();
+    change(context, |orders| {
+        orders.stopped = None;
+        ended = std::mem::take(&mut orders.ended);
+    })?;
+    let mut asking = door.open().map_err(failure)?;
+    for name in &ended {
+        match asking.ask_unit(name, UnitAsk::Start) {
+            Ok(()) => say!("{name}: started"),
+            Err(error) => say!("{name}: {error}"),
+        }
+    }
+    say!("lifted");
+    Ok(Exit::DONE)
+}
+
+pub fn busy(context: &Context, agent: Option<&str>, time_ms: u64) -> Result<Exit, Failure> {
+    let (mut asking, name, before) = said_of(context, agent)?;
+    let until = (time_ms > 0).then(|| ostler_os::wall_ms() + time_ms);
+    speak(&mut asking, &name, WatchSaid { busy_until_ms: until, ..before })?;
+    match until {
+        Some(_) => say!("{name}: busy for {}", crate::render::plain_duration(time_ms)),
+        None => say!("{name}: no longer busy"),
+    }
+    Ok(Exit::DONE)
+}
+
+pub fn said(context: &Context, arguments: &SayArguments) -> Result<Exit, Failure> {
+    let (mut asking, name, before) = said_of(context, arguments.agent.as_deref())?;
+    let state = match arguments.state {
+        SaidState::Stuck => Some(DeclaredState::Stuck),
+        SaidState::AwaitingGate => Some(DeclaredState::AwaitingGate),
+        SaidState::Clear => None,
+    };
+    let declared = state.map(|state| Declared {
+        state,
+        reason: arguments.reason.clone(),
+        at_ms: ostler_os::wall_ms(),
+    });
+    speak(&mut asking, &name, WatchSaid { declared, ..before })?;
+    match arguments.state {
+        SaidState::Stuck => say!("{name}: stuck"),
+        SaidState::AwaitingGate => say!("{name}: awaiting a gate"),
+        SaidState::Clear => say!("{name}: neither stuck nor awaiting a gate"),
+    }
+    Ok(Exit::DONE)
+}
+
+pub fn spawn(context: &Context, agent: &str, message: &str) -> Result<Exit, Failure> {
+    let (_, plan) = plan::open(context)?;
+    let name = plan.agent(agent).map_err(failure)?.name.clone();
+    let spawn = PendingSpawn {
+        agent: name.clone(),
+        message: message.to_owned(),
+        asked_at_ms: ostler_os::wall_ms(),
+    };
+    change(context, |orders| {
+        orders.spawns.retain(|other| other.agent != name);
+        orders.spawns.push(spawn.clone());
+    })?;
+    say!("{name}: started at the next tick (now: ostler patrol tick)");
+    Ok(Exit::DONE)
+}
+
+pub fn clear(context: &Context, agent: &str) -> Result<Exit, Failure> {
+    let (door, plan) = plan::open(context)?;
+    let name = plan.agent(agent).map_err(failure)?.name.clone();
+    ostler_patrol::forget(&door, &plan, &name).map_err(failure)?;
+    say!("{name}: its crash loop and its waits are forgotten");
+    Ok(Exit::DONE)
+}
+
+fn order(reason: &str) -> Order {
+    let by = std::env::var("OSTLER_AGENT").or_else(|_| std::env::var("USER"));
+    Order {
+        by: by.unwrap_or_else(|_| format!("uid {}", ostler_os::user_id())),
+        reason: reason.to_owned(),
+        at_ms: ostler_os::wall_ms(),
+        is_manual: true,
+    }
+}
+
+fn said_of(context: &Context, agent: Option<&str>) -> Result<(Asking, String, WatchSaid), Failure> {
+    let own = std::env::var("OSTLER_AGENT").ok().filter(|name| !name.is_empty());
+    let agent = agent.map(str::to_owned).or(own).ok_or_else(|| {
+        Failure::usage(
+            "which agent? name it with --as, or call this inside an agent ($OSTLER_AGENT)",
+        )
+    })?;
+    let (door, plan) = plan::open(context)?;
+    let name = plan.agent(&agent).map_err(failure)?.name.clone();
+    let mut asking = door.open().map_err(failure)?;
+    let before = asking.memory().map_err(failure)?.said.remove(&name).unwrap_or_default();
+    Ok((asking, name, before))
+}
+
+fn speak(asking: &mut Asking, name: &str, said: WatchSaid) -> Result<(), Failure> {
+    let call = PatrolCall::Say { agent: name.to_owned(), said };
+    asking.call(Call::Patrol(Box::new(call))).map(|_| ()).map_err(failure)
+}
+
+/// Until nobody else has changed them in between.
+fn change(context: &Context, mut with: impl FnMut(&mut TownOrders)) -> Result<Plan, Failure> {
+    let (door, plan) = plan::open(context)?;
+    let mut asking = door.open().map_err(failure)?;
+    loop {
+        let seen = asking.memory().map_err(failure)?.orders;
+        let mut now = seen.clone();
+        with(&mut now);
+        mirror_orders(&plan, &now).map_err(failure)?;
+        match asking.call(Call::Patrol(Box::new(PatrolCall::Order { seen, now }))) {
+            Ok(_) => return Ok(plan),
+            Err(PatrolError::Door(error)) if is_conflict(&error) => {}
+            Err(error) => return Err(failure(error)),
+        }
+    }
+}
+
+fn is_conflict(error: &ClientError) -> bool {
+    matches!(error, ClientError::Refused(refusal) if refusal.code == ErrorCode::Conflict)
+}

@@ -1,0 +1,58 @@
+//! Being on patrol: asleep until the next tick. The file is read anew for each, so that what changed in it counts.
+
+use super::plan;
+use crate::context::Context;
+use crate::exit::{Exit, Failure};
+use crate::say::{say, tell};
+use ostler_patrol::{How, PatrolError, Ticked, log, note_running, tick};
+use std::path::Path;
+use std::time::Duration;
+
+/// Where the file cannot be read, it is looked at again after this.
+const USUAL_TICK_MS: u64 = 180_000;
+
+pub fn run(context: &Context, path: &Path) -> Result<Exit, Failure> {
+    let door = plan::door(context);
+    let mut told = String::new();
+    // Those that were declared a moment ago are just being started: they are looked at when they are there.
+    let mut next_ms = ostler_os::mono_ms();
+    loop {
+        let wait_ms = next_ms.saturating_sub(ostler_os::mono_ms());
+        ostler_os::nap(Duration::from_millis(wait_ms));
+        let begun_ms = ostler_os::mono_ms();
+        let mut tick_ms = USUAL_TICK_MS;
+        let wrong = match plan::read(context, path) {
+            Ok(plan) => {
+                tick_ms = plan.spec.tick_ms;
+                note_running(&plan);
+                match tick(&door, &plan, &How::default()) {
+                    Ok(ticked) => {
+                        tell_ticked(&ticked);
+                        String::new()
+                    }
+                    // Somebody ticks by hand: that is this tick.
+                    Err(PatrolError::Overlapping { .. }) => String::new(),
+                    Err(error) => {
+                        let told = super::failure(error).told();
+                        log(&plan, &format!("the tick failed: {told}"));
+                        told
+                    }
+                }
+            }
+            Err(failure) => failure.told(),
+        };
+        // Once, and not at every tick.
+        if wrong != told && !wrong.is_empty() {
+            tell!("{wrong}");
+        }
+        told = wrong;
+        // Ticks that were slept through are not made up for.
+        next_ms = begun_ms + tick_ms;
+    }
+}
+
+fn tell_ticked(ticked: &Ticked) {
+    for agent in ticked.agents.iter().filter(|agent| agent.is_news()) {
+        say!("{}", agent.told());
+    }
+}

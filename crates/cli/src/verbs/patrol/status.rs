@@ -1,0 +1,106 @@
+//! Who is watched, and how they are: looked at now, with what is remembered of them.
+
+use super::{failure, plan};
+use crate::context::Context;
+use crate::exit::{Exit, Failure};
+use crate::render::{Align, Cell, Colours, Column, Room, ago, lines, plain_duration, width};
+use crate::say::say;
+use ostler_model::{HeartbeatSeen, Order, PendingSeen, Step};
+use ostler_patrol::{Judged, judge};
+use serde_json::json;
+
+const COLUMNS: &[Column] = &[
+    Column { head: "AGENT", align: Align::Left, room: Room::Keeps },
+    Column { head: "HEALTH", align: Align::Left, room: Room::Keeps },
+    Column { head: "HEARTBEAT", align: Align::Left, room: Room::Keeps },
+    Column { head: "PENDING", align: Align::Left, room: Room::IsLeftOut(2) },
+    Column { head: "NEXT", align: Align::Left, room: Room::Keeps },
+    Column { head: "WHY", align: Align::Left, room: Room::GivesWay(20) },
+    Column { head: "LAST", align: Align::Left, room: Room::IsLeftOut(1) },
+];
+
+pub fn status(context: &Context, json: bool) -> Result<Exit, Failure> {
+    let (door, plan) = plan::open(context)?;
+    let now_ms = ostler_os::wall_ms();
+    let mut asking = door.open().map_err(failure)?;
+    let judgement = judge(&door, &mut asking, &plan, None, now_ms).map_err(failure)?;
+    if json {
+        let agents: Vec<_> = judgement
+            .judged
+            .iter()
+            .map(|judged| {
+                json!({
+                    "agent": judged.agent,
+                    "observation": judged.sight.seen,
+                    "decision": judged.mechanical,
+                    "state": judged.state,
+                })
+            })
+            .collect();
+        let town = &judgement.memory.town;
+        say!("{}", json!({ "town": town, "orders": judgement.orders, "agents": agents }));
+        return Ok(Exit::DONE);
+    }
+    let last = judgement.memory.town.last_tick_ms;
+    let last = last.map_or_else(|| "not yet".to_owned(), |at| ago(now_ms.saturating_sub(at)));
+    say!("{}  every {}, last tick {last}", plan.spec.root, plain_duration(plan.spec.tick_ms));
+    tell_order("paused", judgement.orders.paused.as_ref(), now_ms);
+    tell_order("stopped", judgement.orders.stopped.as_ref(), now_ms);
+    let rows: Vec<Vec<Cell>> = judgement.judged.iter().map(|judged| row(judged, now_ms)).collect();
+    for line in lines(COLUMNS, &rows, width(), Colours::of_output()) {
+        say!("{line}");
+    }
+    Ok(Exit::DONE)
+}
+
+fn tell_order(word: &str, order: Option<&Order>, now_ms: u64) {
+    if let Some(order) = order {
+        let Order { by, reason, at_ms, .. } = order;
+        say!("{word} {} by {by}: {reason}", ago(now_ms.saturating_sub(*at_ms)));
+    }
+}
+
+fn row(judged: &Judged, now_ms: u64) -> Vec<Cell> {
+    let seen = &judged.sight.seen;
+    let heartbeat = match &seen.heartbeat {
+        HeartbeatSeen::None => "-".to_owned(),
+        HeartbeatSeen::Missing => "missing".to_owned(),
+        HeartbeatSeen::Unreadable { .. } => "unreadable".to_owned(),
+        HeartbeatSeen::At { age_ms, .. } => {
+            format!("{} {}", judged.mechanical.freshness, plain_duration(*age_ms))
+        }
+    };
+    let pending = match &seen.pending {
+        PendingSeen::Nothing => "-".to_owned(),
+        PendingSeen::Work { mail, nudges, work } => {
+            let mut parts = Vec::new();
+            if *mail > 0 {
+                parts.push(format!("{mail} mail"));
+            }
+            if *nudges > 0 {
+                parts.push(format!("{nudges} nudges"));
+            }
+            if *work {
+                parts.push("work".to_owned());
+            }
+            parts.join(", ")
+        }
+        PendingSeen::Unknown { .. } => "unknown".to_owned(),
+    };
+    let last = judged.state.acted.iter().find(|acted| acted.step != Step::Nothing);
+    let last = last.map_or_else(
+        || "-".to_owned(),
+        |acted| format!("{} {}", acted.step, ago(now_ms.saturating_sub(acted.at_ms))),
+    );
+    [
+        judged.agent.name.clone(),
+        judged.mechanical.health.to_string(),
+        heartbeat,
+        pending,
+        judged.mechanical.step.to_string(),
+        judged.mechanical.reason.clone(),
+        last,
+    ]
+    .map(Cell::from)
+    .into()
+}

@@ -1,0 +1,304 @@
+//! From the words of `[patrol]` to what is watched, and the units that are.
+
+use super::tables::{LadderTable, PatrolTable, TriageTable, WatchKeys, WatchTable};
+use crate::at::At;
+use crate::environment::INHERITED;
+use crate::file::{RestartTable, UnitTable};
+use crate::resolve::{Kind, Reader, resolve};
+use crate::words::{BackendWord, Command, Text, VariableName, WhenWord};
+use ostler_model::{PatrolPolicy, PatrolSpec, TriageSpec, UnitSpec, WatchSpec};
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+/// The unit that is ourselves on patrol.
+pub(crate) const PATROL: &str = "patrol";
+const DEACON: &str = "deacon";
+const DEACON_SESSION: &str = "hq-deacon";
+const BOOT_SESSION: &str = "gt-boot";
+const ROOT: &str = "~/gt";
+const SECOND: u64 = 1_000;
+const MINUTE: u64 = 60 * SECOND;
+const TICK_LEAST: u64 = 100;
+
+/// What tmux itself is told by.
+const TMUX_VARIABLES: [&str; 2] = ["TMUX_TMPDIR", "TERM"];
+
+impl Reader<'_> {
+    /// What is watched, and the tables of the units that are.
+    pub fn patrol(&mut self, table: &PatrolTable) -> (PatrolSpec, Vec<(At<String>, UnitTable)>) {
+        let folder = self.findings.file.parent().unwrap_or(Path::new("/")).to_owned();
+        let keys = &table.keys;
+        let named = keys.root.as_ref().map_or(ROOT, |root| &root.0);
+        let mut root = resolve(&folder, named);
+        if !root.is_dir() {
+            let first = table.watch.keys().chain(table.worker.keys()).next();
+            let span = keys.root.as_ref().map(At::span).or_else(|| first.map(At::span));
+            let told = format!("the town {} is not a folder", root.display());
+            let hint = format!("make it: mkdir -p {}", root.display());
+            self.findings.add(span.unwrap_or(0..0), told, hint);
+            // Told once, and not of each agent.
+            root = PathBuf::from("/");
+        }
+        let tick_ms = keys.tick.as_ref().map_or(3 * MINUTE, |tick| tick.0);
+        if let Some(tick) = keys.tick.as_ref().filter(|tick| tick.0 < TICK_LEAST) {
+            self.findings.add(tick.span(), "a tick is at least 100ms", "the usual is \"3m\"");
+        }
+        let mut agents = Vec::new();
+        let mut units = Vec::new();
+        for (name, mut watch) in self.everybody(table) {
+            if watch.unit.backend != Some(BackendWord::Pty) && watch.unit.tmux.is_none() {
+                watch.unit.tmux.clone_from(&keys.tmux);
+            }
+            let (agent, unit) = self.watched(&name, watch, &root);
+            agents.push(agent);
+            units.push((name, unit));
+        }
+        if agents.is_empty() && table.worker.is_empty() {
+            let hint = "write [patrol.watch.NAME], and a command under it";
+            let at = keys.root.as_ref().map(At::span).or_else(|| keys.tick.as_ref().map(At::span));
+            self.findings.add(at.unwrap_or(0..0), "nobody is watched by [patrol]", hint);
+        }
+        let triage = keys
+            .triage
+            .as_ref()
+            .and_then(|triage| self.triage(triage, triage.span(), &root, &agents));
+        let spec = PatrolSpec {
+            root: root.display().to_string(),
+            tick_ms,
+            policy: keys.ladder.as_deref().map_or_else(PatrolPolicy::default, policy),
+            triage,
+            agents,
+            overseer: keys
+                .overseer
+                .as_ref()
+                .map_or_else(|| "overseer".to_owned(), |name| name.0.clone()),
+            on_escalation: keys.on_escalation.as_ref().map(Command::argv),
+        };
+        (spec, units)
+    }
+
+    /// An agent is a unit: nobody else has its name.
+    pub fn no_double(&mut self, name: &At<String>, units: &BTreeMap<At<String>, UnitTable>) {
+        if units.keys().any(|other| other.as_str() == name.as_str()) {
+            let told = format!("{:?} is a unit and an agent that is watched", name.as_str());
+            self.findings.add(name.span(), told, "call one of them something else");
+        }
+    }
+
+    /// Those that are named, and of each worker one for every rig.
+    fn everybody(&mut self, table: &PatrolTable) -> Vec<(At<String>, WatchTable)> {
+        let mut all: Vec<(At<String>, WatchTable)> =
+            table.watch.iter().map(|(name, watch)| (name.clone(), watch.clone())).collect();
+        let rigs: Vec<&At<Text>> = table.keys.rigs.iter().flatten().collect();
+        if rigs.is_empty()
+            && let Some((role, _)) = table.worker.iter().next()
+        {
+            let hint = "write rigs = [\"name\"] under [patrol]";
+            self.findings.add(role.span(), "workers are for rigs, and there is none", hint);
+        }
+        for rig in rigs {
+            for (role, worker) in &table.worker {
+                let name = format!("{}-{}", rig.0, role.as_str());
+                let mut watch = in_rig(worker, &rig.0);
+                watch.keys.role.get_or_insert_with(|| Text(role.to_string()));
+                watch.keys.rig.get_or_insert_with(|| (**rig).clone());
+                watch.unit.session.get_or_insert_with(|| {
+                    At::new(role.span(), Text(format!("gt-{}-{}", rig.0, role.as_str())))
+                });
+                all.push((At::new(role.span(), name), watch));
+            }
+        }
+        all
+    }
+
+    fn watched(
+        &mut self,
+        name: &At<String>,
+        watch: WatchTable,
+        root: &Path,
+    ) -> (WatchSpec, UnitTable) {
+        let WatchTable { keys, mut unit } = watch;
+        if name.as_str() == PATROL {
+            let hint = "the patrol itself is a unit of that name; call the agent something else";
+            self.findings.add(name.span(), "an agent cannot be called \"patrol\"", hint);
+        }
+        let decides = "the patrol decides when an agent is started again: take it out, or make it a unit under [units]";
+        if unit.restart.is_some() || unit.preset.is_some() || unit.schedule.is_some() {
+            self.findings.add(
+                name.span(),
+                "an agent has no restart, preset or schedule of its own",
+                decides,
+            );
+        }
+        let usual = if name.as_str() == DEACON {
+            DEACON_SESSION.to_owned()
+        } else {
+            format!("gt-{}", name.as_str())
+        };
+        let session =
+            unit.session.get_or_insert_with(|| At::new(name.span(), Text(usual))).0.clone();
+        let (stale_ms, very_stale_ms) = self.staleness(&keys);
+        // By the document, and by what agents write since.
+        let beside = if name.as_str() == DEACON {
+            "deacon/heartbeat.json".to_owned()
+        } else {
+            format!(".runtime/heartbeats/{session}.json")
+        };
+        let heartbeat = keys.heartbeat.as_ref().map_or(beside, |file| file.0.clone());
+        let agent = WatchSpec {
+            name: name.to_string(),
+            role: keys.role.as_ref().map_or_else(|| name.to_string(), |role| role.0.clone()),
+            rig: keys.rig.as_ref().map(|rig| rig.0.clone()),
+            session,
+            heartbeat: Some(resolve(root, &heartbeat).display().to_string()),
+            stale_ms,
+            very_stale_ms,
+            work: keys.work.as_ref().map(Command::argv),
+            process: keys.process.iter().flatten().map(|name| name.0.clone()).collect(),
+        };
+        unit.restart =
+            Some(RestartTable { when: Some(WhenWord::Never), ..RestartTable::default() });
+        unit.preset = None;
+        match unit.backend {
+            None | Some(BackendWord::Tmux) => unit.backend = Some(BackendWord::Tmux),
+            Some(BackendWord::Pty) => unit.session = None,
+            Some(BackendWord::Pipe | BackendWord::Container) => {
+                let hint = "leave backend out, or write \"pty\"";
+                self.findings.add(name.span(), "an agent that is watched has a terminal", hint);
+                unit.backend = Some(BackendWord::Tmux);
+            }
+        }
+        if unit.cwd.is_none() {
+            let own = root.join(name.as_str());
+            let cwd = if own.is_dir() { own } else { root.to_owned() };
+            unit.cwd = Some(At::new(name.span(), Text(cwd.display().to_string())));
+        }
+        let mut env = unit.env.take().unwrap_or_default();
+        let mut add = |name: &str, value: String| {
+            env.entry(VariableName(name.to_owned())).or_insert(Text(value));
+        };
+        add("OSTLER_AGENT", agent.name.clone());
+        add("OSTLER_HEARTBEAT", agent.heartbeat.clone().unwrap_or_default());
+        if let Some(home) = self.home() {
+            add("OSTLER_HOME", home.display().to_string());
+        }
+        unit.env = Some(env);
+        (agent, unit)
+    }
+
+    fn staleness(&mut self, keys: &WatchKeys) -> (u64, u64) {
+        let stale_ms = keys.stale.as_ref().map_or(5 * MINUTE, |stale| stale.0);
+        let usual = (15 * MINUTE).max(stale_ms.saturating_mul(3));
+        let very_stale_ms = keys.very_stale.as_ref().map_or(usual, |very| very.0);
+        if let Some(very) = keys.very_stale.as_ref().filter(|very| very.0 <= stale_ms) {
+            let told = "very_stale is not longer than stale";
+            self.findings.add(very.span(), told, "the usual is three times as long: 5m and 15m");
+        }
+        (stale_ms, very_stale_ms)
+    }
+
+    fn triage(
+        &mut self,
+        table: &TriageTable,
+        span: Range<usize>,
+        root: &Path,
+        agents: &[WatchSpec],
+    ) -> Option<TriageSpec> {
+        let Some(command) = &table.command else {
+            let hint = "add command = [\"program\", \"argument\"], or take [patrol.triage] out";
+            self.findings.add(span, "triage has no command", hint);
+            return None;
+        };
+        let session = table.session.as_ref().map_or(BOOT_SESSION, |session| &session.0);
+        if let (Some(at), Some(agent)) =
+            (&table.session, agents.iter().find(|agent| agent.session == session))
+        {
+            let told =
+                format!("triage cannot be in the session of {:?}, which it judges", agent.name);
+            self.findings.add(at.span(), told, format!("the usual is {BOOT_SESSION:?}"));
+        }
+        Some(TriageSpec {
+            argv: command.argv(),
+            cwd: resolve(root, table.cwd.as_ref().map_or("", |cwd| &cwd.0)).display().to_string(),
+            session: session.to_owned(),
+            timeout_ms: table.timeout.map_or(MINUTE, |timeout| timeout.0),
+            cooldown_ms: table.cooldown.map_or(2 * MINUTE, |cooldown| cooldown.0),
+            daily_budget: table.daily_budget.unwrap_or(50),
+        })
+    }
+
+    fn home(&self) -> Option<PathBuf> {
+        let home = self.around.home.as_ref()?;
+        Some(std::path::absolute(home).unwrap_or_else(|_| home.clone()))
+    }
+
+    /// Ourselves, in the unit's place.
+    pub fn patrolling(&mut self) -> UnitSpec {
+        let own = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("ostler"));
+        let words = [own.display().to_string(), PATROL.to_owned(), "run".to_owned()];
+        let file = self.findings.file.display().to_string();
+        let names = INHERITED.iter().chain(&TMUX_VARIABLES);
+        let mut env = BTreeMap::new();
+        if let Some(home) = self.home() {
+            env.insert(VariableName("OSTLER_HOME".to_owned()), Text(home.display().to_string()));
+        }
+        let table = UnitTable {
+            command: Some(Command::Words(words.into_iter().chain([file]).collect())),
+            inherit_env: Some(names.map(|name| VariableName((*name).to_owned())).collect()),
+            env: Some(env),
+            ..UnitTable::default()
+        };
+        self.built(PATROL, &table, &Kind::Plain)
+    }
+}
+
+fn policy(table: &LadderTable) -> PatrolPolicy {
+    let mut policy = PatrolPolicy::default();
+    let set = |value: &mut u64, said: Option<crate::words::Duration>| {
+        if let Some(said) = said {
+            *value = said.0;
+        }
+    };
+    set(&mut policy.grace_ms, table.grace);
+    set(&mut policy.nudge_wait_ms, table.nudge);
+    set(&mut policy.wake_wait_ms, table.wake);
+    set(&mut policy.interrupt_wait_ms, table.interrupt);
+    set(&mut policy.restart_cooldown_ms, table.restart);
+    set(&mut policy.progress_ms, table.progress);
+    set(&mut policy.crash_loop_decay_ms, table.crash_loop_decay);
+    if let Some(percent) = table.busy_cpu {
+        policy.busy_cpu_percent = percent;
+    }
+    if let Some(limit) = &table.mass_death {
+        policy.mass_death_count = limit.count;
+        policy.mass_death_window_ms = limit.window.0;
+    }
+    policy
+}
+
+/// `{rig}` stands for its name, wherever text is.
+fn in_rig(worker: &WatchTable, rig: &str) -> WatchTable {
+    let put = |text: &mut Text| text.0 = text.0.replace("{rig}", rig);
+    let mut watch = worker.clone();
+    let at = |found: &mut Option<At<Text>>| {
+        if let Some(text) = found {
+            *text = At::new(text.span(), Text(text.0.replace("{rig}", rig)));
+        }
+    };
+    let command = |found: &mut Option<Command>| {
+        if let Some(command) = found {
+            *command = command.with(|word| word.replace("{rig}", rig));
+        }
+    };
+    command(&mut watch.unit.command);
+    command(&mut watch.unit.resume);
+    command(&mut watch.keys.work);
+    at(&mut watch.unit.cwd);
+    at(&mut watch.unit.session);
+    watch.keys.heartbeat.as_mut().map(put);
+    for value in watch.unit.env.iter_mut().flat_map(|env| env.values_mut()) {
+        put(value);
+    }
+    watch
+}

@@ -1,0 +1,362 @@
+//! The patrol: who is dead, who hangs, who only thinks, and what is done about each.
+
+use crate::patrol_setup::{CLIMB, HANGS, LONG, Seat, Town, WAITS, WORKS, decision};
+use ostler_e2e::{Signal, eventually, eventually_within};
+use std::time::Duration;
+
+/// P1, P3: a dead session is started on the next tick; the story says so.
+fn a_dead_one_is_started(seat: Seat) {
+    let town = Town::new(seat, "", &[("deacon", WAITS)]);
+    town.up();
+    let old = town.project.crash("deacon");
+    town.project.until("deacon", "over", |view| view["pid"].is_null());
+    let decided = town.until_step("deacon", "start");
+    assert_eq!(decided["health"], "session-dead", "{decided:#}");
+    assert_ne!(town.process("deacon").pid, old.pid);
+    assert_eq!(town.count("deacon", "patrol-acted"), 1);
+}
+
+/// P1, P3
+#[test]
+fn a_dead_session_is_started_on_the_next_tick_in_tmux() {
+    a_dead_one_is_started(Seat::Tmux);
+}
+
+/// P5: without tmux the same matrix, on a terminal of our own.
+#[test]
+fn a_dead_session_is_started_on_the_next_tick_on_a_pty() {
+    a_dead_one_is_started(Seat::Pty);
+}
+
+/// P3: silence without work is idle, and idle is never ended.
+#[test]
+fn idle_without_work_is_never_ended() {
+    let town = Town::new(Seat::Pty, "", &[("deacon", WAITS)]);
+    town.heartbeat("deacon", LONG, 1);
+    town.up();
+    let before = town.process("deacon");
+    for _ in 0..6 {
+        let decided = town.decided("deacon");
+        let step = decided["step"].as_str().expect("a word");
+        assert!(["nothing", "nudge", "wake"].contains(&step), "{decided:#}");
+    }
+    assert_eq!(town.process("deacon"), before);
+}
+
+/// P3: silent, with work, but its processes work: it is left alone.
+#[test]
+fn silent_but_working_is_left_alone() {
+    let town = Town::new(Seat::Pty, "", &[("deacon", WORKS)]);
+    town.heartbeat("deacon", LONG, 1);
+    town.up();
+    town.mail("deacon");
+    let before = town.process("deacon");
+    for _ in 0..5 {
+        let decided = town.decided("deacon");
+        assert_eq!(decided["step"], "nothing", "{decided:#}");
+        assert_eq!(decided["health"], "healthy", "{decided:#}");
+    }
+    assert_eq!(town.process("deacon"), before);
+}
+
+/// P3: with work pending and no progress, one rung after the other; at the end it is started anew.
+fn one_that_hangs_climbs_the_ladder(seat: Seat) {
+    let town = Town::new(seat, "", &[("deacon", HANGS)]);
+    town.heartbeat("deacon", LONG, 1);
+    town.up();
+    let before = town.process("deacon");
+    town.mail("deacon");
+    let mut steps = Vec::new();
+    eventually_within(CLIMB, "a restart", || {
+        let step = town.decided("deacon")["step"].as_str().expect("a word").to_owned();
+        if step != "nothing" && steps.last() != Some(&step) {
+            steps.push(step.clone());
+        }
+        (step == "restart").then_some(())
+    });
+    let rungs = ["wake", "interrupt", "restart"];
+    let climbed: Vec<&str> = steps.iter().map(String::as_str).collect();
+    assert_eq!(climbed, rungs);
+    assert!(!before.is_alive());
+    assert_ne!(town.process("deacon").pid, before.pid);
+}
+
+/// P3
+#[test]
+fn one_that_hangs_with_work_climbs_the_ladder_in_tmux() {
+    one_that_hangs_climbs_the_ladder(Seat::Tmux);
+}
+
+/// P3, P5
+#[test]
+fn one_that_hangs_with_work_climbs_the_ladder_on_a_pty() {
+    one_that_hangs_climbs_the_ladder(Seat::Pty);
+}
+
+/// P3: a new cycle after a nudge is progress, and ends the ladder.
+#[test]
+fn progress_after_a_nudge_ends_the_ladder() {
+    let town = Town::new(Seat::Pty, "", &[("deacon", WAITS)]);
+    town.heartbeat("deacon", LONG, 1);
+    town.up();
+    town.mail("deacon");
+    let before = town.process("deacon");
+    eventually("something is done", || (town.decided("deacon")["step"] != "nothing").then_some(()));
+    town.heartbeat("deacon", Duration::ZERO, 2);
+    for _ in 0..4 {
+        assert_eq!(town.decided("deacon")["step"], "nothing");
+    }
+    assert_eq!(town.process("deacon"), before);
+}
+
+/// P2: fresh, stale, very stale, missing, and garbage.
+#[test]
+fn heartbeats_are_as_fresh_as_their_file_says() {
+    let town = Town::new(Seat::Pty, "", &[("deacon", WAITS)]);
+    town.up();
+    assert_eq!(town.decided("deacon")["freshness"], "unknown");
+    for (age, word) in [(0, "fresh"), (299, "fresh"), (400, "stale"), (1_000, "very-stale")] {
+        town.heartbeat("deacon", Duration::from_secs(age), 1);
+        assert_eq!(town.decided("deacon")["freshness"], word, "{age} s");
+    }
+    std::fs::write(town.file("deacon/heartbeat.json"), "{\"timestamp\":").expect("written");
+    assert_eq!(town.decided("deacon")["freshness"], "unknown");
+}
+
+/// P3: one that says it is busy, or waits at a gate, is not disturbed.
+#[test]
+fn one_that_is_busy_is_not_disturbed() {
+    let town = Town::new(Seat::Pty, "", &[("deacon", WAITS)]);
+    town.heartbeat("deacon", LONG, 1);
+    town.up();
+    town.mail("deacon");
+    town.call(&["patrol", "busy", "--as", "deacon", "1h"]).ok();
+    for _ in 0..3 {
+        assert_eq!(town.decided("deacon")["step"], "nothing");
+    }
+    town.call(&["patrol", "busy", "--as", "deacon", "0"]).ok();
+    town.call(&["patrol", "say", "--as", "deacon", "awaiting-gate", "-m", "review"]).ok();
+    assert_eq!(town.decided("deacon")["step"], "nothing");
+    town.call(&["patrol", "say", "--as", "deacon", "clear"]).ok();
+    eventually("something is done", || (town.decided("deacon")["step"] != "nothing").then_some(()));
+}
+
+/// P7: a session that lives while the agent in it is dead is made anew.
+#[test]
+fn an_agent_dead_in_a_live_session_is_started_anew() {
+    let body = format!("{WAITS}\nprocess = [\"claude\"]");
+    let town = Town::new(Seat::Tmux, "", &[("deacon", &body)]);
+    town.heartbeat("deacon", Duration::ZERO, 1);
+    town.up();
+    let before = town.process("deacon");
+    let decided = town.until_step("deacon", "restart");
+    assert_eq!(decided["health"], "agent-dead", "{decided:#}");
+    eventually("its end", || (!before.is_alive()).then_some(()));
+    // Not again at once: it has its wait.
+    let now = town.process("deacon");
+    assert_eq!(town.decided("deacon")["step"], "nothing");
+    assert_eq!(town.process("deacon"), now);
+}
+
+/// P3: many deaths at once are one event, and no blind restart of all.
+#[test]
+fn many_deaths_at_once_are_one_event() {
+    let agents = [("deacon", WAITS), ("one", WAITS), ("two", WAITS), ("three", WAITS)];
+    let town = Town::new(Seat::Pty, "", &agents);
+    town.up();
+    for (agent, _) in agents {
+        town.process(agent).signal(Signal::KILL);
+    }
+    for (agent, _) in agents {
+        town.project.until(agent, "over", |view| view["pid"].is_null());
+    }
+    let first = town.tick();
+    for (agent, _) in agents {
+        assert_ne!(decision(&first, agent)["step"], "start", "{first:#}");
+    }
+    let inbox = town.call(&["mail", "inbox", "overseer", "--json"]).ok().text();
+    assert_eq!(inbox.matches("ESCALATION").count(), 1, "{inbox}");
+    // Afterwards they come back, in waves.
+    eventually("all are back", || {
+        town.tick();
+        let back = |(agent, _): &(&str, &str)| !town.project.view(agent)["pid"].is_null();
+        agents.iter().all(back).then_some(())
+    });
+}
+
+/// P1: a person's pause and stop come before every rule.
+#[test]
+fn nothing_is_done_while_paused_and_nobody_runs_while_stopped() {
+    let town = Town::new(Seat::Pty, "", &[("deacon", WAITS)]);
+    town.up();
+    town.call(&["patrol", "pause", "-m", "lunch"]).ok();
+    assert_eq!(town.json(".runtime/deacon/paused.json")["reason"], "lunch");
+    town.project.crash("deacon");
+    town.project.until("deacon", "over", |view| view["pid"].is_null());
+    for _ in 0..3 {
+        assert_eq!(town.decided("deacon")["step"], "nothing");
+    }
+    town.call(&["patrol", "resume"]).ok();
+    assert!(!town.file(".runtime/deacon/paused.json").exists());
+    town.until_step("deacon", "start");
+    let before = town.process("deacon");
+    town.call(&["patrol", "estop", "-m", "wrong branch"]).ok();
+    assert!(!before.is_alive(), "it returns when they are gone");
+    let told = std::fs::read_to_string(town.file("ESTOP")).expect("a file");
+    assert!(told.starts_with("manual\t") && told.ends_with("\twrong branch\n"), "{told:?}");
+    for _ in 0..3 {
+        assert_eq!(town.decided("deacon")["step"], "nothing");
+    }
+    assert!(town.project.view("deacon")["pid"].is_null());
+    town.call(&["patrol", "estop", "--clear"]).ok();
+    town.project.until_state("deacon", "ready");
+    assert!(!town.file("ESTOP").exists());
+}
+
+/// P13: other tools stop the town by the document's file.
+#[test]
+fn a_stop_that_another_tool_wrote_counts() {
+    let town = Town::new(Seat::Pty, "", &[("deacon", WAITS)]);
+    town.up();
+    std::fs::write(town.file("ESTOP"), "manual\t2026-01-02T18:30:00Z\tfire\n").expect("written");
+    town.project.crash("deacon");
+    town.project.until("deacon", "over", |view| view["pid"].is_null());
+    let decided = town.decided("deacon");
+    assert_eq!(decided["step"], "nothing", "{decided:#}");
+    assert!(decided["reason"].as_str().expect("text").contains("fire"), "{decided:#}");
+    std::fs::remove_file(town.file("ESTOP")).expect("removed");
+    town.until_step("deacon", "start");
+}
+
+/// P3: what a person stopped by name stays stopped.
+#[test]
+fn one_that_was_stopped_by_name_is_not_started() {
+    let town = Town::new(Seat::Pty, "", &[("deacon", WAITS)]);
+    town.up();
+    town.call(&["stop", "deacon"]).ok();
+    for _ in 0..3 {
+        assert_eq!(town.decided("deacon")["step"], "nothing");
+    }
+    assert!(town.project.view("deacon")["pid"].is_null());
+}
+
+/// P8, P13: the document's files are there, whole, and say what is so.
+#[test]
+fn the_documents_files_are_written() {
+    let town = Town::new(Seat::Pty, "", &[("deacon", WAITS)]);
+    town.up();
+    town.tick();
+    let state = town.json("daemon/state.json");
+    assert_eq!(state["running"], true);
+    assert!(state["heartbeat_count"].as_u64().is_some_and(|count| count >= 2), "{state}");
+    let pid = std::fs::read_to_string(town.file("daemon/daemon.pid")).expect("a file");
+    let patrol = town.project.process("patrol");
+    assert_eq!(pid.trim(), patrol.pid.to_string());
+    let log = std::fs::read_to_string(town.file("daemon/daemon.log")).expect("a file");
+    assert!(log.lines().all(|line| line.contains("Z deacon: nothing: ")), "{log}");
+    assert!(town.json("daemon/restart_state.json")["agents"].is_object());
+}
+
+/// P1: lifecycle requests are carried out once, and never again.
+#[test]
+fn a_lifecycle_request_is_carried_out_once() {
+    let town = Town::new(Seat::Pty, "", &[("deacon", WAITS), ("one", WAITS)]);
+    town.up();
+    let before = town.process("one");
+    let send = ["mail", "send", "deacon", "-s", "LIFECYCLE: one requesting restart"];
+    let body = ["-m", "{\"action\":\"restart\"}", "--as", "one"];
+    town.call(&[&send[..], &body[..]].concat()).ok();
+    town.tick();
+    let after = town.project.next_process("one", &before);
+    town.tick();
+    assert_eq!(town.process("one"), after);
+    assert_eq!(town.count("one", "lifecycle-asked"), 1);
+    let stop = ["-m", "{\"action\":\"shutdown\"}", "--as", "one"];
+    town.call(&[&["mail", "send", "deacon", "-s", "LIFECYCLE: bye"], &stop[..]].concat()).ok();
+    town.tick();
+    town.project.until("one", "stopped", |view| view["pid"].is_null());
+    assert_eq!(decision(&town.tick(), "one")["step"], "nothing");
+}
+
+/// P1: a pending spawn is started at the next tick, once, with its first message.
+#[test]
+fn a_pending_spawn_is_started_with_its_first_message() {
+    let body = "command = [\"sh\", \"-c\", \"while read line; do echo got $line; done\"]";
+    let town = Town::new(Seat::Pty, "", &[("one", body)]);
+    town.up();
+    town.call(&["stop", "one"]).ok();
+    town.call(&["patrol", "spawn", "one", "-m", "begin with the tests"]).ok();
+    town.tick();
+    town.project.until_state("one", "ready");
+    town.project
+        .spawn(&["logs", "-f", "one"])
+        .until_written("got [from patrol] begin with the tests");
+    let before = town.process("one");
+    town.tick();
+    assert_eq!(town.process("one"), before);
+}
+
+/// P1: two ticks never overlap: the second waits its turn, or says that one is under way.
+#[test]
+fn ticks_do_not_overlap() {
+    let town = Town::new(Seat::Pty, "", &[("deacon", WAITS)]);
+    town.up();
+    let before = town.json("daemon/state.json")["heartbeat_count"].as_u64().expect("a number");
+    let ticks: Vec<_> = (0..4).map(|_| town.project.spawn(&["patrol", "tick", "--json"])).collect();
+    let done = ticks.into_iter().map(|tick| tick.finish()).filter(|tick| tick.code == 0).count();
+    let after = town.json("daemon/state.json")["heartbeat_count"].as_u64().expect("a number");
+    assert_eq!(after - before, done as u64);
+}
+
+/// P1: the patrol is kept alive like anything else, and ticks again when it is back.
+#[test]
+fn a_killed_patrol_comes_back_and_restarts_nobody() {
+    let town = Town::new(Seat::Pty, "", &[("deacon", WAITS)]);
+    town.up();
+    let agent = town.process("deacon");
+    let before = town.json("daemon/state.json")["heartbeat_count"].as_u64().expect("a number");
+    let old = town.project.crash("patrol");
+    town.project.next_process("patrol", &old);
+    eventually("another tick", || {
+        let now = town.json("daemon/state.json")["heartbeat_count"].as_u64()?;
+        (now > before).then_some(())
+    });
+    assert_eq!(town.process("deacon"), agent);
+}
+
+/// P11: an agent that answers is responsive; one that does not, three times, should be killed.
+#[test]
+fn a_health_check_counts_to_three() {
+    let answers = "command = [\"sh\", \"-c\", \"while read line; do echo heard $line; done\"]";
+    let town = Town::new(Seat::Pty, "", &[("one", answers), ("two", WAITS)]);
+    town.up();
+    let check =
+        |agent: &str| town.call(&["patrol", "health-check", agent, "--timeout", "2s", "--json"]);
+    let well = check("one");
+    assert_eq!((well.code, &well.json()["result"]), (0, &"responsive".into()), "{well:?}");
+    for failures in 1..=2 {
+        let silent = check("two");
+        assert_eq!(silent.code, 0, "{silent:?}");
+        assert_eq!(silent.json()["failures"], failures, "{silent:?}");
+    }
+    let third = check("two");
+    assert_eq!((third.code, &third.json()["result"]), (2, &"should-be-killed".into()), "{third:?}");
+    let state = town.json("deacon/health-check-state.json");
+    assert_eq!(state["agents"]["two"]["consecutive_failures"], 3, "{state}");
+    assert_eq!(check("nobody").code, 4);
+}
+
+/// X1: what is not watched, and a daemon without a patrol, are told as such.
+#[test]
+fn what_is_not_watched_is_told() {
+    let town = Town::new(Seat::Pty, "", &[("deacon", WAITS)]);
+    town.up();
+    let told = town.call(&["patrol", "triage", "deacom", "--dry-run"]);
+    assert_eq!(told.code, 4);
+    assert!(told.stderr.contains("watched are: deacon"), "{told:?}");
+    let plain = crate::units::Project::of(&[("a", "command = [\"sleep\", \"1000\"]")]);
+    plain.up();
+    let told = plain.call(&["patrol", "tick"]);
+    assert_eq!(told.code, 4);
+    assert!(told.stderr.contains("[patrol.watch.NAME]"), "{told:?}");
+}

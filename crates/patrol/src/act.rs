@@ -1,0 +1,175 @@
+//! Doing what was decided. Each step has its own bounds, and says what it came to.
+
+use crate::door::Door;
+use crate::error::PatrolError;
+use crate::nudge::{Before, Mode, Speech, nudge};
+use crate::observe;
+use crate::plan::Plan;
+use ostler_model::wire::UnitAsk;
+use ostler_model::{
+    Decision, PatrolMemory, Priority, Receipt, SessionHealth, SessionSeen, Step, StepOutcome,
+    UnitState, WatchSpec,
+};
+use std::time::Duration;
+
+/// Who speaks to the agents.
+pub const SENDER: &str = "patrol";
+pub const PING: &str = "HEALTH_CHECK: respond with any action to confirm responsiveness";
+pub const FIRST_WORDS: &str = "Begin: check your inbox and your hook for work";
+const CHECK_IN: &str = "Boot check-in: you have pending work";
+const WAKE: &str = "Boot wake: please check your inbox and pending work";
+const INTERRUPT: &str = "Boot interrupt: work is pending and no progress was seen; stop what you do and check your inbox";
+/// How long a session may take to be there.
+const SETTLE: Duration = Duration::from_secs(40);
+const WORDS_LIFE_MS: u64 = 10 * 60_000;
+
+/// What was done, and how that went.
+#[derive(Clone, Debug)]
+pub struct Done {
+    pub outcome: StepOutcome,
+    pub told: String,
+}
+
+fn done(told: impl Into<String>) -> Done {
+    Done { outcome: StepOutcome::Done, told: told.into() }
+}
+
+fn failed(told: impl Into<String>) -> Done {
+    let told = told.into();
+    Done { outcome: StepOutcome::Failed(told.clone()), told }
+}
+
+fn left(told: impl Into<String>) -> Done {
+    let told = told.into();
+    Done { outcome: StepOutcome::NotNeeded(told.clone()), told }
+}
+
+/// `words` replace the usual ones.
+pub fn act(
+    door: &Door,
+    plan: &Plan,
+    agent: &WatchSpec,
+    decision: &Decision,
+    words: Option<&str>,
+) -> Done {
+    let speak = |usual: &str, before: Before| speak(door, agent, words.unwrap_or(usual), before);
+    match decision.step {
+        Step::Nothing => done("did nothing"),
+        Step::Start => start(door, agent, UnitAsk::Start),
+        Step::Nudge => speak(CHECK_IN, Before::Nothing),
+        Step::Wake => speak(WAKE, Before::Escape),
+        Step::Interrupt => speak(INTERRUPT, Before::Interrupt),
+        Step::Restart => restart(door, plan, agent, decision),
+        // The edges of its condition are told by the tick.
+        Step::Escalate => done("a person is asked for"),
+    }
+}
+
+/// For others that have something to say: what became of it, and in words.
+pub fn say(door: &Door, agent: &str, text: &str) -> (Receipt, String) {
+    let speech = Speech {
+        from: SENDER,
+        to: agent,
+        text,
+        mode: Mode::Immediate,
+        before: Before::Nothing,
+        priority: Priority::Urgent,
+        life_ms: Some(WORDS_LIFE_MS),
+    };
+    match nudge(door, &speech) {
+        Ok(spoken) => {
+            (spoken.receipt, format!("its message is {}: {}", word(spoken.receipt), spoken.why))
+        }
+        Err(error) => (Receipt::Refused, format!("its message could not be typed: {error}")),
+    }
+}
+
+fn word(receipt: Receipt) -> &'static str {
+    match receipt {
+        Receipt::Delivered => "delivered",
+        Receipt::Queued => "queued",
+        Receipt::Expired => "expired",
+        Receipt::Refused => "refused",
+    }
+}
+
+fn speak(door: &Door, agent: &WatchSpec, text: &str, before: Before) -> Done {
+    let speech = Speech {
+        from: SENDER,
+        to: &agent.name,
+        text,
+        // One that hangs is never idle: to wait for that would be to wait for ever.
+        mode: match before {
+            Before::Nothing => Mode::WaitIdle,
+            Before::Escape | Before::Interrupt => Mode::Immediate,
+        },
+        before,
+        priority: Priority::Urgent,
+        life_ms: Some(WORDS_LIFE_MS),
+    };
+    match nudge(door, &speech) {
+        Ok(spoken) => {
+            let told = format!("{}: {}", word(spoken.receipt), spoken.why);
+            match spoken.receipt {
+                Receipt::Delivered | Receipt::Queued => done(told),
+                Receipt::Expired | Receipt::Refused => failed(told),
+            }
+        }
+        Err(error) => failed(told(&error)),
+    }
+}
+
+fn start(door: &Door, agent: &WatchSpec, ask: UnitAsk) -> Done {
+    let begun = door.open().and_then(|mut asking| {
+        asking.ask_unit(&agent.name, ask)?;
+        asking.wait_longer(SETTLE)?;
+        asking.settled(&agent.name)
+    });
+    match begun {
+        Ok(Some(view)) if view.state == UnitState::Ready => {
+            let pid = view.pid.map_or_else(|| "unknown".to_owned(), |pid| pid.to_string());
+            done(format!("it runs, pid {pid}"))
+        }
+        Ok(Some(view)) => failed(format!("it is {}: {}", view.state, view.why)),
+        Ok(None) => failed("it is no unit any more"),
+        Err(error) => failed(told(&error)),
+    }
+}
+
+/// Looked at once more, just before: one that came back to life meanwhile is left alone.
+fn restart(door: &Door, plan: &Plan, agent: &WatchSpec, decision: &Decision) -> Done {
+    let again = door.open().and_then(|mut asking| {
+        let now_ms = ostler_os::wall_ms();
+        let none = PatrolMemory::default();
+        observe::all(door, &mut asking, plan, &none, Some(&agent.name), now_ms)
+    });
+    let seen = match again {
+        Ok(sights) => sights.into_iter().next().map(|sight| sight.seen),
+        Err(error) => return failed(told(&error)),
+    };
+    let Some(seen) = seen else { return failed("it is not watched any more") };
+    match (&seen.session, decision.health) {
+        (SessionSeen::Foreign, _) => left("its session is not one that we made: it is not ended"),
+        (SessionSeen::Unknown(why), _) => left(format!("it is not known how it is: {why}")),
+        (SessionSeen::Dead, _) => start(door, agent, UnitAsk::Start),
+        (SessionSeen::Alive, SessionHealth::AgentDead) => left("it came back to life meanwhile"),
+        (
+            SessionSeen::Alive,
+            SessionHealth::Healthy
+            | SessionHealth::SessionDead
+            | SessionHealth::AgentHung
+            | SessionHealth::Unknown,
+        )
+        | (SessionSeen::AgentDead(_), _) => start(door, agent, UnitAsk::Restart),
+    }
+}
+
+fn told(error: &PatrolError) -> String {
+    let mut told = error.to_string();
+    let mut cause = std::error::Error::source(error);
+    while let Some(error) = cause {
+        told = format!("{told}: {error}");
+        cause = error.source();
+    }
+    told
+}

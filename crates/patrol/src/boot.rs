@@ -1,0 +1,98 @@
+//! The marker that prevents a second triage, and the file that keeps what the last one came to.
+//!
+//! Whoever holds the lock on the marker runs the triage; the kernel lets go of it when that process dies. A marker that
+//! somebody else's tool wrote, without our lock, counts for five minutes.
+
+use crate::error::PatrolError;
+use crate::files::{self, Town, stamp};
+use ostler_model::Step;
+use serde::Serialize;
+use serde_json::json;
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+const MARKER_LIFE_MS: u64 = 5 * 60_000;
+
+/// While it is held, no other triage begins.
+#[derive(Debug)]
+pub struct Marker {
+    path: PathBuf,
+    _lock: ostler_os::HomeLock,
+}
+
+/// Whether a triage may begin.
+#[derive(Debug)]
+pub enum Begin {
+    Now(Marker),
+    /// One is under way.
+    Running,
+}
+
+pub fn begin(town: &Town, now_ms: u64) -> Result<Begin, PatrolError> {
+    let path = town.boot_marker();
+    let failed = |source| PatrolError::File { path: path.clone(), source };
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).map_err(failed)?;
+    }
+    let written = std::fs::metadata(&path).and_then(|file| file.modified());
+    let is_young = written.is_ok_and(|at| {
+        let at = at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        now_ms.saturating_sub(at.as_millis() as u64) < MARKER_LIFE_MS
+    });
+    let is_ours = std::fs::read_to_string(&path).is_ok_and(|text| text.contains(OURS));
+    let Some(lock) = ostler_os::take_lock(&path).map_err(failed)? else {
+        return Ok(Begin::Running);
+    };
+    if is_young && !is_ours && std::fs::metadata(&path).is_ok_and(|file| file.len() > 0) {
+        return Ok(Begin::Running);
+    }
+    let text = json!({ "by": OURS, "pid": std::process::id(), "started_at": stamp(now_ms) });
+    // In place: another file would not be the locked one.
+    std::fs::write(&path, format!("{text}\n")).map_err(failed)?;
+    Ok(Begin::Now(Marker { path, _lock: lock }))
+}
+
+const OURS: &str = "ostler patrol";
+
+impl Drop for Marker {
+    fn drop(&mut self) {
+        files::remove(&self.path);
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct Status<'a> {
+    started_at: String,
+    completed_at: String,
+    last_action: &'a str,
+    target: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a str>,
+    reason: &'a str,
+    degraded: bool,
+}
+
+/// What triage came to: of a tick, the last one that mattered.
+#[derive(Clone, Debug)]
+pub struct Report<'a> {
+    pub begun_ms: u64,
+    pub target: &'a str,
+    pub step: Step,
+    pub reason: &'a str,
+    /// Why the decision is the mechanical one.
+    pub degraded: Option<&'a str>,
+}
+
+pub fn write_status(town: &Town, now_ms: u64, result: &Report<'_>) -> Result<(), PatrolError> {
+    let last_action = &result.step.to_string();
+    let status = Status {
+        started_at: stamp(result.begun_ms),
+        completed_at: stamp(now_ms),
+        last_action,
+        target: result.target,
+        error: result.degraded,
+        reason: result.reason,
+        degraded: result.degraded.is_some(),
+    };
+    files::write_json(&town.boot_status(), &status)
+}

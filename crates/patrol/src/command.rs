@@ -1,0 +1,116 @@
+//! Commands that the patrol asks something: they are runs like any other, with a limit on their time, owned and ended
+//! as a whole by the supervisor.
+
+use crate::door::Door;
+use crate::error::PatrolError;
+use ostler_client::{Client, Frame};
+use ostler_model::wire::{Answer, Call, Target, ViewCall, ViewFrom};
+use ostler_model::{
+    Backend, Detach, Limits, OsText, Resources, RunId, RunResult, RunSpec, TerminalSize,
+};
+use std::os::unix::ffi::OsStrExt;
+
+/// Who talks more has nothing to say.
+const OUTPUT_MOST: usize = 1 << 20;
+
+#[derive(Clone, Debug)]
+pub struct Question<'a> {
+    pub argv: &'a [String],
+    pub cwd: &'a str,
+    pub env: Vec<(String, String)>,
+    pub input: &'a [u8],
+    pub timeout_ms: u64,
+    /// Under what it is found among the runs.
+    pub session: &'a str,
+}
+
+/// What it came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Came {
+    Ended { run: RunId, code: Option<i32>, output: Vec<u8> },
+    TimedOut { run: RunId },
+    TooMuch { run: RunId },
+    NotStarted { why: String },
+}
+
+pub fn ask(door: &Door, question: &Question<'_>) -> Result<Came, PatrolError> {
+    let mut client = door.client()?;
+    let record = match client.call(Call::Spawn(Box::new(spec(question))))? {
+        Answer::Spawned(record) => *record,
+        _ => return Err(PatrolError::Unexpected),
+    };
+    let run = record.run_id;
+    if record.pid.is_none() {
+        let why = record.error.unwrap_or_else(|| "it could not be started".to_owned());
+        return Ok(Came::NotStarted { why });
+    }
+    // It may end, or close its input, before it has read everything: that is its own affair.
+    let _ = client.give(&run.to_string(), question.input, true);
+    collect(door, run)
+}
+
+fn collect(door: &Door, run: RunId) -> Result<Came, PatrolError> {
+    let mut output = Vec::new();
+    let call = ViewCall {
+        run: run.to_string(),
+        from: ViewFrom::Start,
+        follow: true,
+        interactive: false,
+        size: None,
+    };
+    let mut view = door.client()?.view(call)?;
+    loop {
+        view.advance()?;
+        match view.frame()? {
+            Frame::Stdout(bytes) => {
+                output.extend_from_slice(bytes);
+                if output.len() > OUTPUT_MOST {
+                    cancel(door.client()?, run);
+                    return Ok(Came::TooMuch { run });
+                }
+            }
+            Frame::Ended(result) => return Ok(ended(run, &result, output)),
+            Frame::Error(refusal) => {
+                return Err(ostler_client::ClientError::Refused(refusal).into());
+            }
+            Frame::Stderr(_) | Frame::Gap(_) | Frame::Time(_) | Frame::Caught => {}
+        }
+    }
+}
+
+fn ended(run: RunId, result: &RunResult, output: Vec<u8>) -> Came {
+    if result.timed_out {
+        Came::TimedOut { run }
+    } else {
+        Came::Ended { run, code: result.exit_code, output }
+    }
+}
+
+fn cancel(mut client: Client, run: RunId) {
+    let _ = client.call(Call::Cancel(Target { run: run.to_string() }));
+}
+
+fn spec(question: &Question<'_>) -> RunSpec {
+    let text = |text: &str| OsText(text.as_bytes().to_vec());
+    let inherited = std::env::vars_os()
+        .filter(|(name, _)| name != RunSpec::RUN_ID_VARIABLE)
+        .filter(|(name, _)| !question.env.iter().any(|(own, _)| name == own.as_str()))
+        .map(|(name, value)| OsText([name.as_bytes(), b"=", value.as_bytes()].concat()));
+    let own = question.env.iter().map(|(name, value)| text(&format!("{name}={value}")));
+    RunSpec {
+        run_id: None,
+        argv: question.argv.iter().map(|word| text(word)).collect(),
+        cwd: text(question.cwd),
+        env: inherited.chain(own).collect(),
+        umask: ostler_os::umask(),
+        backend: Backend::Pipe,
+        size: TerminalSize::default(),
+        stdin: true,
+        session_id: question.session.to_owned(),
+        unit: None,
+        scope_key: None,
+        limits: Limits { timeout_ms: Some(question.timeout_ms), ..Limits::default() },
+        resources: Resources::default(),
+        detach: Detach::Forbid,
+    }
+}

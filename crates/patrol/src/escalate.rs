@@ -1,0 +1,112 @@
+//! Telling a person: once when a condition begins, once when it is over.
+
+use crate::command::{self, Question};
+use crate::door::{Asking, Door};
+use crate::plan::Plan;
+use ostler_model::{MailDraft, MailKind, PatrolNote, What};
+use serde_json::{Map, Value};
+
+const HOOK_TIMEOUT_MS: u64 = 20_000;
+const HOOK_SESSION: &str = "patrol escalation";
+
+/// The two edges of a condition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Edge {
+    Begins,
+    Over,
+}
+
+#[derive(Clone, Debug)]
+pub struct Escalation<'a> {
+    pub edge: Edge,
+    /// Whom it is about; nobody where it is about the town.
+    pub agent: Option<&'a str>,
+    /// A word for what is wrong, and a sentence.
+    pub kind: &'a str,
+    pub why: &'a str,
+    pub since_ms: u64,
+    pub evidence: Map<String, Value>,
+}
+
+/// By mail, by the hook, and in the journal. True if somebody was told: else it is tried again at the next tick.
+pub fn tell(
+    door: &Door,
+    asking: &mut Asking,
+    plan: &Plan,
+    what: &Escalation<'_>,
+) -> (bool, PatrolNote) {
+    let about = what.agent.unwrap_or("the town");
+    let (subject, word) = match what.edge {
+        Edge::Begins => (format!("ESCALATION: {about}: {}", what.kind), "begins"),
+        Edge::Over => (format!("RESOLVED: {about}: {}", what.kind), "over"),
+    };
+    let evidence = Value::Object(what.evidence.clone());
+    let details = serde_json::to_string_pretty(&evidence).unwrap_or_default();
+    let body = format!("{}\n\n{details}\n", what.why);
+    let draft = MailDraft {
+        // The same condition is one message, however often we die while we send it.
+        id: Some(id(what, word)),
+        from: "patrol".to_owned(),
+        to: plan.spec.overseer.clone(),
+        subject: subject.clone(),
+        body,
+        kind: MailKind::Escalation,
+    };
+    let mailed = asking.send(draft);
+    let hooked = hook(door, plan, what, &subject, &evidence);
+    let told = mailed.is_ok() || hooked == Some(true);
+    let why = match (&mailed, hooked) {
+        (Ok(()), None) => format!("{subject}: mail to {}", plan.spec.overseer),
+        (Ok(()), Some(true)) => format!("{subject}: mail to {}, and the hook", plan.spec.overseer),
+        (Ok(()), Some(false)) => {
+            format!("{subject}: mail to {}; the hook failed", plan.spec.overseer)
+        }
+        (Err(error), _) => format!("{subject}: no mail could be sent: {error}"),
+    };
+    let what_happened = match what.edge {
+        Edge::Begins => What::Escalated,
+        Edge::Over => What::EscalationOver,
+    };
+    let unit = what.agent.map(str::to_owned);
+    (told, PatrolNote { unit, what: what_happened, why, evidence: what.evidence.clone() })
+}
+
+/// An id has small letters, digits and dashes only; whatever an agent is called, two conditions have two.
+fn id(what: &Escalation<'_>, word: &str) -> String {
+    let plain = |c: char| if c.is_ascii_lowercase() || c.is_ascii_digit() { c } else { '-' };
+    let agent: String = what.agent.unwrap_or("town").chars().map(plain).take(24).collect();
+    format!("{agent}-{}-{}-{word}", what.kind, what.since_ms)
+}
+
+fn hook(
+    door: &Door,
+    plan: &Plan,
+    what: &Escalation<'_>,
+    subject: &str,
+    evidence: &Value,
+) -> Option<bool> {
+    let argv = plan.spec.on_escalation.as_ref()?;
+    let edge = match what.edge {
+        Edge::Begins => "begins",
+        Edge::Over => "over",
+    };
+    let document = serde_json::json!({
+        "subject": subject, "edge": edge, "agent": what.agent, "condition": what.kind, "why": what.why,
+        "sinceMs": what.since_ms, "evidence": evidence,
+    });
+    let input = serde_json::to_vec(&document).unwrap_or_default();
+    let question = Question {
+        argv,
+        cwd: &plan.spec.root,
+        env: vec![
+            ("OSTLER_ESCALATION".to_owned(), subject.to_owned()),
+            ("OSTLER_EDGE".to_owned(), edge.to_owned()),
+            ("OSTLER_AGENT".to_owned(), what.agent.unwrap_or_default().to_owned()),
+        ],
+        input: &input,
+        timeout_ms: HOOK_TIMEOUT_MS,
+        session: HOOK_SESSION,
+    };
+    let came = command::ask(door, &question);
+    Some(matches!(came, Ok(command::Came::Ended { code: Some(0), .. })))
+}

@@ -1,0 +1,117 @@
+//! The document's state files, at its paths under the town's root. They are for people and their tools: what the patrol
+//! itself remembers is in the registry. Each is written beside its place and moved there, so that nobody reads half of one.
+
+use crate::error::PatrolError;
+use serde::Serialize;
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+/// Where things are in a town.
+#[derive(Clone, Debug)]
+pub struct Town {
+    root: PathBuf,
+}
+
+impl Town {
+    pub fn at(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into() }
+    }
+
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub fn boot_marker(&self) -> PathBuf {
+        self.root.join("deacon/dogs/boot/.boot-running")
+    }
+
+    pub fn boot_status(&self) -> PathBuf {
+        self.root.join("deacon/dogs/boot/.boot-status.json")
+    }
+
+    pub fn health_checks(&self) -> PathBuf {
+        self.root.join("deacon/health-check-state.json")
+    }
+
+    pub fn log(&self) -> PathBuf {
+        self.root.join("daemon/daemon.log")
+    }
+
+    pub fn pid(&self) -> PathBuf {
+        self.root.join("daemon/daemon.pid")
+    }
+
+    pub fn state(&self) -> PathBuf {
+        self.root.join("daemon/state.json")
+    }
+
+    pub fn restarts(&self) -> PathBuf {
+        self.root.join("daemon/restart_state.json")
+    }
+
+    pub fn paused(&self) -> PathBuf {
+        self.root.join(".runtime/deacon/paused.json")
+    }
+
+    pub fn stopped(&self) -> PathBuf {
+        self.root.join("ESTOP")
+    }
+}
+
+/// As JSON, in one piece or not at all.
+pub fn write_json(path: &Path, value: &impl Serialize) -> Result<(), PatrolError> {
+    let mut text = serde_json::to_string_pretty(value).unwrap_or_default();
+    text.push('\n');
+    write(path, text.as_bytes())
+}
+
+pub fn write(path: &Path, bytes: &[u8]) -> Result<(), PatrolError> {
+    let failed = |source| PatrolError::File { path: path.to_owned(), source };
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    std::fs::create_dir_all(folder).map_err(failed)?;
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.new", std::process::id()));
+    let beside = folder.join(name);
+    let written = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(&beside)
+        .and_then(|mut file| file.write_all(bytes))
+        .and_then(|()| std::fs::rename(&beside, path));
+    if written.is_err() {
+        let _ = std::fs::remove_file(&beside);
+    }
+    written.map_err(failed)
+}
+
+/// Gone already is gone.
+pub fn remove(path: &Path) {
+    let _ = std::fs::remove_file(path);
+}
+
+/// More than that, and what is oldest of it goes.
+const LOG_MOST: u64 = 4 << 20;
+
+/// A line of the town's log. That it cannot be written is no reason to do nothing else.
+pub fn log(town: &Town, line: &str) {
+    let path = town.log();
+    let Some(folder) = path.parent() else { return };
+    let _ = std::fs::create_dir_all(folder);
+    if std::fs::metadata(&path).is_ok_and(|file| file.len() > LOG_MOST) {
+        let _ = std::fs::rename(&path, path.with_extension("log.1"));
+    }
+    let at = stamp(ostler_os::wall_ms());
+    let line: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let opened = OpenOptions::new().append(true).create(true).mode(0o600).open(&path);
+    let _ = opened.and_then(|mut file| file.write_all(format!("{at} {line}\n").as_bytes()));
+}
+
+/// As the documents write a time.
+pub fn stamp(ms: u64) -> String {
+    let at = jiff::Timestamp::from_millisecond(ms as i64).unwrap_or_default();
+    at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}

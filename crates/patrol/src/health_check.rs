@@ -1,0 +1,229 @@
+//! `health-check`: a ping into the agent's session, and whether it did anything after it.
+//!
+//! Thirty seconds to answer; three times in a row no answer, and it should be killed, but not again within five minutes
+//! of the last kill. An agent that is seen to work answers by that: it is not disturbed. What is counted is in the
+//! document's file, `deacon/health-check-state.json`.
+
+use crate::act::{PING, SENDER, say};
+use crate::door::{Asking, Door};
+use crate::error::PatrolError;
+use crate::files::{self, stamp};
+use crate::observe;
+use crate::plan::Plan;
+use crate::screen;
+use ostler_model::{HeartbeatSeen, Observation, PatrolMemory, Receipt, SessionSeen};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+const POLL: Duration = Duration::from_secs(2);
+const FAILURES: u32 = 3;
+const COOLDOWN_MS: u64 = 5 * 60_000;
+/// From this much of a processor on it works.
+const BUSY_PERCENT: f64 = 1.0;
+
+/// What a check came to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "result")]
+pub enum Checked {
+    Responsive {
+        why: String,
+    },
+    /// Nothing is there that could answer.
+    NotRunning {
+        why: String,
+    },
+    /// It was killed a moment ago.
+    InCooldown {
+        seconds: u64,
+    },
+    /// So many times in a row by now.
+    Silent {
+        failures: u32,
+    },
+    /// Too often: it should be killed.
+    ShouldBeKilled {
+        failures: u32,
+    },
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Agent {
+    agent_id: String,
+    last_ping_time: String,
+    last_response_time: String,
+    consecutive_failures: u32,
+    last_force_kill_time: String,
+    force_kill_count: u32,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Counted {
+    agents: BTreeMap<String, Agent>,
+    last_updated: String,
+}
+
+/// Asks the agent, and counts. `timeout_ms` is how long it has.
+pub fn health_check(
+    door: &Door,
+    plan: &Plan,
+    name: &str,
+    timeout_ms: u64,
+) -> Result<Checked, PatrolError> {
+    let agent = plan.agent(name)?.clone();
+    let path = plan.town.health_checks();
+    let now_ms = ostler_os::wall_ms();
+    let known = read(&path).agents.get(&agent.name).cloned().unwrap_or_default();
+    if let Some(seconds) = cooldown(&known, now_ms) {
+        return Ok(Checked::InCooldown { seconds });
+    }
+    let mut asking = door.open()?;
+    let before = look(door, &mut asking, plan, &agent.name)?;
+    match &before.session {
+        SessionSeen::Alive | SessionSeen::Foreign => {}
+        SessionSeen::AgentDead(why) => return Ok(Checked::NotRunning { why: why.clone() }),
+        SessionSeen::Dead => {
+            return Ok(Checked::NotRunning { why: "it has no session".to_owned() });
+        }
+        SessionSeen::Unknown(why) => return Ok(Checked::NotRunning { why: why.clone() }),
+    }
+    if before.busy_until_ms.is_some_and(|until| until > now_ms) {
+        return answered(&path, &agent.name, "it said that it is busy");
+    }
+    if before.cpu_percent.is_some_and(|percent| percent >= BUSY_PERCENT) {
+        return answered(&path, &agent.name, "its processes work");
+    }
+    count(&path, &agent.name, |counted, now| counted.last_ping_time = now)?;
+    let (receipt, told) = say(door, &agent.name, PING);
+    if receipt != Receipt::Delivered {
+        // What it was not asked, it cannot answer.
+        return Ok(Checked::NotRunning { why: told });
+    }
+    let deadline = ostler_os::mono_ms() + timeout_ms;
+    loop {
+        let seen = look(door, &mut asking, plan, &agent.name)?;
+        if let Some(why) = response(&before, &seen) {
+            return answered(&path, &agent.name, why);
+        }
+        let left_ms = deadline.saturating_sub(ostler_os::mono_ms());
+        if left_ms == 0 {
+            break;
+        }
+        ostler_os::nap(POLL.min(Duration::from_millis(left_ms)));
+    }
+    let failures = known.consecutive_failures + 1;
+    count(&path, &agent.name, |counted, _| counted.consecutive_failures = failures)?;
+    Ok(if failures >= FAILURES {
+        Checked::ShouldBeKilled { failures }
+    } else {
+        Checked::Silent { failures }
+    })
+}
+
+/// The agent was killed because of it: counted, and the cooldown begins.
+pub fn killed(plan: &Plan, name: &str) -> Result<(), PatrolError> {
+    count(&plan.town.health_checks(), name, |counted, now| {
+        counted.last_force_kill_time = now;
+        counted.force_kill_count += 1;
+        counted.consecutive_failures = 0;
+    })
+}
+
+fn look(
+    door: &Door,
+    asking: &mut Asking,
+    plan: &Plan,
+    name: &str,
+) -> Result<Observation, PatrolError> {
+    let now_ms = ostler_os::wall_ms();
+    let sights = observe::all(door, asking, plan, &PatrolMemory::default(), Some(name), now_ms)?;
+    sights.into_iter().next().map(|sight| sight.seen).ok_or(PatrolError::Unexpected)
+}
+
+/// What shows that it heard: any of it.
+fn response(asked: &Observation, seen: &Observation) -> Option<&'static str> {
+    let beat = |seen: &Observation| match &seen.heartbeat {
+        HeartbeatSeen::At { age_ms, cycle, .. } => {
+            Some((seen.at_ms.saturating_sub(*age_ms), *cycle))
+        }
+        HeartbeatSeen::None | HeartbeatSeen::Missing | HeartbeatSeen::Unreadable { .. } => None,
+    };
+    if beat(seen).is_some() && beat(seen) != beat(asked) {
+        return Some("its heart beat");
+    }
+    if screen::says_more(&asked.tail, &seen.tail, &format!("[from {SENDER}] {PING}")) {
+        return Some("its screen changed");
+    }
+    if seen.cpu_percent.is_some_and(|percent| percent >= BUSY_PERCENT) {
+        return Some("its processes work");
+    }
+    None
+}
+
+fn answered(path: &Path, name: &str, why: &str) -> Result<Checked, PatrolError> {
+    count(path, name, |counted, now| {
+        counted.last_response_time = now;
+        counted.consecutive_failures = 0;
+    })?;
+    Ok(Checked::Responsive { why: why.to_owned() })
+}
+
+fn cooldown(known: &Agent, now_ms: u64) -> Option<u64> {
+    let killed: jiff::Timestamp = known.last_force_kill_time.parse().ok()?;
+    let over_ms = u64::try_from(killed.as_millisecond()).ok()? + COOLDOWN_MS;
+    // A kill in the future is a clock that was set back.
+    (over_ms > now_ms && over_ms - now_ms <= COOLDOWN_MS)
+        .then(|| (over_ms - now_ms).div_ceil(1_000))
+}
+
+fn read(path: &Path) -> Counted {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    serde_json::from_str(&text).unwrap_or_default()
+}
+
+/// One at a time, so that two checks at once count as two.
+fn count(
+    path: &Path,
+    name: &str,
+    change: impl FnOnce(&mut Agent, String),
+) -> Result<(), PatrolError> {
+    let failed = |source| PatrolError::File { path: path.to_owned(), source };
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).map_err(failed)?;
+    }
+    let mut lock_path = path.as_os_str().to_owned();
+    lock_path.push(".lock");
+    let lock = loop {
+        match ostler_os::take_lock(Path::new(&lock_path)).map_err(failed)? {
+            Some(lock) => break lock,
+            None => ostler_os::nap(Duration::from_millis(5)),
+        }
+    };
+    let mut counted = read(path);
+    let now = stamp(ostler_os::wall_ms());
+    let agent = counted.agents.entry(name.to_owned()).or_default();
+    agent.agent_id = name.to_owned();
+    change(agent, now.clone());
+    counted.last_updated = now;
+    let written = files::write_json(path, &counted);
+    drop(lock);
+    written
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cooldown_is_five_minutes_and_no_clock_makes_it_longer() {
+        let of = |time: &str| Agent { last_force_kill_time: time.to_owned(), ..Agent::default() };
+        let at = 1_767_378_600_000; // 2026-01-02T18:30:00Z
+        assert_eq!(cooldown(&of("2026-01-02T18:30:00Z"), at + 1_000), Some(299));
+        assert_eq!(cooldown(&of("2026-01-02T18:30:00Z"), at + 300_000), None);
+        assert_eq!(cooldown(&of("2027-01-02T18:30:00Z"), at), None);
+        assert_eq!(cooldown(&of(""), at), None);
+    }
+}

@@ -1,0 +1,122 @@
+//! The file by which an agent shows that it lives.
+
+use ostler_model::{Declared, DeclaredState, HeartbeatSeen};
+use serde::Deserialize;
+use std::io::Read;
+use std::path::Path;
+
+/// More is no heartbeat.
+const MOST: u64 = 64 << 10;
+
+/// Of the deacon, and of anybody else: what is not there is not said.
+#[derive(Debug, Deserialize)]
+struct Written {
+    timestamp: jiff::Timestamp,
+    #[serde(default)]
+    cycle: u64,
+    #[serde(default)]
+    last_action: String,
+    #[serde(default)]
+    state: Option<String>,
+    #[serde(default)]
+    context: Option<String>,
+    #[serde(default)]
+    busy_until: Option<jiff::Timestamp>,
+}
+
+/// What the file says, and what it says beside: that it is busy, or stuck.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Heard {
+    pub seen: HeartbeatSeen,
+    pub busy_until_ms: Option<u64>,
+    pub declared: Option<Declared>,
+}
+
+pub fn read(path: Option<&str>, now_ms: u64) -> Heard {
+    let none = |seen| Heard { seen, busy_until_ms: None, declared: None };
+    let Some(path) = path.map(Path::new) else { return none(HeartbeatSeen::None) };
+    let mut text = Vec::new();
+    let read =
+        std::fs::File::open(path).and_then(|file| file.take(MOST + 1).read_to_end(&mut text));
+    let unreadable = |why: String| none(HeartbeatSeen::Unreadable { why });
+    match read {
+        Ok(_) if text.len() as u64 > MOST => return unreadable("it is too long".to_owned()),
+        Ok(_) => {}
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return none(HeartbeatSeen::Missing);
+        }
+        Err(error) => return unreadable(error.to_string()),
+    }
+    let written: Written = match serde_json::from_slice(&text) {
+        Ok(written) => written,
+        // Not written in one piece, by whoever writes it: the next look will tell.
+        Err(error) => return unreadable(error.to_string()),
+    };
+    let ms = |at: jiff::Timestamp| u64::try_from(at.as_millisecond()).unwrap_or(0);
+    let at_ms = ms(written.timestamp);
+    let declared = written.state.as_deref().and_then(|state| match state {
+        "stuck" => Some(DeclaredState::Stuck),
+        "awaiting-gate" => Some(DeclaredState::AwaitingGate),
+        _ => None,
+    });
+    Heard {
+        seen: HeartbeatSeen::At {
+            // A time to come is a clock that was set: it is not old.
+            age_ms: now_ms.saturating_sub(at_ms),
+            cycle: written.cycle,
+            last_action: written.last_action,
+        },
+        busy_until_ms: written.busy_until.map(ms),
+        declared: declared.map(|state| Declared {
+            state,
+            reason: written.context.unwrap_or_default(),
+            at_ms,
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> Heard {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("heartbeat.json");
+        std::fs::write(&path, text).expect("written");
+        read(path.to_str(), 1_767_378_900_000)
+    }
+
+    #[test]
+    fn the_documents_file_is_read() {
+        let heard = of(r#"{"timestamp":"2026-01-02T18:30:00Z","cycle":42,
+            "last_action":"health-scan","healthy_agents":3,"unhealthy_agents":0}"#);
+        let last_action = "health-scan".to_owned();
+        assert_eq!(heard.seen, HeartbeatSeen::At { age_ms: 300_000, cycle: 42, last_action });
+    }
+
+    #[test]
+    fn what_is_missing_or_broken_is_not_known() {
+        assert_eq!(read(None, 0).seen, HeartbeatSeen::None);
+        assert_eq!(read(Some("/nowhere/at/all"), 0).seen, HeartbeatSeen::Missing);
+        for broken in ["", "{", "[]", r#"{"cycle":1}"#, r#"{"timestamp":"yesterday"}"#] {
+            assert!(matches!(of(broken).seen, HeartbeatSeen::Unreadable { .. }), "{broken}");
+        }
+    }
+
+    #[test]
+    fn a_time_to_come_is_fresh() {
+        let heard = of(r#"{"timestamp":"2099-01-01T00:00:00Z"}"#);
+        assert!(matches!(heard.seen, HeartbeatSeen::At { age_ms: 0, .. }));
+    }
+
+    #[test]
+    fn it_may_say_that_it_is_busy_or_stuck() {
+        let heard = of(r#"{"timestamp":"2026-01-02T18:30:00Z","state":"stuck","context":"no key",
+            "busy_until":"2026-01-02T19:00:00Z"}"#);
+        assert_eq!(heard.busy_until_ms, Some(1_767_380_400_000));
+        assert_eq!(
+            heard.declared.map(|said| (said.state, said.reason)),
+            Some((DeclaredState::Stuck, "no key".to_owned()))
+        );
+    }
+}

@@ -1,0 +1,213 @@
+//! From what was seen to what is to be done: the core's decision, and triage's where a signal tripped.
+
+use crate::boot::{self, Begin};
+use crate::door::{Asking, Door};
+use crate::error::PatrolError;
+use crate::observe::{self, Sight};
+use crate::orders;
+use crate::plan::Plan;
+use crate::triage::{self, Asked};
+use ostler_core::patrol;
+use ostler_model::{
+    Decision, Edge as TroubleEdge, PatrolMemory, PatrolNote, TownOrders, TownState, TriageAnswer,
+    TriageSpec, WatchSpec, WatchState, What,
+};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+/// One agent, as far as it is judged without asking anybody.
+#[derive(Clone, Debug)]
+pub struct Judged {
+    pub agent: WatchSpec,
+    pub sight: Sight,
+    /// With what was seen folded in.
+    pub state: WatchState,
+    pub mechanical: Decision,
+}
+
+/// Everybody, and the town, as they are now.
+pub struct Judgement {
+    pub judged: Vec<Judged>,
+    pub memory: PatrolMemory,
+    pub town: TownState,
+    pub orders: TownOrders,
+    /// Many died at once, or that is over.
+    pub mass_death: TroubleEdge,
+}
+
+/// Looks, and lets the core decide. Nothing is done, and nothing is saved.
+pub fn judge(
+    door: &Door,
+    asking: &mut Asking,
+    plan: &Plan,
+    only: Option<&str>,
+    now_ms: u64,
+) -> Result<Judgement, PatrolError> {
+    let memory = asking.memory()?;
+    let orders = orders::in_force(&plan.town, &memory.orders, now_ms);
+    let sights = observe::all(door, asking, plan, &memory, only, now_ms)?;
+    let policy = &plan.spec.policy;
+    let mut town = memory.town.clone();
+    patrol::begin_tick(&mut town, plan.spec.tick_ms, policy, now_ms);
+    // Those that are not looked at now are as they were.
+    let mut states = memory.states.clone();
+    states.retain(|name, _| plan.find(name).is_some());
+    for sight in &sights {
+        let Some(agent) = plan.find(&sight.seen.agent) else { continue };
+        let state = states.entry(agent.name.clone()).or_default();
+        patrol::look(state, &sight.seen, agent, policy, &orders, now_ms);
+        state.cpu.clone_from(&sight.cpu);
+    }
+    let mass_death = patrol::mass_death(&mut town, &states, policy, &orders, now_ms);
+    let mut judged = Vec::new();
+    for sight in sights {
+        let Some(agent) = plan.find(&sight.seen.agent).cloned() else { continue };
+        let state = states.get(&agent.name).cloned().unwrap_or_default();
+        let mechanical =
+            patrol::decide(&sight.seen, &state, &agent, policy, &town, &orders, now_ms);
+        judged.push(Judged { agent, sight, state, mechanical });
+    }
+    Ok(Judgement { judged, memory, town, orders, mass_death })
+}
+
+/// What would be asked of triage, and decided without it.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Question {
+    pub agent: String,
+    pub mechanical: Decision,
+    /// The command that would be asked, or why none would be.
+    #[serde(serialize_with = "either")]
+    pub asks: Result<String, String>,
+    pub document: Value,
+}
+
+fn either<S: serde::Serializer>(asks: &Result<String, String>, to: S) -> Result<S::Ok, S::Error> {
+    match asks {
+        Ok(command) => json!({ "command": command }).serialize(to),
+        Err(why) => json!({ "not": why }).serialize(to),
+    }
+}
+
+/// Shows, and does nothing.
+pub fn would_ask(
+    door: &Door,
+    plan: &Plan,
+    only: Option<&str>,
+) -> Result<Vec<Question>, PatrolError> {
+    let now_ms = ostler_os::wall_ms();
+    let judgement = judge(door, &mut door.open()?, plan, only, now_ms)?;
+    let question = |judged: &Judged| Question {
+        agent: judged.agent.name.clone(),
+        mechanical: judged.mechanical.clone(),
+        asks: may_ask(plan, judged, &judgement.town, now_ms).map(|spec| spec.argv.join(" ")),
+        document: serde_json::to_value(document(judged)).unwrap_or_default(),
+    };
+    Ok(judgement.judged.iter().map(question).collect())
+}
+
+/// The command, if it is to be asked about this.
+pub fn may_ask<'a>(
+    plan: &'a Plan,
+    judged: &Judged,
+    town: &TownState,
+    now_ms: u64,
+) -> Result<&'a TriageSpec, String> {
+    let spec = plan.spec.triage.as_ref().ok_or("no triage is declared")?;
+    if !patrol::trips(&judged.mechanical) {
+        return Err("no signal tripped".to_owned());
+    }
+    patrol::may_ask(spec, &judged.state, town, now_ms).map_err(|why| why.to_string())?;
+    Ok(spec)
+}
+
+fn document(judged: &Judged) -> Asked<'_> {
+    Asked {
+        version: triage::VERSION,
+        agent: &judged.agent,
+        observation: &judged.sight.seen,
+        mechanical: &judged.mechanical,
+        recent: &judged.state.acted,
+        actions: triage::ACTIONS,
+    }
+}
+
+/// What triage made of it.
+pub struct Heard {
+    pub decision: Decision,
+    /// What the agent is to be told instead of the usual words.
+    pub message: Option<String>,
+    pub note: PatrolNote,
+}
+
+/// Asks. Whatever comes of it, there is a decision.
+pub fn ask(
+    door: &Door,
+    plan: &Plan,
+    spec: &TriageSpec,
+    judged: &Judged,
+    town: &TownState,
+    orders: &TownOrders,
+    now_ms: u64,
+) -> Heard {
+    let begun_ms = ostler_os::wall_ms();
+    let marker = match boot::begin(&plan.town, begun_ms) {
+        Ok(Begin::Now(marker)) => Some(marker),
+        Ok(Begin::Running) => return degraded(judged, "a triage is under way already"),
+        // Its marker is for others: that it cannot be written keeps nobody from being judged.
+        Err(_) => None,
+    };
+    let answered = triage::ask(door, spec, &document(judged));
+    let (heard, failed) = match answered {
+        Ok(answered) => {
+            let answer = TriageAnswer { step: answered.action, reason: answered.reason.clone() };
+            let case = patrol::Case {
+                seen: &judged.sight.seen,
+                state: &judged.state,
+                watch: &judged.agent,
+                policy: &plan.spec.policy,
+                town,
+                orders,
+                now_ms,
+            };
+            let decision = patrol::admit(&answer, &judged.mechanical, &case);
+            let told = format!("triage says {}: {}", answered.action, answered.reason);
+            let note = note(judged, &told, json!({ "answer": answered.action }));
+            (Heard { decision, message: answered.message, note }, None)
+        }
+        Err(why) => (degraded(judged, &why), Some(why)),
+    };
+    let report = boot::Report {
+        begun_ms,
+        target: &judged.agent.name,
+        step: heard.decision.step,
+        reason: &heard.decision.reason,
+        degraded: failed.as_deref(),
+    };
+    let _ = boot::write_status(&plan.town, ostler_os::wall_ms(), &report);
+    drop(marker);
+    heard
+}
+
+fn degraded(judged: &Judged, why: &str) -> Heard {
+    let decision = patrol::degraded(&judged.mechanical, why);
+    let note = note(judged, &format!("{why}: the mechanical decision counts"), json!({}));
+    Heard { decision, message: None, note }
+}
+
+fn note(judged: &Judged, why: &str, beside: Value) -> PatrolNote {
+    let mut evidence = Map::new();
+    if let Value::Object(beside) = beside {
+        evidence.extend(beside);
+    }
+    let observation = serde_json::to_value(&judged.sight.seen).unwrap_or_default();
+    evidence.insert("observation".to_owned(), observation);
+    let mechanical = serde_json::to_value(&judged.mechanical).unwrap_or_default();
+    evidence.insert("mechanical".to_owned(), mechanical);
+    PatrolNote {
+        unit: Some(judged.agent.name.clone()),
+        what: What::TriageAsked,
+        why: why.to_owned(),
+        evidence,
+    }
+}

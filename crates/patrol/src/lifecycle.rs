@@ -1,0 +1,129 @@
+//! Requests of agents to be cycled, restarted or shut down: mail to the deacon whose subject begins with `LIFECYCLE:`.
+//!
+//! A request is taken out of the mailbox before it is carried out: it is carried out at most once, whatever dies in
+//! between. One that is hours old is of another time, and only told.
+
+use crate::door::Asking;
+use crate::error::PatrolError;
+use crate::plan::Plan;
+use ostler_model::wire::UnitAsk;
+use ostler_model::{Mail, MailCall, PatrolNote, What};
+use serde_json::{Map, Value, json};
+
+const SUBJECT: &str = "LIFECYCLE:";
+/// Who gets such mail.
+const MAILBOXES: [&str; 3] = ["deacon", "daemon", "patrol"];
+const STALE_MS: u64 = 6 * 60 * 60_000;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wish {
+    /// A fresh session: what a handoff is followed by.
+    Restart,
+    Shutdown,
+}
+
+/// Carries out what is asked for. Returns what was done, for the journal.
+pub fn requests(
+    asking: &mut Asking,
+    plan: &Plan,
+    now_ms: u64,
+) -> Result<Vec<PatrolNote>, PatrolError> {
+    let mut found = Vec::new();
+    for mailbox in MAILBOXES {
+        let call = MailCall::Inbox { to: mailbox.to_owned(), unread_only: true };
+        let mails = asking.mails(call)?;
+        found.extend(
+            mails.into_iter().filter(|mail| mail.subject.trim_start().starts_with(SUBJECT)),
+        );
+    }
+    if found.is_empty() {
+        return Ok(Vec::new());
+    }
+    let ids = found.into_iter().map(|mail| mail.id).collect();
+    let ours = asking.mails(MailCall::Remove { ids })?;
+    Ok(ours.iter().map(|mail| carry_out(asking, plan, mail, now_ms)).collect())
+}
+
+fn carry_out(asking: &mut Asking, plan: &Plan, mail: &Mail, now_ms: u64) -> PatrolNote {
+    let note = |unit: Option<String>, why: String| PatrolNote {
+        unit,
+        what: What::LifecycleAsked,
+        why,
+        evidence: evidence(mail),
+    };
+    let age_ms = now_ms.saturating_sub(mail.sent_at_ms);
+    if age_ms > STALE_MS {
+        let hours = age_ms / 3_600_000;
+        return note(None, format!("the request of {} is {hours} h old: it is dropped", mail.from));
+    }
+    let target = named(&mail.body).unwrap_or_else(|| mail.from.clone());
+    let Some(agent) = plan.find(&target) else {
+        return note(
+            None,
+            format!("{target:?} is not watched: the request of {} is dropped", mail.from),
+        );
+    };
+    let unit = Some(agent.name.clone());
+    let Some(wish) = wish(&mail.body, &mail.subject) else {
+        let told = format!(
+            "the request of {} says neither cycle, restart nor shutdown: it is dropped",
+            mail.from
+        );
+        return note(unit, told);
+    };
+    let (ask, word) = match wish {
+        Wish::Restart => (UnitAsk::Restart, "restarted"),
+        Wish::Shutdown => (UnitAsk::Stop, "stopped"),
+    };
+    match asking.ask_unit(&agent.name, ask) {
+        Ok(()) => note(unit, format!("{word} because {} asked for it", mail.from)),
+        Err(error) => note(unit, format!("it could not be {word}: {error}")),
+    }
+}
+
+/// As `{"action":"…"}`, or as a bare word in the body or the subject.
+fn wish(body: &str, subject: &str) -> Option<Wish> {
+    let of = |word: &str| match word {
+        "cycle" | "restart" => Some(Wish::Restart),
+        "shutdown" | "stop" => Some(Wish::Shutdown),
+        _ => None,
+    };
+    if let Ok(Value::Object(object)) = serde_json::from_str(body) {
+        return object.get("action").and_then(Value::as_str).and_then(of);
+    }
+    let words = |text: &str| {
+        text.split(|c: char| !c.is_alphanumeric())
+            .filter_map(|word| of(&word.to_lowercase()))
+            .next()
+    };
+    words(body).or_else(|| words(subject))
+}
+
+fn named(body: &str) -> Option<String> {
+    let Ok(Value::Object(object)) = serde_json::from_str(body) else { return None };
+    let name = object.get("agent").or_else(|| object.get("target"))?;
+    name.as_str().map(str::to_owned)
+}
+
+fn evidence(mail: &Mail) -> Map<String, Value> {
+    match json!({ "mail": mail.id, "from": mail.from, "subject": mail.subject, "sentAtMs": mail.sent_at_ms })
+    {
+        Value::Object(map) => map,
+        _ => Map::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_object_or_a_bare_word_says_what_is_wanted() {
+        assert_eq!(wish(r#"{"action":"cycle"}"#, ""), Some(Wish::Restart));
+        assert_eq!(wish(r#"{"action":"shutdown"}"#, "LIFECYCLE: restart"), Some(Wish::Shutdown));
+        assert_eq!(wish("please restart me", ""), Some(Wish::Restart));
+        assert_eq!(wish("", "LIFECYCLE: deacon requesting shutdown"), Some(Wish::Shutdown));
+        assert_eq!(wish(r#"{"action":"explode"}"#, "LIFECYCLE: restart"), None);
+        assert_eq!(wish("restarted yesterday", "LIFECYCLE:"), None);
+    }
+}

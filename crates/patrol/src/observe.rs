@@ -1,0 +1,299 @@
+//! What can be seen of the agents at this moment: one look at tmux, one at the supervisor, the files, the mail that
+//! waits. Nothing of it is stored (P8).
+
+use crate::act::SENDER;
+use crate::command::{self, Came, Question};
+use crate::door::{Asking, Door};
+use crate::error::PatrolError;
+use crate::heartbeat;
+use crate::plan::Plan;
+use crate::screen;
+use crate::sessions::{self, Sessions};
+use ostler_model::{
+    CpuMark, Desired, MailCall, MailKind, Nudge, NudgeCall, Observation, PatrolMemory, PendingSeen,
+    Receipt, RunId, RunRecord, SessionSeen, UnitLook, UnitState, Waiting, WatchSpec, WatchState,
+};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// What a screen shows of a program that only thinks may stay the same but for its clock: for so long its output counts
+/// as progress all the same.
+const THINKING_MS: u64 = 60 * 60_000;
+/// Lines of a screen that triage is shown.
+const TAIL_LINES: usize = 40;
+const WORK_TIMEOUT_MS: u64 = 5_000;
+const WORK_SESSION: &str = "patrol work";
+
+/// An observation, and what is needed to act on it.
+#[derive(Clone, Debug)]
+pub struct Sight {
+    pub seen: Observation,
+    pub run: Option<RunId>,
+    pub cpu: Option<CpuMark>,
+}
+
+/// Of all agents, or of those that are named.
+pub fn all(
+    door: &Door,
+    asking: &mut Asking,
+    plan: &Plan,
+    memory: &PatrolMemory,
+    only: Option<&str>,
+    now_ms: u64,
+) -> Result<Vec<Sight>, PatrolError> {
+    let agents: Vec<&WatchSpec> = plan
+        .spec
+        .agents
+        .iter()
+        .filter(|agent| only.is_none_or(|name| agent.name == name))
+        .collect();
+    let names: Vec<String> = agents.iter().map(|agent| agent.name.clone()).collect();
+    let looks: BTreeMap<String, UnitLook> =
+        asking.looks(names)?.into_iter().map(|look| (look.view.name.clone(), look)).collect();
+    let runs: BTreeMap<RunId, RunRecord> =
+        asking.live_runs()?.into_iter().map(|run| (run.run_id, run)).collect();
+    let waiting = asking.waiting();
+    let nudges = asking.nudges(NudgeCall::List { to: None });
+    let sessions = sessions::look(plan, &agents);
+    let work = works(door, plan, &agents);
+    let default = WatchState::default();
+    let mut sights = Vec::new();
+    for agent in agents {
+        let state = memory.states.get(&agent.name).unwrap_or(&default);
+        let said = memory.said.get(&agent.name).cloned().unwrap_or_default();
+        let look = looks.get(&agent.name);
+        let record = look.and_then(|look| look.view.run_id).and_then(|run| runs.get(&run));
+        let heard = heartbeat::read(agent.heartbeat.as_deref(), now_ms);
+        let session = session(plan, agent, look, &sessions);
+        let lines = lines(asking, plan, agent, record, &sessions);
+        let digest = lines.as_deref().map(screen::digest);
+        let (cpu_percent, cpu) = cpu(look, state, now_ms);
+        let output_age_ms =
+            record.and_then(|run| run.last_output_at_ms).map(|at| now_ms.saturating_sub(at));
+        let is_only_ticking = digest.is_some()
+            && digest == state.screen
+            && state
+                .screen_since_ms
+                .is_some_and(|since| now_ms.saturating_sub(since) > THINKING_MS);
+        let seen = Observation {
+            agent: agent.name.clone(),
+            at_ms: now_ms,
+            age_ms: record.and_then(|run| run.started_at_ms).map(|at| now_ms.saturating_sub(at)),
+            heartbeat: heard.seen,
+            pending: pending(agent, &waiting, &nudges, work.get(&agent.name)),
+            busy_until_ms: heard.busy_until_ms.max(said.busy_until_ms),
+            declared: said.declared.or(heard.declared),
+            output_age_ms: output_age_ms.filter(|_| !is_only_ticking),
+            typed_age_ms: typed_age(agent, &nudges, now_ms),
+            screen: digest,
+            cpu_percent,
+            processes: look.and_then(|look| look.usage.as_ref()).map(|usage| usage.processes),
+            tail: lines.as_deref().map(|lines| screen::tail(lines, TAIL_LINES)).unwrap_or_default(),
+            dead_age_ms: dead_age(look, &session, now_ms),
+            wants_again: is_dead(&session) && left_word(asking, agent),
+            is_wanted: look.is_some_and(|look| look.view.desired == Desired::Running),
+            session,
+        };
+        sights.push(Sight { seen, run: record.map(|run| run.run_id), cpu });
+    }
+    Ok(sights)
+}
+
+fn session(
+    plan: &Plan,
+    agent: &WatchSpec,
+    look: Option<&UnitLook>,
+    sessions: &Sessions,
+) -> SessionSeen {
+    let Some(look) = look else {
+        return SessionSeen::Unknown(
+            "the supervisor does not know it; call `ostler up`".to_owned(),
+        );
+    };
+    match look.view.state {
+        UnitState::Starting | UnitState::Stopping | UnitState::Waiting => {
+            return SessionSeen::Unknown(format!("it is {}", look.view.state));
+        }
+        UnitState::Ready
+        | UnitState::Stopped
+        | UnitState::Backoff
+        | UnitState::Error
+        | UnitState::Done
+        | UnitState::Scheduled => {}
+    }
+    let is_running = look.view.run_id.is_some() && look.view.state == UnitState::Ready;
+    let seen = match plan.seats.get(&agent.name) {
+        Some(seat) => sessions.of(&plan.instance, agent, seat, is_running),
+        None if is_running => SessionSeen::Alive,
+        None => SessionSeen::Dead,
+    };
+    if seen == SessionSeen::Alive && !agent.process.is_empty() && !has_program(agent, look) {
+        let wanted = agent.process.join(", ");
+        return SessionSeen::AgentDead(format!("none of its processes is {wanted}"));
+    }
+    seen
+}
+
+/// Where nothing could be looked at, it is taken to be there.
+fn has_program(agent: &WatchSpec, look: &UnitLook) -> bool {
+    let Some(usage) = look.usage.as_ref().filter(|usage| !usage.tree.is_empty()) else {
+        return true;
+    };
+    usage.tree.iter().any(|process| {
+        let mut words = process.command.split_whitespace().take(2);
+        let is_named = |word: &str| {
+            let name = word.rsplit('/').next().unwrap_or(word);
+            agent.process.iter().any(|wanted| wanted == name)
+        };
+        words.any(is_named)
+    })
+}
+
+fn lines(
+    asking: &mut Asking,
+    plan: &Plan,
+    agent: &WatchSpec,
+    record: Option<&RunRecord>,
+    sessions: &Sessions,
+) -> Option<Vec<String>> {
+    if plan.seats.contains_key(&agent.name) {
+        return sessions.screen_of(&agent.name);
+    }
+    // One that has no terminal has no screen.
+    asking.screen(record?.run_id.to_string()).ok()
+}
+
+/// Since the last tick; since its start, if this is the first that sees this run.
+fn cpu(look: Option<&UnitLook>, state: &WatchState, now_ms: u64) -> (Option<f64>, Option<CpuMark>) {
+    let Some((run, usage)) = look.and_then(|look| Some((look.view.run_id?, look.usage.as_ref()?)))
+    else {
+        return (None, None);
+    };
+    let mark = CpuMark { run, at_ms: now_ms, cpu_ms: usage.cpu_ms };
+    let percent = match &state.cpu {
+        Some(before) if before.run == run && before.at_ms < now_ms => {
+            let used = usage.cpu_ms.saturating_sub(before.cpu_ms) as f64;
+            used * 100.0 / (now_ms - before.at_ms) as f64
+        }
+        Some(_) | None => usage.cpu_percent,
+    };
+    (Some(percent), Some(mark))
+}
+
+fn is_dead(session: &SessionSeen) -> bool {
+    match session {
+        SessionSeen::Dead | SessionSeen::AgentDead(_) => true,
+        SessionSeen::Alive | SessionSeen::Foreign | SessionSeen::Unknown(_) => false,
+    }
+}
+
+fn dead_age(look: Option<&UnitLook>, session: &SessionSeen, now_ms: u64) -> Option<u64> {
+    let end = look.filter(|_| is_dead(session))?.view.ends.first()?;
+    Some(now_ms.saturating_sub(end.at_ms))
+}
+
+/// It left a handoff for its successor, which is not there yet.
+fn left_word(asking: &mut Asking, agent: &WatchSpec) -> bool {
+    let call = MailCall::Inbox { to: agent.name.clone(), unread_only: true };
+    let mails = asking.mails(call).unwrap_or_default();
+    mails.iter().any(|mail| mail.kind == MailKind::Handoff)
+}
+
+/// Since somebody's words were last typed into it.
+fn typed_age(
+    agent: &WatchSpec,
+    nudges: &Result<Vec<Nudge>, PatrolError>,
+    now_ms: u64,
+) -> Option<u64> {
+    let typed = nudges
+        .as_ref()
+        .ok()?
+        .iter()
+        .filter(|nudge| nudge.to == agent.name && nudge.receipt == Receipt::Delivered);
+    typed.map(|nudge| now_ms.saturating_sub(nudge.receipt_at_ms)).min()
+}
+
+/// What the patrol itself has sent is no work.
+fn pending(
+    agent: &WatchSpec,
+    waiting: &Result<Vec<Waiting>, PatrolError>,
+    nudges: &Result<Vec<Nudge>, PatrolError>,
+    work: Option<&Result<bool, String>>,
+) -> PendingSeen {
+    let (waiting, nudges) = match (waiting, nudges) {
+        (Ok(waiting), Ok(nudges)) => (waiting, nudges),
+        (Err(error), _) | (_, Err(error)) => {
+            return PendingSeen::Unknown { why: error.to_string() };
+        }
+    };
+    let own = waiting.iter().filter(|one| one.name.trim_end_matches('/') == agent.name);
+    let mail = own.map(|one| one.mail).sum();
+    let is_waiting = |nudge: &&Nudge| {
+        nudge.to == agent.name && nudge.receipt == Receipt::Queued && nudge.from != SENDER
+    };
+    let nudges = nudges.iter().filter(is_waiting).count() as u32;
+    match work {
+        _ if mail > 0 || nudges > 0 => {
+            PendingSeen::Work { mail, nudges, work: matches!(work, Some(Ok(true))) }
+        }
+        Some(Ok(true)) => PendingSeen::Work { mail, nudges, work: true },
+        Some(Ok(false)) | None => PendingSeen::Nothing,
+        Some(Err(why)) => PendingSeen::Unknown { why: why.clone() },
+    }
+}
+
+/// Whether there is work, by those that can be asked: all at once, because each may take its time.
+fn works(
+    door: &Door,
+    plan: &Plan,
+    agents: &[&WatchSpec],
+) -> BTreeMap<String, Result<bool, String>> {
+    std::thread::scope(|scope| {
+        let asked: Vec<_> = agents
+            .iter()
+            .filter_map(|agent| Some((agent.name.clone(), agent.work.as_ref()?)))
+            .map(|(name, argv)| {
+                let env = vec![("OSTLER_AGENT".to_owned(), name.clone())];
+                (name, scope.spawn(move || is_there_work(door, plan, argv, env)))
+            })
+            .collect();
+        let lost = || Err("it could not be asked".to_owned());
+        asked
+            .into_iter()
+            .map(|(name, asked)| (name, asked.join().unwrap_or_else(|_| lost())))
+            .collect()
+    })
+}
+
+fn is_there_work(
+    door: &Door,
+    plan: &Plan,
+    argv: &[String],
+    env: Vec<(String, String)>,
+) -> Result<bool, String> {
+    let question = Question {
+        argv,
+        cwd: &plan.spec.root,
+        env,
+        input: b"",
+        timeout_ms: WORK_TIMEOUT_MS,
+        session: WORK_SESSION,
+    };
+    match command::ask(door, &question) {
+        Ok(Came::Ended { code: Some(0), .. }) => Ok(true),
+        Ok(Came::Ended { code: Some(1), .. }) => Ok(false),
+        Ok(Came::Ended { code, .. }) => Err(match code {
+            Some(code) => format!("its work command ended with {code}"),
+            None => "its work command was ended by a signal".to_owned(),
+        }),
+        Ok(Came::TimedOut { .. }) => {
+            let most = Duration::from_millis(WORK_TIMEOUT_MS);
+            Err(format!("its work command gave no answer within {} s", most.as_secs()))
+        }
+        Ok(Came::TooMuch { .. }) => Err("its work command answered too much".to_owned()),
+        Ok(Came::NotStarted { why }) => {
+            Err(format!("its work command could not be started: {why}"))
+        }
+        Err(error) => Err(error.to_string()),
+    }
+}

@@ -1,0 +1,79 @@
+//! What people ordered for the whole town: by our verbs, or by the files that their other tools write.
+
+use crate::files::Town;
+use ostler_model::{Order, TownOrders};
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+struct Paused {
+    #[serde(default)]
+    paused: bool,
+    #[serde(default)]
+    reason: String,
+    #[serde(default)]
+    paused_by: String,
+    #[serde(default)]
+    paused_at: Option<jiff::Timestamp>,
+}
+
+/// Those that were given to us, and those that lie there as files. A file that cannot be read as what it should be still
+/// means what its being there means.
+pub fn in_force(town: &Town, given: &TownOrders, now_ms: u64) -> TownOrders {
+    let mut orders = given.clone();
+    if orders.stopped.is_none()
+        && let Ok(text) = std::fs::read_to_string(town.stopped())
+    {
+        let mut parts = text.trim().splitn(3, '\t');
+        let trigger = parts.next().unwrap_or_default();
+        let at = parts.next().and_then(|at| at.parse::<jiff::Timestamp>().ok());
+        orders.stopped = Some(Order {
+            by: "ESTOP".to_owned(),
+            reason: parts.next().unwrap_or_default().to_owned(),
+            at_ms: at.map_or(now_ms, |at| u64::try_from(at.as_millisecond()).unwrap_or(0)),
+            is_manual: trigger != "auto",
+        });
+    }
+    if orders.paused.is_none()
+        && let Ok(text) = std::fs::read_to_string(town.paused())
+    {
+        let read = serde_json::from_str::<Paused>(&text);
+        let is_paused = read.as_ref().map_or(true, |read| read.paused);
+        if is_paused {
+            let read = read.ok();
+            let at = read.as_ref().and_then(|read| read.paused_at);
+            orders.paused = Some(Order {
+                by: read.as_ref().map(|read| read.paused_by.clone()).unwrap_or_default(),
+                reason: read.map(|read| read.reason).unwrap_or_default(),
+                at_ms: at.map_or(now_ms, |at| u64::try_from(at.as_millisecond()).unwrap_or(0)),
+                is_manual: true,
+            });
+        }
+    }
+    orders
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_that_others_wrote_are_orders() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let town = Town::at(folder.path());
+        let none = TownOrders::default();
+        assert_eq!(in_force(&town, &none, 5), none);
+        std::fs::write(town.stopped(), "manual\t2026-01-02T18:30:00Z\tfire\n").expect("written");
+        let stopped = in_force(&town, &none, 5).stopped.expect("stopped");
+        assert_eq!((stopped.is_manual, stopped.reason.as_str()), (true, "fire"));
+        std::fs::create_dir_all(town.paused().parent().expect("a folder")).expect("made");
+        std::fs::write(town.paused(), r#"{"paused":true,"reason":"lunch"}"#).expect("written");
+        assert_eq!(
+            in_force(&town, &none, 5).paused.map(|order| order.reason).as_deref(),
+            Some("lunch")
+        );
+        std::fs::write(town.paused(), r#"{"paused":false}"#).expect("written");
+        assert_eq!(in_force(&town, &none, 5).paused, None);
+        std::fs::write(town.paused(), "garbage").expect("written");
+        assert!(in_force(&town, &none, 5).paused.is_some());
+    }
+}

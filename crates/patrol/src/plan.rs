@@ -1,0 +1,52 @@
+//! What is on patrol: the town, and who is watched in it and how.
+
+use crate::error::PatrolError;
+use crate::files::Town;
+use ostler_model::{Backend, PatrolSpec, TmuxSpec, UnitSpec, WatchSpec};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// The file as it is now.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    pub spec: PatrolSpec,
+    pub town: Town,
+    /// Where each agent's session is, of those that live in tmux.
+    pub seats: BTreeMap<String, TmuxSpec>,
+    /// Of the home: by it our sessions are told from others'.
+    pub instance: String,
+    pub home: PathBuf,
+}
+
+impl Plan {
+    pub fn new(spec: PatrolSpec, units: &[UnitSpec], instance: String, home: PathBuf) -> Self {
+        let seat = |unit: &UnitSpec| {
+            // Where there is no tmux, it lives on a terminal of ours.
+            let tmux = unit.tmux.as_deref().filter(|_| unit.backend == Backend::Tmux)?.clone();
+            spec.agents
+                .iter()
+                .any(|agent| agent.name == unit.name)
+                .then(|| (unit.name.clone(), tmux))
+        };
+        let seats = units.iter().filter_map(seat).collect();
+        Self { town: Town::at(&spec.root), spec, seats, instance, home }
+    }
+
+    /// By its name, its session, or its place in a rig.
+    pub fn find(&self, name: &str) -> Option<&WatchSpec> {
+        let name = name.trim_end_matches('/');
+        let is_it = |agent: &&WatchSpec| {
+            let in_rig = agent.rig.as_ref().map(|rig| format!("{rig}/{}", agent.role));
+            agent.name == name || agent.session == name || in_rig.as_deref() == Some(name)
+        };
+        self.spec.agents.iter().find(is_it)
+    }
+
+    pub fn agent(&self, name: &str) -> Result<&WatchSpec, PatrolError> {
+        self.find(name).ok_or_else(|| {
+            let known: Vec<&str> =
+                self.spec.agents.iter().map(|agent| agent.name.as_str()).collect();
+            PatrolError::NoSuchAgent { name: name.to_owned(), known: known.join(", ") }
+        })
+    }
+}

@@ -1,0 +1,94 @@
+//! The sessions of the agents that live in tmux: for each server one listing and one look at all screens.
+
+use crate::plan::Plan;
+use ostler_model::{SessionSeen, TmuxSpec, WatchSpec};
+use ostler_tmux::{Listing, Pane, Server, capture, list};
+use std::collections::BTreeMap;
+
+/// What every server has, or why that is not known.
+#[derive(Debug, Default)]
+pub struct Sessions {
+    listings: BTreeMap<String, Result<Listing, String>>,
+    screens: BTreeMap<String, Vec<String>>,
+}
+
+pub fn look(plan: &Plan, agents: &[&WatchSpec]) -> Sessions {
+    let mut sessions = Sessions::default();
+    let mut sockets: BTreeMap<&str, Vec<&WatchSpec>> = BTreeMap::new();
+    for agent in agents {
+        if let Some(seat) = plan.seats.get(&agent.name) {
+            sockets.entry(&seat.socket).or_default().push(agent);
+        }
+    }
+    for (socket, agents) in sockets {
+        let server = Server::at(socket);
+        let listing = list(&server).map_err(|error| error.to_string());
+        if let Ok(listing) = &listing {
+            let seats: Vec<(&str, String)> = agents
+                .iter()
+                .filter_map(|agent| Some((agent.name.as_str(), pane_of(plan, listing, agent)?)))
+                .map(|(name, pane)| (name, pane.pane_id.clone()))
+                .collect();
+            let panes: Vec<String> = seats.iter().map(|(_, pane)| pane.clone()).collect();
+            let screens = if panes.is_empty() {
+                Vec::new()
+            } else {
+                capture(&server, &panes).unwrap_or_default()
+            };
+            for ((name, _), screen) in seats.iter().zip(screens) {
+                if let Some(text) = screen {
+                    let lines = text.lines().map(str::to_owned).collect();
+                    sessions.screens.insert((*name).to_owned(), lines);
+                }
+            }
+        }
+        sessions.listings.insert(socket.to_owned(), listing);
+    }
+    sessions
+}
+
+/// The agent's own; of a session that is not ours, its first.
+fn pane_of<'a>(plan: &Plan, listing: &'a Listing, agent: &WatchSpec) -> Option<&'a Pane> {
+    let own = listing.seats().find(|pane| pane.is_marked_for(&plan.instance, &agent.name));
+    own.or_else(|| listing.panes.iter().find(|pane| pane.session == agent.session))
+}
+
+impl Sessions {
+    pub fn of(
+        &self,
+        instance: &str,
+        agent: &WatchSpec,
+        seat: &TmuxSpec,
+        is_running: bool,
+    ) -> SessionSeen {
+        let listing = match self.listings.get(&seat.socket) {
+            Some(Ok(listing)) => listing,
+            Some(Err(why)) => return SessionSeen::Unknown(why.clone()),
+            None => return SessionSeen::Unknown("its server was not looked at".to_owned()),
+        };
+        let own = listing.seats().find(|pane| pane.is_marked_for(instance, &agent.name));
+        match own {
+            Some(pane) if pane.is_dead => {
+                let how = match (pane.exit_code, pane.exit_signal) {
+                    (_, Some(signal)) => format!("signal {signal} ended its program"),
+                    (Some(code), None) => format!("its program ended with {code}"),
+                    (None, None) => "its program has ended".to_owned(),
+                };
+                SessionSeen::AgentDead(how)
+            }
+            // A session that nobody keeps: its run is over.
+            Some(_) if !is_running => {
+                SessionSeen::AgentDead("its session is there, and its run is over".to_owned())
+            }
+            Some(_) => SessionSeen::Alive,
+            None if listing.panes.iter().any(|pane| pane.session == seat.session) => {
+                SessionSeen::Foreign
+            }
+            None => SessionSeen::Dead,
+        }
+    }
+
+    pub fn screen_of(&self, agent: &str) -> Option<Vec<String>> {
+        self.screens.get(agent).cloned()
+    }
+}

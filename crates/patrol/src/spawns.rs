@@ -1,0 +1,73 @@
+//! Agents that somebody asked for: started at the next tick, and told their first message when they are there.
+
+use crate::act::{FIRST_WORDS, say};
+use crate::door::{Asking, Door};
+use crate::error::PatrolError;
+use crate::plan::Plan;
+use ostler_model::wire::{Call, UnitAsk};
+use ostler_model::{PatrolCall, PatrolNote, PendingSpawn, TownOrders, UnitState, What};
+use serde_json::Map;
+use std::time::Duration;
+
+/// Not all at once: each start costs memory and time.
+const MOST_A_TICK: usize = 3;
+const STALE_MS: u64 = 6 * 60 * 60_000;
+const SETTLE: Duration = Duration::from_secs(30);
+
+/// Starts those that wait. Each is taken off the list before it is started: it is started at most once.
+pub fn pending(
+    door: &Door,
+    asking: &mut Asking,
+    plan: &Plan,
+    orders: &TownOrders,
+    now_ms: u64,
+) -> Result<Vec<PatrolNote>, PatrolError> {
+    if orders.spawns.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (now, later) = orders.spawns.split_at(orders.spawns.len().min(MOST_A_TICK));
+    let rest = TownOrders { spawns: later.to_vec(), ..orders.clone() };
+    let call = PatrolCall::Order { seen: orders.clone(), now: rest };
+    if asking.call(Call::Patrol(Box::new(call))).is_err() {
+        // Somebody gave another order meanwhile: at the next tick, then.
+        return Ok(Vec::new());
+    }
+    Ok(now.iter().map(|spawn| begin(door, asking, plan, spawn, now_ms)).collect())
+}
+
+fn begin(
+    door: &Door,
+    asking: &mut Asking,
+    plan: &Plan,
+    spawn: &PendingSpawn,
+    now_ms: u64,
+) -> PatrolNote {
+    let note = |why: String| PatrolNote {
+        unit: plan.find(&spawn.agent).map(|agent| agent.name.clone()),
+        what: What::PatrolActed,
+        why,
+        evidence: Map::new(),
+    };
+    if now_ms.saturating_sub(spawn.asked_at_ms) > STALE_MS {
+        return note(format!("the wish to start {} is hours old: it is dropped", spawn.agent));
+    }
+    let Some(agent) = plan.find(&spawn.agent) else {
+        return note(format!("{:?} is not watched: it is not started", spawn.agent));
+    };
+    if let Err(error) = asking.ask_unit(&agent.name, UnitAsk::Start) {
+        return note(format!("it could not be started: {error}"));
+    }
+    let _ = asking.wait_longer(SETTLE);
+    match asking.settled(&agent.name) {
+        Ok(Some(view)) if view.state == UnitState::Ready => {}
+        Ok(Some(view)) => {
+            return note(format!("it was asked for, and is {}: {}", view.state, view.why));
+        }
+        Ok(None) => return note("it was asked for, and is no unit any more".to_owned()),
+        Err(error) => {
+            return note(format!("it was asked for; whether it runs is not known: {error}"));
+        }
+    }
+    let words = if spawn.message.is_empty() { FIRST_WORDS } else { &spawn.message };
+    note(format!("it was asked for and started; {}", say(door, &agent.name, words).1))
+}

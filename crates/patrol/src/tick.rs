@@ -1,0 +1,372 @@
+//! One tick: everybody is looked at and judged; what is to be done is done, each on a thread of its own, so that a slow
+//! step delays no other; then it is remembered and told.
+//!
+//! ```text
+//!   lock ─► look at all ─► core decides ─┬─► triage, act        one thread an agent that needs it
+//!                                        ├─► pending spawns
+//!                                        └─► lifecycle requests
+//!                                            all joined ─► save ─► journal, files ─► unlock
+//! ```
+//!
+//! Every step is bounded by itself: tmux answers within its limit or is unknown, a command has its timeout, a session its
+//! time to settle. Two ticks never overlap: the second finds the lock taken.
+
+use crate::act::{self, Done};
+use crate::door::{Asking, Door};
+use crate::error::PatrolError;
+use crate::escalate::{self, Edge, Escalation};
+use crate::files;
+use crate::judge::{self, Judged, Judgement};
+use crate::nudge::deliver_waiting;
+use crate::plan::Plan;
+use crate::{lifecycle, report, spawns};
+use ostler_core::patrol;
+use ostler_model::{
+    Decision, Edge as TroubleEdge, Observation, PatrolNote, PatrolSave, PendingSeen, SessionSeen,
+    Step, StepOutcome, TownOrders, TownState, WatchState, What,
+};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::time::Duration;
+
+/// How long a tick by hand waits for the one that is under way.
+const LOCK_PATIENCE_MS: u64 = 5_000;
+const LOCK_STEP: Duration = Duration::from_millis(20);
+
+/// Which part of it, and how.
+#[derive(Clone, Debug, Default)]
+pub struct How {
+    /// This agent alone.
+    pub only: Option<String>,
+    /// Nobody is asked.
+    pub is_degraded: bool,
+    /// Agents are judged and acted on; nothing else of a tick is done.
+    pub is_triage_alone: bool,
+}
+
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Ticked {
+    pub at_ms: u64,
+    pub took_ms: u64,
+    pub tmux_processes: u64,
+    pub agents: Vec<AgentTick>,
+    /// What else was done.
+    pub others: Vec<String>,
+}
+
+/// What a tick came to for one agent.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentTick {
+    pub agent: String,
+    pub decision: Decision,
+    pub outcome: String,
+    /// It is the same as at the tick before.
+    pub is_repeated: bool,
+}
+
+impl AgentTick {
+    /// Something was done, or found that was not so before.
+    pub fn is_news(&self) -> bool {
+        !self.is_repeated
+    }
+
+    pub fn told(&self) -> String {
+        let Decision { step, reason, .. } = &self.decision;
+        match step {
+            Step::Nothing => format!("{}: nothing: {reason}", self.agent),
+            _ => format!("{}: {step}: {reason} {}", self.agent, sentence(&self.outcome)),
+        }
+    }
+}
+
+/// With a capital letter and a stop.
+fn sentence(text: &str) -> String {
+    let mut chars = text.chars();
+    let first = chars.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();
+    let stop = if text.ends_with(['.', '!', '?']) { "" } else { "." };
+    format!("{first}{}{stop}", chars.as_str())
+}
+
+/// What one thread came back with.
+struct Dealt {
+    name: String,
+    state: WatchState,
+    tick: AgentTick,
+    notes: Vec<PatrolNote>,
+    seen: Observation,
+}
+
+pub fn tick(door: &Door, plan: &Plan, how: &How) -> Result<Ticked, PatrolError> {
+    let _lock = lock(plan)?;
+    let begun = ostler_os::mono_ms();
+    let processes = ostler_tmux::processes_started();
+    let now_ms = ostler_os::wall_ms();
+    let mut asking = door.open()?;
+    let Judgement { judged, mut memory, mut town, orders, mass_death } =
+        judge::judge(door, &mut asking, plan, how.only.as_deref(), now_ms)?;
+    if how.is_triage_alone {
+        // It was no tick: silence is measured from the last one.
+        town.ticks = memory.town.ticks;
+        town.last_tick_ms = memory.town.last_tick_ms;
+    }
+    let asked = Mutex::new(town);
+    let mut others = Vec::new();
+    let mut notes = Vec::new();
+    let mut dealt = Vec::new();
+    std::thread::scope(|scope| {
+        let spawned = (!how.is_triage_alone && orders.stopped.is_none() && orders.paused.is_none())
+            .then(|| {
+                scope.spawn(|| {
+                    let mut asking = door.open()?;
+                    spawns::pending(door, &mut asking, plan, &memory.orders, now_ms)
+                })
+            });
+        let requests = (!how.is_triage_alone && orders.paused.is_none())
+            .then(|| scope.spawn(|| lifecycle::requests(&mut door.open()?, plan, now_ms)));
+        let threads: Vec<_> = judged
+            .iter()
+            .map(|judged| {
+                let (asked, orders) = (&asked, &orders);
+                if is_quiet(judged) {
+                    return Err(judged);
+                }
+                Ok(scope.spawn(move || deal(door, plan, how, judged, asked, orders, now_ms)))
+            })
+            .collect();
+        for thread in threads {
+            match thread {
+                Err(judged) => dealt.push(quiet(plan, judged, now_ms)),
+                Ok(thread) => dealt.extend(thread.join()),
+            }
+        }
+        for step in [spawned, requests].into_iter().flatten() {
+            match step.join() {
+                Ok(Ok(done)) => notes.extend(done),
+                Ok(Err(error)) => others.push(format!("a step of the tick failed: {error}")),
+                Err(_) => others.push("a step of the tick failed".to_owned()),
+            }
+        }
+    });
+    others.extend(notes.iter().map(|note| note.why.clone()));
+    let mut town = asked.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    notes.extend(tell_mass_death(door, &mut asking, plan, &mut town, &mass_death));
+    let mut states = BTreeMap::new();
+    let mut agents = Vec::new();
+    for mut one in dealt {
+        if let Some(told) = edges(door, &mut asking, plan, &mut one, now_ms) {
+            one.notes.push(told);
+        }
+        notes.extend(one.notes);
+        files::log(&plan.town, &one.tick.told());
+        states.insert(one.name, one.state);
+        agents.push(one.tick);
+    }
+    memory.states.extend(states.clone());
+    memory.town.clone_from(&town);
+    asking.save(PatrolSave { states, town })?;
+    asking.note(notes)?;
+    if let Err(error) = report::write(plan, &memory, &orders, now_ms) {
+        others.push(error.to_string());
+    }
+    Ok(Ticked {
+        at_ms: now_ms,
+        took_ms: ostler_os::mono_ms() - begun,
+        tmux_processes: ostler_tmux::processes_started() - processes,
+        agents,
+        others,
+    })
+}
+
+/// By its pid file and log the document's reader knows that somebody is on patrol.
+pub fn note_running(plan: &Plan) {
+    let _ = files::write(&plan.town.pid(), format!("{}\n", std::process::id()).as_bytes());
+}
+
+pub(crate) fn lock(plan: &Plan) -> Result<ostler_os::HomeLock, PatrolError> {
+    let path = plan.home.join("patrol.lock");
+    let until = ostler_os::mono_ms() + LOCK_PATIENCE_MS;
+    loop {
+        let failed = |source| PatrolError::File { path: path.clone(), source };
+        if let Some(lock) = ostler_os::take_lock(&path).map_err(failed)? {
+            return Ok(lock);
+        }
+        if ostler_os::mono_ms() >= until {
+            return Err(PatrolError::Overlapping { lock: path });
+        }
+        ostler_os::nap(LOCK_STEP);
+    }
+}
+
+fn has_waiting_nudges(judged: &Judged) -> bool {
+    let is_there = judged.sight.seen.session == SessionSeen::Alive;
+    is_there && matches!(judged.sight.seen.pending, PendingSeen::Work { nudges, .. } if nudges > 0)
+}
+
+fn is_quiet(judged: &Judged) -> bool {
+    judged.mechanical.step == Step::Nothing && !has_waiting_nudges(judged)
+}
+
+/// Nothing is done, and that is remembered as such.
+fn quiet(plan: &Plan, judged: &Judged, now_ms: u64) -> Dealt {
+    let done = Done { outcome: StepOutcome::Done, told: "did nothing".to_owned() };
+    finish(plan, judged, judged.state.clone(), judged.mechanical.clone(), done, Vec::new(), now_ms)
+}
+
+fn deal(
+    door: &Door,
+    plan: &Plan,
+    how: &How,
+    judged: &Judged,
+    town: &Mutex<TownState>,
+    orders: &TownOrders,
+    now_ms: u64,
+) -> Dealt {
+    let mut state = judged.state.clone();
+    let mut decision = judged.mechanical.clone();
+    let mut notes = Vec::new();
+    let mut words = None;
+    if !how.is_degraded {
+        let spec = {
+            let mut town = town.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let spec = judge::may_ask(plan, judged, &town, now_ms);
+            if spec.is_ok() {
+                patrol::asked(&mut state, &mut town, now_ms);
+            }
+            spec
+        };
+        if let Ok(spec) = spec {
+            let town = {
+                let town = town.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                town.clone()
+            };
+            let heard = judge::ask(door, plan, spec, judged, &town, orders, now_ms);
+            decision = heard.decision;
+            words = heard.message;
+            notes.push(heard.note);
+        }
+    }
+    let mut done = act::act(door, plan, &judged.agent, &decision, words.as_deref());
+    if decision.step == Step::Nothing && has_waiting_nudges(judged) {
+        done.told = match deliver_waiting(door, &judged.agent.name) {
+            Ok(typed) => format!("{} of its messages that waited were dealt with", typed.len()),
+            Err(error) => format!("its messages still wait: {error}"),
+        };
+    }
+    // What was typed is on the screen by now: what comes later is the agent's own.
+    let done_ms = ostler_os::wall_ms().max(now_ms);
+    finish(plan, judged, state, decision, done, notes, done_ms)
+}
+
+fn finish(
+    plan: &Plan,
+    judged: &Judged,
+    mut state: WatchState,
+    decision: Decision,
+    done: Done,
+    mut notes: Vec<PatrolNote>,
+    now_ms: u64,
+) -> Dealt {
+    let before = judged.state.acted.first();
+    let is_repeated = decision.step == Step::Nothing
+        && before.is_some_and(|last| last.step == Step::Nothing && last.reason == decision.reason);
+    let seen = judged.sight.seen.clone();
+    // An escalation is done when a person was told.
+    if decision.step != Step::Escalate {
+        patrol::acted(&mut state, &decision, &done.outcome, &seen, &plan.spec.policy, now_ms);
+    }
+    if !is_repeated {
+        let what =
+            if decision.step == Step::Nothing { What::PatrolDecided } else { What::PatrolActed };
+        let why = match decision.step {
+            Step::Nothing => format!("nothing was done: {}", decision.reason),
+            step => format!("{step}: {} {}", decision.reason, sentence(&done.told)),
+        };
+        notes.push(PatrolNote {
+            unit: Some(judged.agent.name.clone()),
+            what,
+            why,
+            evidence: evidence(judged, &decision),
+        });
+    }
+    let agent = judged.agent.name.clone();
+    let tick = AgentTick { agent: agent.clone(), decision, outcome: done.told, is_repeated };
+    Dealt { name: agent, state, tick, notes, seen }
+}
+
+/// Everything that went into it, so that it can be understood later.
+fn evidence(judged: &Judged, decision: &Decision) -> Map<String, Value> {
+    let mut evidence = decision.evidence.clone();
+    let by = serde_json::to_value(&decision.by).unwrap_or_default();
+    evidence.insert("by".to_owned(), by);
+    let seen = serde_json::to_value(&judged.sight.seen).unwrap_or_default();
+    evidence.insert("observation".to_owned(), seen);
+    evidence
+}
+
+/// A person is told when a condition begins and when it is over. What could not be told is told at the next tick.
+fn edges(
+    door: &Door,
+    asking: &mut Asking,
+    plan: &Plan,
+    dealt: &mut Dealt,
+    now_ms: u64,
+) -> Option<PatrolNote> {
+    let policy = &plan.spec.policy;
+    let decision = dealt.tick.decision.clone();
+    let edge = patrol::escalation(&mut dealt.state, &decision, &dealt.seen, policy, now_ms);
+    let evidence = decision.evidence.clone();
+    let told = tell_edge(door, asking, plan, Some(&dealt.name), &edge, evidence);
+    if decision.step == Step::Escalate {
+        let outcome = match &told {
+            Some((true, note)) => {
+                dealt.tick.outcome.clone_from(&note.why);
+                StepOutcome::Done
+            }
+            Some((false, note)) => StepOutcome::Failed(note.why.clone()),
+            None => StepOutcome::Done,
+        };
+        patrol::acted(&mut dealt.state, &decision, &outcome, &dealt.seen, policy, now_ms);
+    }
+    told.map(|(_, note)| note)
+}
+
+fn tell_edge(
+    door: &Door,
+    asking: &mut Asking,
+    plan: &Plan,
+    agent: Option<&str>,
+    edge: &TroubleEdge,
+    evidence: Map<String, Value>,
+) -> Option<(bool, PatrolNote)> {
+    let (edge, trouble) = match edge {
+        TroubleEdge::None => return None,
+        TroubleEdge::Begin(trouble) => (Edge::Begins, trouble),
+        TroubleEdge::End(trouble) => (Edge::Over, trouble),
+    };
+    let kind = serde_json::to_value(trouble.what).unwrap_or_default();
+    let kind = kind.as_str().unwrap_or_default();
+    let escalation =
+        Escalation { edge, agent, kind, why: &trouble.why, since_ms: trouble.since_ms, evidence };
+    Some(escalate::tell(door, asking, plan, &escalation))
+}
+
+fn tell_mass_death(
+    door: &Door,
+    asking: &mut Asking,
+    plan: &Plan,
+    town: &mut TownState,
+    edge: &TroubleEdge,
+) -> Option<PatrolNote> {
+    let (is_told, mut note) = tell_edge(door, asking, plan, None, edge, Map::new())?;
+    if matches!(edge, TroubleEdge::Begin(_)) {
+        note.what = What::MassDeath;
+        if let Some(trouble) = &mut town.mass_death {
+            trouble.told = is_told;
+        }
+    }
+    Some(note)
+}

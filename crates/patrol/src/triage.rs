@@ -1,0 +1,235 @@
+//! Asking a command what to do about an agent.
+//!
+//! It is a fresh process each time, in a session of its own. It gets one JSON document on its standard input (described by
+//! `docs/triage-observation.schema.json`) and answers with one (`docs/triage-decision.schema.json`). Whatever else it does,
+//! the mechanical decision stands, and is marked as degraded.
+
+use crate::command::{self, Came, Question};
+use crate::door::Door;
+use ostler_model::{Acted, Decision, Observation, Step, TriageSpec, WatchSpec};
+use serde::{Deserialize, Serialize};
+
+pub const VERSION: u32 = 1;
+
+/// What it is asked.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Asked<'a> {
+    pub version: u32,
+    pub agent: &'a WatchSpec,
+    pub observation: &'a Observation,
+    /// What happens if it has nothing to say.
+    pub mechanical: &'a Decision,
+    /// What was done for this agent lately, the newest first.
+    pub recent: &'a [Acted],
+    /// What it may answer.
+    pub actions: &'a [Step],
+}
+
+pub const ACTIONS: &[Step] = &[
+    Step::Nothing,
+    Step::Start,
+    Step::Nudge,
+    Step::Wake,
+    Step::Interrupt,
+    Step::Restart,
+    Step::Escalate,
+];
+
+/// What it answers.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Answered {
+    pub action: Step,
+    #[serde(default)]
+    pub reason: String,
+    /// What an agent is told instead of the usual words.
+    #[serde(default)]
+    pub message: Option<String>,
+}
+
+/// Its answer, or why it is none.
+pub fn ask(door: &Door, spec: &TriageSpec, asked: &Asked<'_>) -> Result<Answered, String> {
+    let input = serde_json::to_vec(asked).map_err(|error| error.to_string())?;
+    let question = Question {
+        argv: &spec.argv,
+        cwd: &spec.cwd,
+        env: vec![("OSTLER_TRIAGE_AGENT".to_owned(), asked.agent.name.clone())],
+        input: &input,
+        timeout_ms: spec.timeout_ms,
+        session: &spec.session,
+    };
+    match command::ask(door, &question) {
+        Ok(Came::Ended { code: Some(0), output, .. }) => read(&output),
+        Ok(Came::Ended { code: Some(code), .. }) => Err(format!("triage ended with {code}")),
+        Ok(Came::Ended { code: None, .. }) => Err("triage was ended by a signal".to_owned()),
+        Ok(Came::TimedOut { .. }) => {
+            Err(format!("triage gave no answer within {} s", spec.timeout_ms / 1_000))
+        }
+        Ok(Came::TooMuch { .. }) => Err("triage answered with more than 1 MiB".to_owned()),
+        Ok(Came::NotStarted { why }) => Err(format!("triage could not be started: {why}")),
+        Err(error) => Err(format!("triage could not be asked: {error}")),
+    }
+}
+
+/// The whole of its output, or its last line: a model likes to say something before.
+fn read(output: &[u8]) -> Result<Answered, String> {
+    let text = String::from_utf8_lossy(output);
+    let text = text.trim();
+    if text.is_empty() {
+        return Err("triage answered nothing".to_owned());
+    }
+    let whole = serde_json::from_str::<Answered>(text);
+    let last = text.lines().rev().map(str::trim).find(|line| line.starts_with('{'));
+    match (whole, last) {
+        (Ok(answered), _) => Ok(answered.bounded()),
+        (Err(_), Some(line)) => serde_json::from_str::<Answered>(line)
+            .map(Answered::bounded)
+            .map_err(|error| format!("triage answered no decision: {error}")),
+        (Err(error), None) => Err(format!("triage answered no decision: {error}")),
+    }
+}
+
+/// More is no message.
+const WORDS_MOST: usize = 4 << 10;
+
+impl Answered {
+    fn bounded(mut self) -> Self {
+        self.reason = cut(&self.reason);
+        self.message = self.message.as_deref().map(cut).filter(|text| !text.trim().is_empty());
+        self
+    }
+}
+
+fn cut(text: &str) -> String {
+    text.chars().take(WORDS_MOST).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    #[test]
+    fn a_decision_may_follow_other_words() {
+        let answered =
+            read(b"I looked at the pane.\n{\"action\":\"wake\",\"reason\":\"asleep\"}\n");
+        assert_eq!(
+            answered.map(|it| (it.action, it.reason)),
+            Ok((Step::Wake, "asleep".to_owned()))
+        );
+        assert_eq!(read(b"{\n \"action\": \"nothing\"\n}").map(|it| it.action), Ok(Step::Nothing));
+    }
+
+    #[test]
+    fn anything_else_is_no_decision() {
+        for nonsense in [
+            &b""[..],
+            b"  \n",
+            b"wake",
+            b"{\"action\":\"kill\"}",
+            b"{\"reason\":\"none\"}",
+            b"[1]",
+            b"\xff\xfe",
+            b"{\"action\":\"wake\"",
+        ] {
+            assert!(read(nonsense).is_err(), "{:?}", String::from_utf8_lossy(nonsense));
+        }
+    }
+
+    /// Everything that is sent is described, and of the kind that the description says.
+    fn check(schema: &Value, value: &Value, at: &str) {
+        if let Some(words) = schema.get("enum").and_then(Value::as_array) {
+            assert!(words.contains(value), "{at}: {value} is none of {words:?}");
+        }
+        let kinds: Vec<&str> = match schema.get("type") {
+            Some(Value::String(kind)) => vec![kind],
+            Some(Value::Array(kinds)) => kinds.iter().filter_map(Value::as_str).collect(),
+            _ => Vec::new(),
+        };
+        let kind = match value {
+            Value::Null => "null",
+            Value::Bool(_) => "boolean",
+            Value::Number(number) if number.is_f64() => "number",
+            Value::Number(_) => "integer",
+            Value::String(_) => "string",
+            Value::Array(_) => "array",
+            Value::Object(_) => "object",
+        };
+        assert!(kinds.is_empty() || kinds.contains(&kind), "{at} is {kind}, not {kinds:?}");
+        if let (Some(described), Value::Object(object)) = (schema.get("properties"), value) {
+            for (key, value) in object {
+                let inner = described.get(key);
+                check(inner.unwrap_or_else(|| panic!("{at}.{key} is not described")), value, key);
+            }
+        }
+        if let (Some(items), Value::Array(list)) = (schema.get("items"), value) {
+            list.iter().for_each(|value| check(items, value, at));
+        }
+    }
+
+    #[test]
+    fn what_is_asked_is_as_the_schema_says() {
+        let schema: Value =
+            serde_json::from_str(include_str!("../../../docs/triage-observation.schema.json"))
+                .expect("JSON");
+        let agent: WatchSpec = serde_json::from_value(json!({
+            "name": "deacon", "role": "deacon", "rig": null, "session": "hq-deacon",
+            "heartbeat": "/town/heartbeat.json", "staleMs": 1, "veryStaleMs": 2, "work": ["true"],
+            "process": ["claude"],
+        }))
+        .expect("an agent");
+        for heartbeat in [
+            json!({"state": "none"}),
+            json!({"state": "unreadable", "why": "torn"}),
+            json!({"state": "at", "ageMs": 5, "cycle": 1, "lastAction": "scan"}),
+        ] {
+            for pending in [
+                json!({"state": "nothing"}),
+                json!({"state": "work", "mail": 1, "nudges": 0, "work": true}),
+                json!({"state": "unknown", "why": "no answer"}),
+            ] {
+                let observation: Observation = serde_json::from_value(json!({
+                    "agent": "deacon", "atMs": 5, "session": {"state": "agent-dead", "why": "ended"},
+                    "ageMs": 4, "heartbeat": heartbeat, "pending": pending, "busyUntilMs": null,
+                    "declared": {"state": "stuck", "reason": "", "atMs": 3}, "outputAgeMs": 5,
+                    "screen": 12345678901234567890_u64, "cpuPercent": 1.5, "processes": 2,
+                    "tail": "$", "isWanted": true,
+                }))
+                .expect("an observation");
+                let mechanical: Decision = serde_json::from_value(json!({
+                    "step": "wake", "health": "agent-hung", "freshness": "very-stale",
+                    "reason": "Silent.", "by": {"kind": "mechanical"}, "evidence": {},
+                }))
+                .expect("a decision");
+                let recent: Vec<Acted> = serde_json::from_value(json!([{
+                    "atMs": 1, "step": "nudge", "reason": "Stale.", "by": {"kind": "triage"},
+                    "outcome": {"state": "done"}, "times": 1,
+                }]))
+                .expect("what was done");
+                let asked = Asked {
+                    version: VERSION,
+                    agent: &agent,
+                    observation: &observation,
+                    mechanical: &mechanical,
+                    recent: &recent,
+                    actions: ACTIONS,
+                };
+                let value = serde_json::to_value(&asked).expect("encodes");
+                check(&schema, &value, "asked");
+                for required in schema["required"].as_array().expect("a list") {
+                    assert!(value.get(required.as_str().expect("a word")).is_some());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_action_of_the_schema_is_one_that_is_understood() {
+        let schema: Value =
+            serde_json::from_str(include_str!("../../../docs/triage-decision.schema.json"))
+                .expect("JSON");
+        let actions = schema["properties"]["action"]["enum"].as_array().expect("a list");
+        assert_eq!(actions, json!(ACTIONS).as_array().expect("a list"));
+    }
+}
