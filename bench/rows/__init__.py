@@ -1,6 +1,6 @@
 """The rows of the table, in its order."""
 
-from rows import adopt, apps, cancel, containers, guardian, list_runs, logs, probes, reconcile, respawn, rest, spawnrate, start, stop, units, usage
+from rows import adopt, apps, cancel, containers, guardian, list_runs, logs, patrol, probes, reconcile, respawn, rest, spawnrate, start, stop, units, usage
 
 ALL = {
     "spawnrate": spawnrate.measure,
@@ -19,4 +19,5 @@ ALL = {
     "probes": probes.measure,
     "apps": apps.measure,
     "containers": containers.measure,
+    "patrol": patrol.measure,
 }

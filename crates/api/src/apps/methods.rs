@@ -117,6 +117,8 @@ pub(crate) async fn call(
             let reason = leaving.reason.unwrap_or_else(|| "it gave no reason".to_owned());
             let reason: String = reason.chars().take(200).collect();
             shared.engine.note_app(vitals, What::AppLeaving, reason, json!({}));
+            // It may end as soon as it is answered: by then the dispatcher has heard it, because it hears in order.
+            shared.engine.live().await;
             Ok(json!({ "ok": true }))
         }
         "config.get" => {

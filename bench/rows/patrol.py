@@ -1,0 +1,78 @@
+"""One tick over fifty agents in sessions of tmux: how long, and with how many processes; and the patrol between ticks."""
+
+import json
+import os
+import time
+
+from bench import Bench, Failed, Result, Samples, timed, within
+
+TICK_MOST_MS = 150.0
+PROCESSES_MOST = 3.0
+AGENTS = 50
+
+
+def measure(bench: Bench) -> list[Result]:
+    rounds = min(bench.rounds, 3)
+    seen = {name: Samples() for name in ("tick_ms", "processes", "woken")}
+    for number in range(rounds):
+        trial(bench, 5 if bench.quick else 20, seen)
+        bench.progress(
+            f"patrol {number + 1}/{rounds}: "
+            + ", ".join(f"{name} {samples.values[-1]:.2f}" for name, samples in seen.items())
+        )
+    data = {"agents": AGENTS, **{name: samples.as_json() for name, samples in seen.items()}}
+    more = {"ours": "the median of a round's ticks", "data": data}
+    return [
+        within("patrol", f"one tick over {AGENTS} agents in tmux", seen["tick_ms"], TICK_MOST_MS, "{:.1f}", "ms", more),
+        within(
+            "patrol", "processes of tmux that a tick starts", seen["processes"], PROCESSES_MOST, "{:.0f}", "", {"data": data}
+        ),
+        within("patrol", "wake-ups of the patrol between ticks, in 10 s", seen["woken"], 0.0, "{:.0f}", "", {"data": data}),
+    ]
+
+
+def trial(bench: Bench, ticks: int, seen: dict[str, Samples]) -> None:
+    with bench.supervisor() as supervisor:
+        town = supervisor.home / "town"
+        town.mkdir()
+        text = '[patrol]\nroot = "town"\ntick = "1h"\n'
+        for number in range(AGENTS):
+            text += f'[patrol.watch.a{number:02}]\ncommand = ["sh", "-c", "echo ready; exec sleep 100000"]\n'
+        file = supervisor.home / "ostler.toml"
+        file.write_text(text)
+        out = os.open(supervisor.home / "out", os.O_CREAT | os.O_WRONLY | os.O_APPEND)
+        timed([str(bench.ostler), "up", "-f", str(file)], supervisor.environment, out)
+        os.close(out)
+        until((town / "daemon" / "state.json").exists, "the first tick")
+        took, processes = [], []
+        for _ in range(ticks):
+            ticked = json.loads(supervisor.cli("patrol", "tick", "--json"))
+            alive = sum(1 for agent in ticked["agents"] if agent["decision"]["step"] == "nothing")
+            if alive != AGENTS:
+                raise Failed(f"{alive} of {AGENTS} agents were well")
+            took.append(ticked["tookMs"])
+            processes.append(ticked["tmuxProcesses"])
+        seen["tick_ms"].add(sorted(took)[len(took) // 2])
+        seen["processes"].add(max(processes))
+        pid = int((town / "daemon" / "daemon.pid").read_text())
+        before = switches(pid)
+        time.sleep(2 if bench.quick else 10)
+        seen["woken"].add(switches(pid) - before)
+        supervisor.cli("down", "-f", str(file))
+
+
+def until(is_so, what: str) -> None:
+    deadline = time.monotonic() + 60
+    while not is_so():
+        if time.monotonic() > deadline:
+            raise Failed(f"{what} did not come")
+        time.sleep(0.05)
+
+
+def switches(pid: int) -> int:
+    """How often its threads went to sleep: each time, something had woken them."""
+    total = 0
+    for task in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{task}/status", encoding="ascii") as status:
+            total += sum(int(line.split()[1]) for line in status if line.startswith("voluntary_ctxt_switches"))
+    return total
