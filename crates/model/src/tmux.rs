@@ -82,7 +82,11 @@ pub struct TmuxSeat {
     pub session: String,
     /// `%5`
     pub pane_id: String,
+    /// The pane's first process, which is ours and waits for the program.
     pub pane_pid: i32,
+    /// The program, once it has been started.
+    #[serde(default)]
+    pub pid: Option<i32>,
     pub server_pid: i32,
     /// Its shim has closed it, and is about to end.
     #[serde(default)]

@@ -43,8 +43,7 @@ pub use platform::scope::{
     Census, KillReport, Kin, Leader, Member, Members, MemoryState, Scope, ScopeRoom, Watch,
 };
 pub use platform::seat::{
-    Manners, SeatNote, become_program, groups_of_run, join_group, make_fifo, own_environment,
-    own_manners,
+    Manners, SeatNote, Seated, groups_of_run, join_group, make_fifo, own_environment, own_manners,
 };
 pub use platform::spawn::{Launch, Launched, Launcher, Program, Stdio};
 pub use platform::stop_words::StopWords;

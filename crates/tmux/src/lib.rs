@@ -14,7 +14,9 @@ pub use list::{Listing, Pane, list};
 pub use note::seat_of;
 pub use shim::{is_meant, keep, sweep, take};
 
-/// The programs that live in a pane, by the pid of its first.
+/// The programs that live in a pane, by the pid of its first. Our own, which waits there for a unit's program, is none.
 pub fn tree_of(pane_pid: i32) -> Vec<ostler_os::Alive> {
-    ostler_os::alive_in_family(pane_pid)
+    let mut alive = ostler_os::alive_in_family(pane_pid);
+    alive.retain(|one| one.pid != pane_pid || one.name != "ostler");
+    alive
 }

@@ -35,6 +35,7 @@ pub struct Pane {
     pub seat_of: String,
     /// `%5`
     pub pane_id: String,
+    /// Its first process: in a seat of ours the one that waits for the program.
     pub pid: i32,
     /// Its program has ended, and the pane was kept to tell how.
     pub is_dead: bool,

@@ -82,7 +82,8 @@ impl Tmux {
     pub fn session_of(&self, process: &Process) -> String {
         let format = "#{pane_pid} #{session_id}";
         let text = self.private(&["list-panes", "-a", "-F", format]).ok().text();
-        let pid = format!("{} ", process.pid);
+        // The pane's own process is the one that waits for it.
+        let pid = format!("{} ", parent(process));
         let line = text.lines().find(|line| line.starts_with(&pid));
         line.unwrap_or_else(|| panic!("no pane of {process:?} in {text}")).to_owned()
     }
@@ -119,6 +120,12 @@ impl Drop for Tmux {
         let mut command: Command = self.project.home.program("tmux");
         let _ = command.arg("kill-server").output();
     }
+}
+
+pub fn parent(process: &Process) -> i32 {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", process.pid)).unwrap_or_default();
+    let rest = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
+    rest.split_ascii_whitespace().nth(1).and_then(|pid| pid.parse().ok()).unwrap_or(0)
 }
 
 fn names(text: &str) -> Vec<String> {

@@ -1,7 +1,7 @@
 //! Sessions that somebody else strikes: closed, renamed, split, killed from under us. What is ours comes back; nothing else
 //! is touched.
 
-use crate::tmux_setup::{AGAIN, IDLE, Tmux, unit};
+use crate::tmux_setup::{AGAIN, IDLE, Tmux, parent, unit};
 use ostler_e2e::{Process, Signal, eventually};
 
 /// P7: a session or a server that somebody closed is noticed, told, and made again by the unit's policy.
@@ -49,7 +49,8 @@ fn a_renamed_and_split_session_is_still_ours() {
     tmux.private(&["split-window", "-d", "-t", "=mine:", "--", "sleep", "100000"]).ok();
     tmux.private(&["new-session", "-d", "-s", "ostler-a-2", "--", "sleep", "100000"]).ok();
     let panes = tmux.private(&["list-panes", "-s", "-t", "=mine", "-F", "#{pane_pid}"]).text();
-    let other = panes.lines().find(|pid| **pid != process.pid.to_string()).expect("their pane");
+    let other =
+        panes.lines().find(|pid| **pid != parent(&process).to_string()).expect("their pane");
     let other = Process::find(other.parse().expect("a pid")).expect("it lives");
     assert!(process.is_alive());
     project.call(&["stop", "a"]).ok();

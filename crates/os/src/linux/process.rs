@@ -74,6 +74,12 @@ impl Process {
             .then(|| Self { descriptor, fingerprint: recorded.clone() })
     }
 
+    /// Whoever has this number now, alive or a corpse: for one whose number its parent keeps for us.
+    pub fn at(pid: i32) -> Option<Self> {
+        let fingerprint = super::identity::fingerprint_of(pid)?;
+        Some(Self { descriptor: open_pid(pid)?, fingerprint })
+    }
+
     /// One that somebody held for us. It may have ended, but it can be no other.
     pub fn held(descriptor: OwnedFd, recorded: Fingerprint) -> Self {
         Self { descriptor, fingerprint: recorded }

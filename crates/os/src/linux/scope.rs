@@ -389,7 +389,7 @@ impl Scope {
         found.sort_unstable();
         found.dedup();
         let memory = self.memory_state();
-        let seat = seat.map_or(0, |note| note.pid);
+        let seat = seat.map_or(0, |note| note.session);
         Members { is_unexplained, memory, ..sort_members(leader, seat, found) }
     }
 

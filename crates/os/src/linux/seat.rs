@@ -4,12 +4,15 @@
 
 use super::cgroup::unescape;
 use super::identity::stat;
+use super::process::Ending;
 use rustix::fs::Mode;
-use std::ffi::{CString, OsStr, OsString};
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
 
 /// Who sits there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,18 +21,21 @@ pub struct SeatNote {
     start_time: u64,
     /// The kernel has it in the run's groups. If not, it is known only by its descent and by what it carries.
     pub is_joined: bool,
+    /// The kernel's session of its terminal.
+    pub session: i32,
 }
 
 impl SeatNote {
     /// Of whoever has this pid now: it must be held back until this is written.
     pub fn of(pid: i32, is_joined: bool) -> Option<Self> {
-        Some(Self { pid, start_time: stat(pid)?.start_time, is_joined })
+        let stat = stat(pid)?;
+        Some(Self { pid, start_time: stat.start_time, is_joined, session: stat.session })
     }
 
     /// The note's first line.
     pub fn line(&self) -> String {
         let joined = if self.is_joined { "joined" } else { "apart" };
-        format!("{} {} {joined}", self.pid, self.start_time)
+        format!("{} {} {joined} {}", self.pid, self.start_time, self.session)
     }
 
     pub fn read(path: &Path) -> Option<Self> {
@@ -39,7 +45,8 @@ impl SeatNote {
     fn parse(text: &str) -> Option<Self> {
         let mut words = text.lines().next()?.split(' ');
         let (pid, start_time) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
-        Some(Self { pid, start_time, is_joined: words.next()? == "joined" })
+        let is_joined = words.next()? == "joined";
+        Some(Self { pid, start_time, is_joined, session: words.next()?.parse().ok()? })
     }
 
     /// Whether that very process lives.
@@ -114,84 +121,145 @@ pub fn own_manners() -> Manners {
     }
 }
 
-/// Becomes the program, with these manners and this environment. Returns only if that cannot be, with the step that
-/// failed.
-#[expect(
-    unsafe_code,
-    reason = "exec with an environment of its own, and signals as a program expects them"
-)]
-pub fn become_program(
-    arguments: &[OsString],
-    environment: &[OsString],
-    folder: &Path,
-    manners: &Manners,
-) -> (&'static str, io::Error) {
-    use rustix::process::{Resource, Rlimit, setpriority_process, setrlimit};
-    let invalid = |_| io::Error::from(io::ErrorKind::InvalidInput);
-    let list = |words: &[OsString]| -> io::Result<Vec<CString>> {
-        words.iter().map(|word| CString::new(word.as_bytes()).map_err(invalid)).collect()
-    };
-    let (words, variables) = match (list(arguments), list(environment)) {
-        (Ok(words), Ok(variables)) if !words.is_empty() => (words, variables),
-        (Err(error), _) | (_, Err(error)) => return ("read its words", error),
-        (Ok(_), Ok(_)) => return ("read its words", io::ErrorKind::InvalidInput.into()),
-    };
-    if let Err(error) = rustix::process::chdir(folder) {
-        return ("enter its folder", error.into());
-    }
-    rustix::process::umask(Mode::from_raw_mode(manners.umask));
-    let limit = |resource, [current, maximum]: [Option<u64>; 2]| {
-        // More than we may give is what we have.
-        let _ = setrlimit(resource, Rlimit { current, maximum });
-    };
-    limit(Resource::Nofile, manners.descriptors);
-    limit(Resource::Data, manners.data);
-    let _ = setpriority_process(None, manners.nice);
-    let _ = fs::write("/proc/self/oom_score_adj", manners.memory_score.to_string());
-    let pointers = |list: &[CString]| -> Vec<*const libc::c_char> {
-        list.iter().map(|text| text.as_ptr()).chain([std::ptr::null()]).collect()
-    };
-    let mut shell = vec![CString::from(c"/bin/sh"), CString::default()];
-    shell.extend(words.iter().skip(1).cloned());
-    let (words_at, variables_at) = (pointers(&words), pointers(&variables));
-    let mut refused = io::Error::from_raw_os_error(libc::ENOENT);
-    // SAFETY: plain calls about this process alone, on lists that end with a null and live until they return.
-    unsafe {
-        let mut none = std::mem::zeroed::<libc::sigset_t>();
-        libc::sigemptyset(&raw mut none);
-        libc::sigprocmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());
-        // Our own runtime ignores it, and what is ignored stays so in the program.
-        libc::signal(libc::SIGPIPE, libc::SIG_DFL);
-        for candidate in candidates(&words[0], &variables) {
-            libc::execve(candidate.as_ptr(), words_at.as_ptr(), variables_at.as_ptr());
-            match io::Error::last_os_error() {
-                error if error.raw_os_error() == Some(libc::ENOEXEC) => {
-                    // A script without a first line that says who reads it.
-                    shell[1] = candidate;
-                    let shell_at = pointers(&shell);
-                    libc::execve(shell_at[0], shell_at.as_ptr(), variables_at.as_ptr());
-                    return ("execute", io::Error::last_os_error());
+/// The program on the terminal that we lead. It has a group of its own in the terminal's foreground, so that whoever asks
+/// the terminal finds the program and not us; we stay until what it wrote last has been read.
+#[derive(Debug)]
+pub struct Seated {
+    child: Child,
+}
+
+/// What a terminal does to its foreground is not for us. That it goes away is: we pass that on.
+const NOT_FOR_US: [i32; 6] =
+    [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU];
+
+impl Seated {
+    /// With these manners and this environment; or the step that failed.
+    #[expect(unsafe_code, reason = "signals, and a group for the child in the foreground")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a child in a run's groups already, on a terminal that is not ours"
+    )]
+    pub fn start(
+        arguments: &[OsString],
+        environment: &[OsString],
+        folder: &Path,
+        manners: &Manners,
+    ) -> Result<Self, (&'static str, io::Error)> {
+        let Some((program, rest)) = arguments.split_first() else {
+            return Err(("read its words", io::ErrorKind::InvalidInput.into()));
+        };
+        rustix::process::chdir(folder).map_err(|error| ("enter its folder", error.into()))?;
+        manners.take_on();
+        // SAFETY: plain calls about this process alone, which has one thread; the set is initialised before it is read.
+        unsafe {
+            let heard = heard();
+            libc::sigprocmask(libc::SIG_BLOCK, &raw const heard, std::ptr::null_mut());
+            for signal in NOT_FOR_US {
+                libc::signal(signal, libc::SIG_IGN);
+            }
+        }
+        let mut command = Command::new(program);
+        command.args(rest).env_clear();
+        for word in environment {
+            let bytes = word.as_bytes();
+            let at = bytes.iter().position(|byte| *byte == b'=').unwrap_or(bytes.len());
+            let value = bytes.get(at + 1..).unwrap_or_default();
+            command.env(OsStr::from_bytes(&bytes[..at]), OsStr::from_bytes(value));
+        }
+        // SAFETY: only calls that are allowed between birth and exec, and no memory is touched.
+        unsafe {
+            command.pre_exec(|| {
+                libc::setpgid(0, 0);
+                libc::tcsetpgrp(0, libc::getpid());
+                for signal in NOT_FOR_US {
+                    libc::signal(signal, libc::SIG_DFL);
                 }
-                error if matches!(error.raw_os_error(), Some(libc::ENOENT | libc::ENOTDIR)) => {}
-                error => refused = error,
+                Ok(())
+            });
+        }
+        let child = command.spawn().map_err(|error| ("execute", error))?;
+        Ok(Self { child })
+    }
+
+    pub fn pid(&self) -> i32 {
+        self.child.id() as i32
+    }
+
+    /// Until it has ended. Its corpse is kept, so that its number is its own until `release`.
+    #[expect(unsafe_code, reason = "rustix has no sigwaitinfo")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "our own child, not reaped yet: it can be no other"
+    )]
+    pub fn wait_ended(&self) -> Ending {
+        let pid = self.pid();
+        loop {
+            // SAFETY: plain out parameters; the child is ours and not reaped.
+            unsafe {
+                let mut seen = std::mem::zeroed::<libc::siginfo_t>();
+                let which = libc::WEXITED | libc::WSTOPPED | libc::WNOHANG | libc::WNOWAIT;
+                let told = libc::waitid(libc::P_PID, pid as libc::id_t, &raw mut seen, which);
+                if told == 0 && seen.si_pid() == pid {
+                    let status = seen.si_status();
+                    match seen.si_code {
+                        libc::CLD_EXITED => return Ending::Code(status),
+                        libc::CLD_KILLED | libc::CLD_DUMPED => return Ending::Signal(status),
+                        // There is no shell that could let it run again: a key must not stop it for good.
+                        _ if matches!(status, libc::SIGTSTP | libc::SIGTTIN | libc::SIGTTOU) => {
+                            libc::kill(pid, libc::SIGCONT);
+                        }
+                        _ => {}
+                    }
+                    let stopped = libc::WSTOPPED | libc::WNOHANG;
+                    libc::waitid(libc::P_PID, pid as libc::id_t, &raw mut seen, stopped);
+                }
+                let heard = heard();
+                if libc::sigwaitinfo(&raw const heard, std::ptr::null_mut()) == libc::SIGHUP {
+                    libc::kill(pid, libc::SIGHUP);
+                }
             }
         }
     }
-    ("execute", refused)
+
+    /// The last that is written to the terminal.
+    pub fn write_last(&self, text: &[u8]) {
+        let _ = rustix::termios::tcsetpgrp(rustix::stdio::stdin(), rustix::process::getpgrp());
+        let _ = super::pipe::write_all(rustix::stdio::stdout(), text);
+    }
+
+    /// Its number may be another's from here on.
+    #[expect(clippy::disallowed_methods, reason = "our own child")]
+    pub fn release(mut self) {
+        let _ = self.child.wait();
+    }
 }
 
-/// Where a program of this name may be, by the path that it is given itself.
-fn candidates(name: &CString, variables: &[CString]) -> Vec<CString> {
-    let bytes = name.to_bytes();
-    if bytes.contains(&b'/') || bytes.is_empty() {
-        return vec![name.clone()];
+/// That the terminal goes away, and that the child has changed.
+#[expect(unsafe_code, reason = "a set of signals")]
+fn heard() -> libc::sigset_t {
+    // SAFETY: initialised by sigemptyset before it is read.
+    unsafe {
+        let mut set = std::mem::zeroed::<libc::sigset_t>();
+        libc::sigemptyset(&raw mut set);
+        libc::sigaddset(&raw mut set, libc::SIGHUP);
+        libc::sigaddset(&raw mut set, libc::SIGCHLD);
+        set
     }
-    let path = variables.iter().find_map(|variable| variable.to_bytes().strip_prefix(b"PATH="));
-    let path = path.unwrap_or(b"/usr/local/bin:/usr/bin:/bin");
-    path.split(|byte| *byte == b':')
-        .map(|folder| if folder.is_empty() { b".".as_slice() } else { folder })
-        .filter_map(|folder| CString::new([folder, b"/", bytes].concat()).ok())
-        .collect()
+}
+
+impl Manners {
+    /// More than we may give is what we have.
+    fn take_on(&self) {
+        use rustix::process::{Resource, Rlimit, setpriority_process, setrlimit};
+        rustix::process::umask(Mode::from_raw_mode(self.umask));
+        let limit = |resource, [current, maximum]: [Option<u64>; 2]| {
+            let _ = setrlimit(resource, Rlimit { current, maximum });
+        };
+        limit(Resource::Nofile, self.descriptors);
+        limit(Resource::Data, self.data);
+        let _ = setpriority_process(None, self.nice);
+        let _ = fs::write("/proc/self/oom_score_adj", self.memory_score.to_string());
+    }
 }
 
 /// Makes a named pipe for us alone, in the place of what was there, and opens its end for reading. Nobody has to
@@ -231,18 +299,11 @@ mod tests {
         assert_eq!(again, note);
         assert!(!SeatNote { start_time: note.start_time + 1, ..note }.is_alive());
         assert_eq!(SeatNote::parse(""), None);
-        assert_eq!(SeatNote::parse("12 x joined"), None);
+        assert_eq!(SeatNote::parse("12 x joined 7"), None);
     }
 
     #[test]
     fn only_groups_of_the_run_are_entered() {
         assert_eq!(groups_of_run("01234567-no-such-run"), Vec::<PathBuf>::new());
-    }
-
-    #[test]
-    fn a_program_is_looked_for_where_its_own_path_says() {
-        let found = candidates(&CString::from(c"sh"), &[CString::from(c"PATH=/a::/b")]);
-        assert_eq!(found, [c"/a/sh", c"./sh", c"/b/sh"].map(CString::from));
-        assert_eq!(candidates(&CString::from(c"./x"), &[]), [CString::from(c"./x")]);
     }
 }

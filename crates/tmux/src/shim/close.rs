@@ -2,17 +2,12 @@
 //! a server gives only once.
 
 use super::End;
+use super::hand::Sitting;
 use super::make::Made;
-use super::output::Output;
 use crate::call::{Server, TmuxError};
-use crate::list::{Pane, list};
+use crate::list::list;
 use ostler_model::TmuxOrder;
 use ostler_os::{Ending, Process};
-use std::time::Duration;
-
-/// tmux hears of an end when the kernel tells it, as we do; who is first differs.
-const TOLD_MS: u64 = 5_000;
-const BETWEEN: Duration = Duration::from_millis(10);
 
 /// What became of the pane while its process lives.
 pub(crate) enum Taken {
@@ -46,41 +41,33 @@ pub(crate) fn taken(server: &Server, made: &Made) -> Taken {
     }
 }
 
-/// The process has ended. Its pane tells how, as long as nobody has closed it: then the kernel does, where it can.
+/// The program has ended, and the seat told how. If the pane is no more, that was somebody else's doing, whatever the program
+/// made of it.
 pub(crate) fn ended(
     server: &Server,
     order: &TmuxOrder,
     made: &Made,
-    process: &Process,
-    output: Output,
+    sitting: Sitting,
+    ending: Option<Ending>,
 ) -> End {
-    let known = process.ending();
-    let until = ostler_os::mono_ms() + TOLD_MS;
-    let pane = loop {
-        match seen(server, made) {
-            Seen::Dead(pane) => break Some(pane),
-            Seen::Alive if ostler_os::mono_ms() < until => ostler_os::nap(BETWEEN),
-            Seen::Alive | Seen::Unknown | Seen::Gone => break None,
-        }
+    let known = ending.or_else(|| sitting.process.ending());
+    let is_gone = match list(server) {
+        Ok(listing) => !listing.panes.iter().any(|pane| pane.pane_id == made.pane_id),
+        Err(_) => false,
     };
-    let Some(pane) = pane else {
+    if is_gone {
+        let output = sitting.release();
         close(server, made);
         output.finish();
         return End::Taken(taken_told(order, made));
-    };
-    output.wait_quiet();
+    }
+    sitting.output.wait_last();
+    let output = sitting.release();
     close(server, made);
     output.finish();
-    let told = match (pane.exit_code, pane.exit_signal) {
-        (Some(code), None) => Some(Ending::Code(code)),
-        (_, Some(signal)) => Some(Ending::Signal(signal)),
-        (None, None) => None,
-    };
-    match known.or(told) {
+    match known {
         Some(ending) => End::Ended(ending),
-        None => {
-            End::Taken("how it ended is not known: neither tmux nor the kernel told".to_owned())
-        }
+        None => End::Taken("how it ended is not known: what waited for it was killed".to_owned()),
     }
 }
 
@@ -95,23 +82,6 @@ pub(crate) fn taken_told(order: &TmuxOrder, made: &Made) -> String {
 
 /// A server that ends closes its panes first.
 const SERVER_MS: u64 = 200;
-
-enum Seen {
-    Dead(Box<Pane>),
-    Alive,
-    Gone,
-    Unknown,
-}
-
-fn seen(server: &Server, made: &Made) -> Seen {
-    let Ok(listing) = list(server) else { return Seen::Unknown };
-    let is_ours = |pane: &Pane| pane.pane_id == made.pane_id && pane.pid == made.pane_pid;
-    match listing.panes.into_iter().find(is_ours) {
-        Some(pane) if pane.is_dead => Seen::Dead(Box::new(pane)),
-        Some(_) => Seen::Alive,
-        None => Seen::Gone,
-    }
-}
 
 pub(crate) fn close(server: &Server, made: &Made) {
     close_id(server, &made.session_id);

@@ -6,7 +6,9 @@
 //!   seat ◄── its groups, words, environment ── shim
 //!   seat ── whether it could join its groups ──► shim: marks the pane, takes its output, writes its note
 //!   seat ◄── go ── shim                                     (from here on nothing is lost)
-//!   seat becomes the program; or says why it cannot
+//!   seat ── started, as whom; or why not ──► shim
+//!   seat ── how it ended ──► shim: reads the output up to the mark that the seat has written behind it
+//!   seat ◄── enough ── shim
 //! ```
 
 use super::make::Made;
@@ -17,11 +19,11 @@ use crate::list::SEAT;
 use crate::note;
 use ostler_model::{OsText, TmuxOrder, TmuxSeat};
 use ostler_os::{
-    Door, Interest, Manners, Poller, Process, SeatNote, StopWords, fingerprint_of, groups_of_run,
-    own_environment, own_manners, peer_of,
+    Door, Ending, Interest, Manners, Poller, Process, SeatNote, StopWords, fingerprint_of,
+    groups_of_run, own_environment, own_manners, peer_of,
 };
 use serde::{Deserialize, Serialize};
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -29,6 +31,7 @@ use std::time::Duration;
 
 /// A loaded machine takes its time to start a program.
 const PATIENCE: Duration = Duration::from_secs(30);
+const LEAVE_MS: u64 = 2_000;
 
 /// What the seat is told.
 #[derive(Debug, Serialize, Deserialize)]
@@ -42,6 +45,8 @@ pub(super) struct Orders {
     pub(super) data: [Option<u64>; 2],
     pub(super) nice: i32,
     pub(super) memory_score: i32,
+    /// What is written to the terminal after all else.
+    pub(super) last: String,
 }
 
 impl Orders {
@@ -61,6 +66,60 @@ impl Orders {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Joined {
     pub(super) groups: Vec<bool>,
+}
+
+/// What the seat tells from then on.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum News {
+    Refused(String),
+    Started(i32),
+    Code(i32),
+    Signal(i32),
+}
+
+/// The program in the pane, and the line to the seat that waits for it.
+pub(super) struct Sitting {
+    pub(super) process: Process,
+    pub(super) output: Output,
+    seat: Process,
+    line: BufReader<UnixStream>,
+}
+
+impl Sitting {
+    /// Readable when the seat has something to tell, or is no more.
+    pub(super) fn line(&self) -> &UnixStream {
+        self.line.get_ref()
+    }
+
+    /// News that came along with older ones: nothing will become readable for them.
+    pub(super) fn has_news(&self) -> bool {
+        !self.line.buffer().is_empty()
+    }
+
+    /// How it ended, as the seat has it; `None` if the seat is no more.
+    pub(super) fn ending(&mut self) -> Option<Ending> {
+        match hear(&mut self.line)? {
+            News::Code(code) => Some(Ending::Code(code)),
+            News::Signal(signal) => Some(Ending::Signal(signal)),
+            News::Refused(_) | News::Started(_) => None,
+        }
+    }
+
+    /// Nothing more is wanted of the seat.
+    pub(super) fn release(self) -> Output {
+        let Self { output, seat, mut line, .. } = self;
+        let _ = line.get_mut().write_all(b"enough\n");
+        // Or it would be found in the run when we have gone.
+        let _ = seat.wait_gone(Some(LEAVE_MS));
+        output
+    }
+}
+
+fn hear(line: &mut BufReader<UnixStream>) -> Option<News> {
+    let mut text = String::new();
+    line.read_line(&mut text).ok()?;
+    serde_json::from_str(&text).ok()
 }
 
 pub(super) const GO: &str = "go\n";
@@ -88,11 +147,11 @@ pub(super) fn hand_over(
     made: &Made,
     door: Door,
     stop: &StopWords,
-) -> Result<(Process, Output), End> {
-    let process = fingerprint_of(made.pane_pid)
+) -> Result<Sitting, End> {
+    let sitter = fingerprint_of(made.pane_pid)
         .and_then(|found| Process::open(&found))
         .ok_or_else(|| End::Failed(TOO_SOON.to_owned()))?;
-    let stream = come(&door, made, &process, stop)?;
+    let stream = come(&door, made, &sitter, stop)?;
     drop(door);
     let _ = std::fs::remove_file(place(order));
     let timed = |stream: &UnixStream| -> std::io::Result<()> {
@@ -101,7 +160,8 @@ pub(super) fn hand_over(
         stream.set_write_timeout(Some(PATIENCE))
     };
     timed(&stream).map_err(failed_to("its seat cannot be spoken to"))?;
-    let orders = orders(order);
+    let last = last_words()?;
+    let orders = orders(order, last.clone());
     let mut text = serde_json::to_string(&orders)
         .map_err(|error| End::Failed(format!("its orders cannot be written: {error}")))?;
     text.push('\n');
@@ -112,21 +172,37 @@ pub(super) fn hand_over(
     let joined: Joined =
         serde_json::from_str(&line).map_err(|_| End::Failed(TOO_SOON.to_owned()))?;
     let is_joined = !joined.groups.is_empty() && joined.groups.iter().all(|joined| *joined);
-    let output = Output::begin(server, order, made)
+    let output = Output::begin(server, order, made, last.into_bytes())
         .map_err(|why| End::Failed(format!("its output cannot be heard: {why}")))?;
     mark(server, order, made)?;
     let note =
         SeatNote::of(made.pane_pid, is_joined).ok_or_else(|| End::Failed(TOO_SOON.to_owned()))?;
-    note::write_seat(order, &note, &seat(server, order, made))
+    note::write_seat(order, &note, &seat(server, order, made, None))
         .map_err(failed_to("its note cannot be written"))?;
     if stop.take() {
         return Err(End::Asked);
     }
     stream.get_mut().write_all(GO.as_bytes()).map_err(failed_to("its seat does not listen"))?;
-    // It closes when the program begins, and says something only if that cannot be.
-    let mut why = String::new();
-    let _ = stream.read_to_string(&mut why);
-    if why.is_empty() { Ok((process, output)) } else { Err(End::NotExecuted(why)) }
+    let pid = match hear(&mut stream) {
+        Some(News::Started(pid)) => pid,
+        Some(News::Refused(why)) => return Err(End::NotExecuted(why)),
+        Some(News::Code(_) | News::Signal(_)) | None => {
+            return Err(End::Failed(TOO_SOON.to_owned()));
+        }
+    };
+    // Its parent keeps its number for us, also if it has ended by now.
+    let process = Process::at(pid).ok_or_else(|| End::Failed(TOO_SOON.to_owned()))?;
+    if let Some(note) = SeatNote::of(pid, is_joined) {
+        let _ = note::write_seat(order, &note, &seat(server, order, made, Some(pid)));
+    }
+    Ok(Sitting { process, output, seat: sitter, line: stream })
+}
+
+/// Nothing that a program writes by itself, and nothing that is to be seen: terminals pass over what they do not know.
+fn last_words() -> Result<String, End> {
+    let random: [u8; 16] = ostler_os::random().map_err(failed_to("there are no random numbers"))?;
+    let word = random.iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"));
+    Ok(format!("\x1b]7717;ostler-{word}\x07"))
 }
 
 /// The one process that tmux has started in our pane; anybody else is sent away.
@@ -173,7 +249,7 @@ fn mark(server: &Server, order: &TmuxOrder, made: &Made) -> Result<(), End> {
     server.ask(&words).map(|_| ()).map_err(|error| failed(order, &error))
 }
 
-fn seat(server: &Server, order: &TmuxOrder, made: &Made) -> TmuxSeat {
+fn seat(server: &Server, order: &TmuxOrder, made: &Made, pid: Option<i32>) -> TmuxSeat {
     TmuxSeat {
         run: order.run.clone(),
         unit: order.unit.clone(),
@@ -184,13 +260,14 @@ fn seat(server: &Server, order: &TmuxOrder, made: &Made) -> TmuxSeat {
         session: order.spec.session.clone(),
         pane_id: made.pane_id.clone(),
         pane_pid: made.pane_pid,
+        pid,
         server_pid: made.server_pid,
         is_closed: false,
     }
 }
 
 /// The program is what we are, beside what makes us a shim.
-fn orders(order: &TmuxOrder) -> Orders {
+fn orders(order: &TmuxOrder, last: String) -> Orders {
     let environment = own_environment();
     let has = |name: &str| {
         let begin = format!("{name}=");
@@ -219,5 +296,6 @@ fn orders(order: &TmuxOrder) -> Orders {
         data,
         nice,
         memory_score,
+        last,
     }
 }

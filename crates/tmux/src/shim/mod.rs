@@ -9,8 +9,8 @@
 //!                        then its session                          has its grace, is killed
 //! ```
 //!
-//! While it waits nothing wakes it but the kernel: the pane's process ended, the server ended, the pane's output came to
-//! an end (then somebody closed the pane), or a signal. If the shim is killed, the session goes on until its supervisor
+//! While it waits nothing wakes it but output and the kernel: the seat tells that the program ended, the server ended, the
+//! pane's output came to an end (then somebody closed the pane), or a signal. If the shim is killed, the session goes on until its supervisor
 //! ends what is in it; the next shim of the unit, or `sweep`, closes it.
 
 mod close;
@@ -25,10 +25,10 @@ pub use take::take;
 use crate::call::{Server, TmuxError};
 use crate::note;
 use close::{Taken, close};
+use hand::Sitting;
 use make::{Made, make};
 use ostler_model::{RunSpec, TmuxEnd, TmuxEndKind, TmuxOrder, TmuxOwner};
 use ostler_os::{Ending, Family, Interest, Poller, Process, Ready, Signal, StopWords};
-use output::Output;
 use words::Words;
 
 /// The same again would fail again.
@@ -143,6 +143,9 @@ fn server(order: &TmuxOrder) -> Server {
 fn live(order: &TmuxOrder, stop: &StopWords) -> End {
     let words = Words::open(order.spec.is_ready_when_seated);
     let server = server(order);
+    if order.spec.server == TmuxOwner::Ours && !come(&server, stop, &words) {
+        return End::Asked;
+    }
     if let Err(end) = make::clear(&server, order, stop) {
         return end;
     }
@@ -155,16 +158,39 @@ fn live(order: &TmuxOrder, stop: &StopWords) -> End {
         Err(end) => return end,
     };
     let seated = hand::hand_over(&server, order, &made, door, stop);
-    let (process, output) = match seated {
-        Ok(seated) => seated,
+    let sitting = match seated {
+        Ok(sitting) => sitting,
         Err(end) => {
             close(&server, &made);
             return end;
         }
     };
     words.say(&format!("READY=1\nSTATUS=session {}", order.spec.session));
-    wait(&server, order, &made, process, output, stop, &words)
+    wait(&server, order, &made, sitting, stop, &words)
 }
+
+/// Our own server is a unit, and will be there again if it is not: it is waited for. False if we are told to end before.
+fn come(server: &Server, stop: &StopWords, words: &Words) -> bool {
+    let until = ostler_os::mono_ms() + SERVER_MS;
+    let mut is_told = false;
+    let mut ready = Vec::new();
+    while server.is_absent() && ostler_os::mono_ms() < until {
+        if !std::mem::replace(&mut is_told, true) {
+            words.say("STATUS=its tmux server does not run; it is waited for");
+        }
+        let waited = Poller::new().and_then(|poller| {
+            poller.add(stop, STOP, Interest::Readable)?;
+            poller.wait(Some(LOOK_MS), &mut ready)
+        });
+        if waited.is_err() || stop.take() {
+            return false;
+        }
+    }
+    true
+}
+
+const SERVER_MS: u64 = 60_000;
+const LOOK_MS: u64 = 50;
 
 const STOP: u64 = 0;
 const PANE: u64 = 1;
@@ -176,27 +202,26 @@ fn wait(
     server: &Server,
     order: &TmuxOrder,
     made: &Made,
-    process: Process,
-    mut output: Output,
+    mut sitting: Sitting,
     stop: &StopWords,
     words: &Words,
 ) -> End {
     let watched = Poller::new().and_then(|poller| {
         poller.add(stop, STOP, Interest::Readable)?;
-        poller.add(&process, PANE, Interest::Readable)?;
+        poller.add(sitting.line(), PANE, Interest::Readable)?;
         if let Some(own) = &made.server {
             poller.add(own, SERVER, Interest::Readable)?;
         }
-        poller.add(output.ended(), OUTPUT, Interest::Readable)?;
+        poller.add(sitting.output.ended(), OUTPUT, Interest::Readable)?;
         Ok(poller)
     });
     let Ok(poller) = watched else {
-        end_tree(order, Some(&process), words);
+        end_tree(order, Some(&sitting.process), words);
         close(server, made);
         return End::Failed("its processes cannot be watched".to_owned());
     };
     let mut ready: Vec<Ready> = Vec::new();
-    loop {
+    while !sitting.has_news() {
         if poller.wait(None, &mut ready).is_err() {
             continue;
         }
@@ -205,37 +230,46 @@ fn wait(
             break;
         }
         if has(STOP) && stop.take() {
-            end_tree(order, Some(&process), words);
+            end_tree(order, Some(&sitting.process), words);
             break;
         }
         if has(SERVER) {
-            end_tree(order, Some(&process), words);
-            output.finish();
+            end_tree(order, Some(&sitting.process), words);
+            sitting.release().finish();
             return End::Taken(close::taken_told(order, made));
         }
         if has(OUTPUT) {
+            poller.remove(sitting.output.ended());
+            if sitting.output.has_last() {
+                // The news of the end follows.
+                continue;
+            }
             match close::taken(server, made) {
-                // The end of its session is the end of its process, mostly; that is told by the kernel.
-                Taken::Gone if process.wait_gone(Some(SETTLE_MS)).unwrap_or(false) => break,
+                // The end of its session is the end of its program, mostly; the seat tells.
                 Taken::Gone => {
-                    end_tree(order, Some(&process), words);
+                    if !sitting.process.wait_gone(Some(SETTLE_MS)).unwrap_or(false) {
+                        end_tree(order, Some(&sitting.process), words);
+                    }
                     break;
                 }
                 Taken::Pipe | Taken::Unknown => {
-                    poller.remove(output.ended());
                     tell(
                         "somebody else took the output of its pane: it is not in this log any more",
                     );
                 }
                 Taken::Nothing => {
-                    poller.remove(output.ended());
-                    output = output.again(server, order, made);
-                    let _ = poller.add(output.ended(), OUTPUT, Interest::Readable);
+                    sitting.output = sitting.output.again(server, order, made);
+                    let _ = poller.add(sitting.output.ended(), OUTPUT, Interest::Readable);
                 }
             }
         }
     }
-    close::ended(server, order, made, &process, output)
+    let ending = sitting.ending();
+    if ending.is_none() {
+        // What waited for it was killed: nothing of it is to go on without.
+        end_tree(order, Some(&sitting.process), words);
+    }
+    close::ended(server, order, made, sitting, ending)
 }
 
 /// How long a process may take to follow its session.

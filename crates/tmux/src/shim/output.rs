@@ -8,18 +8,18 @@ use ostler_os::{Interest, Poller, read_some, write_all};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
-/// What tmux still holds when a pane is dead comes within this time of silence, and within that time in all.
-const QUIET_MS: u64 = 50;
-const QUIET_MOST_MS: u64 = 5_000;
+/// How long the last of it may be under way, once it was written.
+const LAST_MOST_MS: u64 = 5_000;
 
 pub(crate) struct Output {
     thread: Option<JoinHandle<()>>,
-    /// Becomes readable when the other end has closed.
+    /// Becomes readable when there is no more to come: the last words have, or the other end has closed.
     ended: UnixStream,
-    last_ms: Arc<AtomicU64>,
+    last: Vec<u8>,
+    has_last: Arc<AtomicBool>,
 }
 
 pub(super) fn place(order: &TmuxOrder) -> String {
@@ -27,7 +27,13 @@ pub(super) fn place(order: &TmuxOrder) -> String {
 }
 
 impl Output {
-    pub(crate) fn begin(server: &Server, order: &TmuxOrder, made: &Made) -> Result<Self, String> {
+    /// `last` is what stands behind all else.
+    pub(crate) fn begin(
+        server: &Server,
+        order: &TmuxOrder,
+        made: &Made,
+        last: Vec<u8>,
+    ) -> Result<Self, String> {
         let fifo =
             ostler_os::make_fifo(place(order).as_ref()).map_err(|error| error.to_string())?;
         let (ended, theirs) = UnixStream::pair().map_err(|error| error.to_string())?;
@@ -35,18 +41,18 @@ impl Output {
         server
             .ask(&["pipe-pane", "-O", "-t", &made.pane_id, &command])
             .map_err(|error| error.to_string())?;
-        let last_ms = Arc::new(AtomicU64::new(ostler_os::mono_ms()));
-        let last = Arc::clone(&last_ms);
+        let has_last = Arc::new(AtomicBool::new(false));
+        let (awaited, told) = (Awaited::new(last.clone()), Arc::clone(&has_last));
         let thread = std::thread::Builder::new()
             .name("output".to_owned())
-            .spawn(move || pass(fifo, &last, theirs))
+            .spawn(move || pass(fifo, awaited, &told, theirs))
             .map_err(|error| error.to_string())?;
-        Ok(Self { thread: Some(thread), ended, last_ms })
+        Ok(Self { thread: Some(thread), ended, last, has_last })
     }
 
     /// Somebody closed the pipe and put nothing in its place.
     pub(crate) fn again(self, server: &Server, order: &TmuxOrder, made: &Made) -> Self {
-        match Self::begin(server, order, made) {
+        match Self::begin(server, order, made, self.last.clone()) {
             Ok(output) => output,
             Err(why) => {
                 super::tell(&format!("its output cannot be heard any more: {why}"));
@@ -56,35 +62,36 @@ impl Output {
                     Err(_) => return self,
                 };
                 std::mem::forget(kept);
-                Self { thread: None, ended, last_ms: Arc::clone(&self.last_ms) }
+                Self { thread: None, ended, ..self }
             }
         }
+    }
+
+    /// The last words have come.
+    pub(crate) fn has_last(&self) -> bool {
+        self.has_last.load(Ordering::Acquire)
     }
 
     pub(crate) fn ended(&self) -> &UnixStream {
         &self.ended
     }
 
-    /// Until nothing has come for a moment: closing the pipe loses what tmux has not written yet.
-    pub(crate) fn wait_quiet(&self) {
-        let began = ostler_os::mono_ms();
-        loop {
-            let now = ostler_os::mono_ms();
-            let last = self.last_ms.load(Ordering::Acquire).max(began);
-            if now >= last + QUIET_MS || now >= began + QUIET_MOST_MS {
-                return;
-            }
-            ostler_os::nap(std::time::Duration::from_millis(last + QUIET_MS - now));
-        }
+    /// Until the last words have come, or nothing will.
+    pub(crate) fn wait_last(&self) {
+        let mut ready = Vec::new();
+        let _ = Poller::new().and_then(|poller| {
+            poller.add(&self.ended, 0, Interest::Readable)?;
+            poller.wait(Some(LAST_MOST_MS), &mut ready)
+        });
     }
 
-    /// What is still under way, once the other end is closed.
+    /// What is still under way, once the last has been written or the other end is closed.
     pub(crate) fn finish(self) {
         let Self { thread, ended, .. } = self;
         let mut ready = Vec::new();
         let closed = Poller::new().and_then(|poller| {
             poller.add(&ended, 0, Interest::Readable)?;
-            poller.wait(Some(QUIET_MOST_MS), &mut ready)
+            poller.wait(Some(LAST_MOST_MS), &mut ready)
         });
         if closed.is_ok()
             && !ready.is_empty()
@@ -95,7 +102,7 @@ impl Output {
     }
 }
 
-fn pass(fifo: OwnedFd, last_ms: &AtomicU64, ended: UnixStream) {
+fn pass(fifo: OwnedFd, mut awaited: Awaited, has_last: &AtomicBool, ended: UnixStream) {
     let Ok(poller) = Poller::new() else { return };
     if poller.add(&fifo, 0, Interest::Readable).is_err() {
         return;
@@ -103,27 +110,63 @@ fn pass(fifo: OwnedFd, last_ms: &AtomicU64, ended: UnixStream) {
     let out = std::io::stdout();
     let mut ready = Vec::new();
     let mut buffer = vec![0u8; 64 << 10];
-    loop {
+    let mut is_over = false;
+    while !is_over {
         // Before anybody has opened the other end, there is neither something to read nor an end.
         let _ = poller.wait(None, &mut ready);
         loop {
-            match read_some(&fifo, &mut buffer) {
-                Ok(Some(0)) if !ready.is_empty() => {
-                    drop(ended);
-                    return;
+            let passed = match read_some(&fifo, &mut buffer) {
+                Ok(None) => break,
+                Ok(Some(0)) if ready.is_empty() => break,
+                Ok(Some(0)) | Err(_) => {
+                    is_over = true;
+                    awaited.rest()
                 }
-                Ok(Some(0)) | Ok(None) => break,
-                Ok(Some(length)) => {
-                    last_ms.store(ostler_os::mono_ms(), Ordering::Release);
-                    // Whoever reads us has gone: that is no reason to stop the program.
-                    let _ = write_all(out.as_fd(), &buffer[..length]);
-                }
-                Err(_) => {
-                    drop(ended);
-                    return;
-                }
+                Ok(Some(length)) => awaited.take(&buffer[..length]),
+            };
+            // Whoever reads us has gone: that is no reason to stop the program.
+            let _ = write_all(out.as_fd(), &passed);
+            is_over |= awaited.has_come;
+            if is_over {
+                break;
             }
         }
+    }
+    has_last.store(awaited.has_come, Ordering::Release);
+    drop(ended);
+}
+
+/// The last words, and what may be their beginning: they are not part of the output.
+struct Awaited {
+    words: Vec<u8>,
+    held: Vec<u8>,
+    has_come: bool,
+}
+
+impl Awaited {
+    fn new(words: Vec<u8>) -> Self {
+        Self { words, held: Vec::new(), has_come: false }
+    }
+
+    /// What can be passed on.
+    fn take(&mut self, bytes: &[u8]) -> Vec<u8> {
+        let mut all = std::mem::take(&mut self.held);
+        all.extend_from_slice(bytes);
+        let found = all.windows(self.words.len()).position(|window| window == self.words);
+        if let Some(at) = found {
+            self.has_come = true;
+            all.truncate(at);
+            return all;
+        }
+        let most = all.len().min(self.words.len() - 1);
+        let begun = (1..=most).rev().find(|count| all.ends_with(&self.words[..*count]));
+        self.held = all.split_off(all.len() - begun.unwrap_or(0));
+        all
+    }
+
+    /// There is no more to come: what was held back was only like them.
+    fn rest(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.held)
     }
 }
 
@@ -135,6 +178,22 @@ fn command(path: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn last_words_are_found_however_they_come() {
+        let whole = b"one\x1b\x1b]7;x\x07";
+        for cut in 0..whole.len() {
+            let mut awaited = super::Awaited::new(b"\x1b]7;x\x07".to_vec());
+            let mut passed = awaited.take(&whole[..cut]);
+            passed.extend(awaited.take(&whole[cut..]));
+            assert_eq!((&passed[..], awaited.has_come), (&b"one\x1b"[..], true), "{cut}");
+        }
+        let mut awaited = super::Awaited::new(b"\x1b]7;x\x07".to_vec());
+        let mut passed = awaited.take(b"a\x1b]7");
+        assert_eq!(passed, b"a");
+        passed.extend(awaited.rest());
+        assert_eq!((&passed[..], awaited.has_come), (&b"a\x1b]7"[..], false));
+    }
+
     #[test]
     fn neither_tmux_nor_the_shell_finds_anything_in_a_path() {
         let command = super::command("/a #{b} %H it's");

@@ -1,11 +1,14 @@
-//! The seat: what tmux starts in the pane. It joins the run's groups, waits until it is let go, and becomes the program.
+//! The seat: what tmux starts in the pane. It joins the run's groups, starts the program when it is let go, and waits for its
+//! end. It stays until the last of the program's output has been read: tmux throws away what is still in the terminal when
+//! the first process of a pane has ended.
 
-use super::hand::{GO, Joined, Orders};
+use super::hand::{GO, Joined, News, Orders};
 use ostler_model::OsText;
-use ostler_os::{become_program, join_group};
+use ostler_os::{Ending, Seated, join_group};
 use std::ffi::{OsStr, OsString};
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::ffi::OsStringExt;
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 
 /// What only whoever starts a pane knows.
@@ -15,7 +18,7 @@ const NOT_EXECUTED: i32 = 126;
 /// Nobody waits for us: a pane that was started again by another's hand.
 const NOBODY: i32 = 75;
 
-/// Returns only if it cannot become the program.
+/// Ends as the program did.
 pub fn take(place: &OsStr) -> i32 {
     let Ok(stream) = ostler_os::connect(Path::new(place)) else { return NOBODY };
     let mut stream = BufReader::new(stream);
@@ -23,9 +26,7 @@ pub fn take(place: &OsStr) -> i32 {
     let Ok(_) = stream.read_line(&mut line) else { return NOBODY };
     let Ok(orders) = serde_json::from_str::<Orders>(&line) else { return NOBODY };
     let groups = orders.groups.iter().map(|group| join_group(Path::new(group))).collect();
-    let Ok(mut answer) = serde_json::to_string(&Joined { groups }) else { return NOBODY };
-    answer.push('\n');
-    if stream.get_mut().write_all(answer.as_bytes()).is_err() {
+    if say(&mut stream, &Joined { groups }).is_err() {
         return NOBODY;
     }
     line.clear();
@@ -35,15 +36,44 @@ pub fn take(place: &OsStr) -> i32 {
     }
     let arguments: Vec<OsString> = orders.argv.iter().map(OsString::from).collect();
     let environment = environment(&orders.env);
-    let (step, error) =
-        become_program(&arguments, &environment, Path::new(&orders.cwd), &orders.manners());
-    let program = orders.argv.first().map(String::as_str).unwrap_or_default();
-    let what = match step {
-        "enter its folder" => format!("cannot enter {:?}", orders.cwd),
-        step => format!("cannot {step} {program:?}"),
+    let started =
+        Seated::start(&arguments, &environment, Path::new(&orders.cwd), &orders.manners());
+    let seated = match started {
+        Ok(seated) => seated,
+        Err((step, error)) => {
+            let program = orders.argv.first().map(String::as_str).unwrap_or_default();
+            let what = match step {
+                "enter its folder" => format!("cannot enter {:?}", orders.cwd),
+                step => format!("cannot {step} {program:?}"),
+            };
+            let _ = say(&mut stream, &News::Refused(format!("{what}: {error}")));
+            return NOT_EXECUTED;
+        }
     };
-    let _ = stream.get_mut().write_all(format!("{what}: {error}").as_bytes());
-    NOT_EXECUTED
+    // Whoever kept us may have gone meanwhile; the program goes on until somebody ends it.
+    let _ = say(&mut stream, &News::Started(seated.pid()));
+    let ending = seated.wait_ended();
+    seated.write_last(orders.last.as_bytes());
+    let news = match ending {
+        Ending::Code(code) => News::Code(code),
+        Ending::Signal(signal) => News::Signal(signal),
+    };
+    if say(&mut stream, &news).is_ok() {
+        line.clear();
+        // Until it has been read, or nobody reads any more.
+        let _ = stream.read_line(&mut line);
+    }
+    seated.release();
+    match ending {
+        Ending::Code(code) => code,
+        Ending::Signal(signal) => 128 + signal,
+    }
+}
+
+fn say(stream: &mut BufReader<UnixStream>, what: &impl serde::Serialize) -> std::io::Result<()> {
+    let mut text = serde_json::to_string(what)?;
+    text.push('\n');
+    stream.get_mut().write_all(text.as_bytes())
 }
 
 /// Exactly what is declared, and what tmux says of the place.
