@@ -74,7 +74,9 @@ pub(crate) fn ended(
 /// Its session went, or its server did.
 pub(crate) fn taken_told(order: &TmuxOrder, made: &Made) -> String {
     let has_ended = |server: &Process| server.wait_gone(Some(SERVER_MS)).unwrap_or(false);
-    if made.server.as_ref().is_some_and(has_ended) {
+    // One that ends does not listen any more, and takes its time for the rest.
+    let is_absent = Server::at(&order.spec.socket).is_absent();
+    if is_absent || made.server.as_ref().is_some_and(has_ended) {
         return format!("the tmux server at {} ended, and its session with it", order.spec.socket);
     }
     format!("its session {:?} was closed by somebody else", order.spec.session)
