@@ -1,0 +1,1 @@
+"""Process supervisors measured side by side on the same work."""
