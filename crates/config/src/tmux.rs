@@ -155,6 +155,9 @@ fn wrong_name(name: &str) -> Option<(String, &'static str)> {
     if name.contains([':', '.']) {
         return Some((told("tmux makes an underscore of : and ."), "write - or _ instead"));
     }
+    if name.contains('#') {
+        return Some((told("tmux reads what follows a # as a question"), "write - or _ instead"));
+    }
     if name.chars().any(char::is_control) {
         return Some((told("a control character is in it"), "take it out"));
     }
@@ -173,7 +176,7 @@ mod tests {
         for good in ["hq-deacon", "a", "ostler-x_y", "mit Leerzeichen", "größe", "a@b"] {
             assert!(wrong_name(good).is_none(), "{good}");
         }
-        for bad in ["", "a:b", "a.b", "=a", "$1", "@1", "%1", "-x", "a\tb", "a\u{1b}"] {
+        for bad in ["", "a:b", "a.b", "=a", "$1", "@1", "%1", "-x", "a\tb", "a\u{1b}", "a#S"] {
             assert!(wrong_name(bad).is_some(), "{bad:?}");
         }
     }

@@ -47,9 +47,14 @@ impl Mail {
     /// A claim that nobody settled is void after this long.
     pub const CLAIM_MS: u64 = 5 * 60_000;
 
+    /// Whose mailbox a name means: `deacon/` is the deacon's.
+    pub fn mailbox(name: &str) -> &str {
+        name.trim_end_matches('/')
+    }
+
     /// What is wrong with a name that mail is sent to or from.
     pub fn check_name(name: &str) -> Result<(), String> {
-        if name.trim().is_empty() {
+        if Self::mailbox(name).trim().is_empty() {
             return Err("a name is empty; name a unit, an agent or a person".to_owned());
         }
         if name.len() > Self::NAME_MOST {

@@ -368,6 +368,8 @@ pub enum TroubleKind {
     CrashLoop,
     /// Of the whole town.
     MassDeath,
+    /// Of the whole town: its tmux does not answer, so nothing is known of those that live there.
+    TmuxUnreachable,
 }
 
 /// What happens to a trouble: each edge is told once.
@@ -396,6 +398,11 @@ pub struct WatchSaid {
     pub declared: Option<Declared>,
 }
 
+impl WatchSaid {
+    /// Nobody is busy for longer without saying so again.
+    pub const BUSY_MOST_MS: u64 = 24 * 60 * 60_000;
+}
+
 /// What is remembered of the whole town between ticks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -413,6 +420,8 @@ pub struct TownState {
     pub mass_death: Option<Trouble>,
     /// This tick's wave: each is twice the last, if all of the last live.
     pub may_start: Vec<String>,
+    /// Since tmux has not answered.
+    pub unreachable: Option<Trouble>,
 }
 
 /// What people have said of the whole town.

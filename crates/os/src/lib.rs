@@ -19,7 +19,7 @@ pub use platform::door::{Door, Peer, connect, peer_of};
 pub use platform::facts::{Facts, facts};
 pub use platform::family::{Alive, Family, alive_in_family, kill_family, kill_marked};
 pub use platform::files::{
-    Allocated, HomeLock, Note, be_private, executes, free_bytes, holders, holds_open,
+    Allocated, HomeLock, NO_WAITING, Note, be_private, executes, free_bytes, holders, holds_open,
     is_last_reserve, lift_descriptor_limit, out_of_descriptors, own_executable, owner_of, random,
     take_lock, umask, user_id,
 };

@@ -7,8 +7,8 @@ use crate::observe;
 use crate::plan::Plan;
 use ostler_model::wire::UnitAsk;
 use ostler_model::{
-    Decision, PatrolMemory, Priority, Receipt, SessionHealth, SessionSeen, Step, StepOutcome,
-    UnitState, WatchSpec,
+    Decision, HeartbeatSeen, Observation, PatrolMemory, Priority, Receipt, SessionHealth,
+    SessionSeen, Step, StepOutcome, UnitState, WatchSpec,
 };
 use std::time::Duration;
 
@@ -50,6 +50,7 @@ pub fn act(
     plan: &Plan,
     agent: &WatchSpec,
     decision: &Decision,
+    before: &Observation,
     words: Option<&str>,
 ) -> Done {
     let speak = |usual: &str, before: Before| speak(door, agent, words.unwrap_or(usual), before);
@@ -58,8 +59,11 @@ pub fn act(
         Step::Start => start(door, agent, UnitAsk::Start),
         Step::Nudge => speak(CHECK_IN, Before::Nothing),
         Step::Wake => speak(WAKE, Before::Escape),
-        Step::Interrupt => speak(INTERRUPT, Before::Interrupt),
-        Step::Restart => restart(door, plan, agent, decision),
+        Step::Interrupt => match look_again(door, plan, agent) {
+            Ok(now) if has_moved(before, &now) => left("it moved meanwhile"),
+            Ok(_) | Err(_) => speak(INTERRUPT, Before::Interrupt),
+        },
+        Step::Restart => restart(door, plan, agent, decision, before),
         // The edges of its condition are told by the tick.
         Step::Escalate => done("a person is asked for"),
     }
@@ -136,23 +140,52 @@ fn start(door: &Door, agent: &WatchSpec, ask: UnitAsk) -> Done {
     }
 }
 
-/// Looked at once more, just before: one that came back to life meanwhile is left alone.
-fn restart(door: &Door, plan: &Plan, agent: &WatchSpec, decision: &Decision) -> Done {
+/// Just before something that cannot be taken back: triage may have thought about it for a minute.
+fn look_again(door: &Door, plan: &Plan, agent: &WatchSpec) -> Result<Observation, String> {
+    let none = PatrolMemory::default();
+    let now_ms = ostler_os::wall_ms();
     let again = door.open().and_then(|mut asking| {
-        let now_ms = ostler_os::wall_ms();
-        let none = PatrolMemory::default();
         observe::all(door, &mut asking, plan, &none, Some(&agent.name), now_ms)
     });
-    let seen = match again {
-        Ok(sights) => sights.into_iter().next().map(|sight| sight.seen),
-        Err(error) => return failed(told(&error)),
+    let sight = again.map_err(|error| told(&error))?.sights.into_iter().next();
+    sight.map(|sight| sight.seen).ok_or_else(|| "it is not watched any more".to_owned())
+}
+
+/// Its screen is another one, or its heart has beaten.
+fn has_moved(before: &Observation, now: &Observation) -> bool {
+    let has_beaten = match (&before.heartbeat, &now.heartbeat) {
+        (
+            HeartbeatSeen::At { age_ms: before_ms, cycle: before, .. },
+            HeartbeatSeen::At { age_ms, cycle, .. },
+        ) => before != cycle || age_ms < before_ms,
+        (_, HeartbeatSeen::At { .. }) => true,
+        (_, HeartbeatSeen::None | HeartbeatSeen::Missing | HeartbeatSeen::Unreadable { .. }) => {
+            false
+        }
     };
-    let Some(seen) = seen else { return failed("it is not watched any more") };
+    has_beaten || (before.screen.is_some() && now.screen.is_some() && before.screen != now.screen)
+}
+
+/// One that came back to life meanwhile is left alone.
+fn restart(
+    door: &Door,
+    plan: &Plan,
+    agent: &WatchSpec,
+    decision: &Decision,
+    before: &Observation,
+) -> Done {
+    let seen = match look_again(door, plan, agent) {
+        Ok(seen) => seen,
+        Err(why) => return failed(why),
+    };
     match (&seen.session, decision.health) {
         (SessionSeen::Foreign, _) => left("its session is not one that we made: it is not ended"),
         (SessionSeen::Unknown(why), _) => left(format!("it is not known how it is: {why}")),
         (SessionSeen::Dead, _) => start(door, agent, UnitAsk::Start),
         (SessionSeen::Alive, SessionHealth::AgentDead) => left("it came back to life meanwhile"),
+        (SessionSeen::Alive, SessionHealth::AgentHung) if has_moved(before, &seen) => {
+            left("it moved meanwhile")
+        }
         (
             SessionSeen::Alive,
             SessionHealth::Healthy

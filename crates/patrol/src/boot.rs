@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use std::time::SystemTime;
 
 const MARKER_LIFE_MS: u64 = 5 * 60_000;
+const MARKER_MOST: u64 = 64 << 10;
 
 /// While it is held, no other triage begins.
 #[derive(Debug)]
@@ -34,12 +35,17 @@ pub fn begin(town: &Town, now_ms: u64) -> Result<Begin, PatrolError> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder).map_err(failed)?;
     }
-    let written = std::fs::metadata(&path).and_then(|file| file.modified());
+    let found = std::fs::metadata(&path);
+    if found.as_ref().is_ok_and(|found| !found.is_file()) {
+        return Err(failed(std::io::Error::other("something that is not a file is in its place")));
+    }
+    let written = found.and_then(|file| file.modified());
     let is_young = written.is_ok_and(|at| {
         let at = at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         now_ms.saturating_sub(at.as_millis() as u64) < MARKER_LIFE_MS
     });
-    let is_ours = std::fs::read_to_string(&path).is_ok_and(|text| text.contains(OURS));
+    let is_ours = files::read(&path, MARKER_MOST)
+        .is_ok_and(|text| String::from_utf8_lossy(&text).contains(OURS));
     let Some(lock) = ostler_os::take_lock(&path).map_err(failed)? else {
         return Ok(Begin::Running);
     };
@@ -56,7 +62,7 @@ const OURS: &str = "ostler patrol";
 
 impl Drop for Marker {
     fn drop(&mut self) {
-        files::remove(&self.path);
+        let _ = files::remove(&self.path);
     }
 }
 

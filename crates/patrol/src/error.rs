@@ -17,6 +17,12 @@ pub enum PatrolError {
         #[source]
         source: io::Error,
     },
+    #[error("{} cannot be removed; as long as it is there, it is an order: remove it by hand", path.display())]
+    NotRemoved {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
     #[error(
         "another tick is under way (its lock is {}); it is done within its own bounds, try again then",
         lock.display()

@@ -1,10 +1,11 @@
 //! Telling a person: once when a condition begins, once when it is over.
 
 use crate::command::{self, Question};
-use crate::door::{Asking, Door};
+use crate::door::Door;
 use crate::plan::Plan;
 use ostler_model::{MailDraft, MailKind, PatrolNote, What};
 use serde_json::{Map, Value};
+use std::hash::{DefaultHasher, Hasher};
 
 const HOOK_TIMEOUT_MS: u64 = 20_000;
 const HOOK_SESSION: &str = "patrol escalation";
@@ -29,12 +30,7 @@ pub struct Escalation<'a> {
 }
 
 /// By mail, by the hook, and in the journal. True if somebody was told: else it is tried again at the next tick.
-pub fn tell(
-    door: &Door,
-    asking: &mut Asking,
-    plan: &Plan,
-    what: &Escalation<'_>,
-) -> (bool, PatrolNote) {
+pub fn tell(door: &Door, plan: &Plan, what: &Escalation<'_>) -> (bool, PatrolNote) {
     let about = what.agent.unwrap_or("the town");
     let (subject, word) = match what.edge {
         Edge::Begins => (format!("ESCALATION: {about}: {}", what.kind), "begins"),
@@ -52,7 +48,7 @@ pub fn tell(
         body,
         kind: MailKind::Escalation,
     };
-    let mailed = asking.send(draft);
+    let mailed = door.open().and_then(|mut asking| asking.send(draft));
     let hooked = hook(door, plan, what, &subject, &evidence);
     let told = mailed.is_ok() || hooked == Some(true);
     let why = match (&mailed, hooked) {
@@ -74,8 +70,13 @@ pub fn tell(
 /// An id has small letters, digits and dashes only; whatever an agent is called, two conditions have two.
 fn id(what: &Escalation<'_>, word: &str) -> String {
     let plain = |c: char| if c.is_ascii_lowercase() || c.is_ascii_digit() { c } else { '-' };
-    let agent: String = what.agent.unwrap_or("town").chars().map(plain).take(24).collect();
-    format!("{agent}-{}-{}-{word}", what.kind, what.since_ms)
+    let name = what.agent.unwrap_or("town");
+    let agent: String = name.chars().map(plain).take(12).collect();
+    // People name a message by the end of its id.
+    let mut number = DefaultHasher::new();
+    number.write(format!("{name} {} {} {word}", what.kind, what.since_ms).as_bytes());
+    let number = number.finish() as u32;
+    format!("{agent}-{}-{}-{word}-{number:08x}", what.kind, what.since_ms)
 }
 
 fn hook(

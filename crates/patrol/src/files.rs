@@ -2,9 +2,10 @@
 //! itself remembers is in the registry. Each is written beside its place and moved there, so that nobody reads half of one.
 
 use crate::error::PatrolError;
+use ostler_os::NO_WAITING;
 use serde::Serialize;
 use std::fs::OpenOptions;
-use std::io::Write;
+use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -88,9 +89,34 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), PatrolError> {
     written.map_err(failed)
 }
 
+/// What others wrote, as far as it is a file and not longer than this. Whatever lies there in its place, a pipe that
+/// nobody writes to for one, is an error, and nobody waits for it.
+pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let file = OpenOptions::new().read(true).custom_flags(NO_WAITING).open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("it is not a file"));
+    }
+    let mut bytes = Vec::new();
+    file.take(most + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most {
+        return Err(io::Error::other("it is too long"));
+    }
+    Ok(bytes)
+}
+
 /// Gone already is gone.
-pub fn remove(path: &Path) {
-    let _ = std::fs::remove_file(path);
+pub fn remove(path: &Path) -> Result<(), PatrolError> {
+    match std::fs::remove_file(path) {
+        Err(source) if !is_gone(&source) => {
+            Err(PatrolError::NotRemoved { path: path.to_owned(), source })
+        }
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// Nothing is there, and nothing can be.
+pub fn is_gone(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 /// More than that, and what is oldest of it goes.
@@ -106,7 +132,12 @@ pub fn log(town: &Town, line: &str) {
     }
     let at = stamp(ostler_os::wall_ms());
     let line: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    let opened = OpenOptions::new().append(true).create(true).mode(0o600).open(&path);
+    let opened = OpenOptions::new()
+        .append(true)
+        .create(true)
+        .mode(0o600)
+        .custom_flags(NO_WAITING)
+        .open(&path);
     let _ = opened.and_then(|mut file| file.write_all(format!("{at} {line}\n").as_bytes()));
 }
 

@@ -139,8 +139,8 @@ fn look(
     name: &str,
 ) -> Result<Observation, PatrolError> {
     let now_ms = ostler_os::wall_ms();
-    let sights = observe::all(door, asking, plan, &PatrolMemory::default(), Some(name), now_ms)?;
-    sights.into_iter().next().map(|sight| sight.seen).ok_or(PatrolError::Unexpected)
+    let seen = observe::all(door, asking, plan, &PatrolMemory::default(), Some(name), now_ms)?;
+    seen.sights.into_iter().next().map(|sight| sight.seen).ok_or(PatrolError::Unexpected)
 }
 
 /// What shows that it heard: any of it.
@@ -179,9 +179,12 @@ fn cooldown(known: &Agent, now_ms: u64) -> Option<u64> {
         .then(|| (over_ms - now_ms).div_ceil(1_000))
 }
 
+/// More was not written by us.
+const MOST: u64 = 4 << 20;
+
 fn read(path: &Path) -> Counted {
-    let text = std::fs::read_to_string(path).unwrap_or_default();
-    serde_json::from_str(&text).unwrap_or_default()
+    let text = files::read(path, MOST).unwrap_or_default();
+    serde_json::from_slice(&text).unwrap_or_default()
 }
 
 /// One at a time, so that two checks at once count as two.

@@ -1,9 +1,10 @@
 //! The file by which an agent shows that it lives.
 
-use ostler_model::{Declared, DeclaredState, HeartbeatSeen};
+use crate::files;
+use ostler_model::{Declared, DeclaredState, HeartbeatSeen, WatchSaid};
 use serde::Deserialize;
-use std::io::Read;
 use std::path::Path;
+use std::time::SystemTime;
 
 /// More is no heartbeat.
 const MOST: u64 = 64 << 10;
@@ -35,18 +36,12 @@ pub struct Heard {
 pub fn read(path: Option<&str>, now_ms: u64) -> Heard {
     let none = |seen| Heard { seen, busy_until_ms: None, declared: None };
     let Some(path) = path.map(Path::new) else { return none(HeartbeatSeen::None) };
-    let mut text = Vec::new();
-    let read =
-        std::fs::File::open(path).and_then(|file| file.take(MOST + 1).read_to_end(&mut text));
     let unreadable = |why: String| none(HeartbeatSeen::Unreadable { why });
-    match read {
-        Ok(_) if text.len() as u64 > MOST => return unreadable("it is too long".to_owned()),
-        Ok(_) => {}
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            return none(HeartbeatSeen::Missing);
-        }
+    let text = match files::read(path, MOST) {
+        Ok(text) => text,
+        Err(error) if files::is_gone(&error) => return none(HeartbeatSeen::Missing),
         Err(error) => return unreadable(error.to_string()),
-    }
+    };
     let written: Written = match serde_json::from_slice(&text) {
         Ok(written) => written,
         // Not written in one piece, by whoever writes it: the next look will tell.
@@ -66,13 +61,22 @@ pub fn read(path: Option<&str>, now_ms: u64) -> Heard {
             cycle: written.cycle,
             last_action: written.last_action,
         },
-        busy_until_ms: written.busy_until.map(ms),
+        busy_until_ms: written.busy_until.map(|until| {
+            let said_ms = at_ms.min(written_ms(path).unwrap_or(now_ms)).min(now_ms);
+            ms(until).min(said_ms.saturating_add(WatchSaid::BUSY_MOST_MS))
+        }),
         declared: declared.map(|state| Declared {
             state,
             reason: written.context.unwrap_or_default(),
             at_ms,
         }),
     }
+}
+
+/// Whatever the clock of whoever wrote it says.
+fn written_ms(path: &Path) -> Option<u64> {
+    let at = std::fs::metadata(path).and_then(|file| file.modified()).ok()?;
+    Some(at.duration_since(SystemTime::UNIX_EPOCH).ok()?.as_millis() as u64)
 }
 
 #[cfg(test)]

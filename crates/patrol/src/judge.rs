@@ -3,7 +3,7 @@
 use crate::boot::{self, Begin};
 use crate::door::{Asking, Door};
 use crate::error::PatrolError;
-use crate::observe::{self, Sight};
+use crate::observe::{self, Seen, Sight};
 use crate::orders;
 use crate::plan::Plan;
 use crate::triage::{self, Asked};
@@ -33,6 +33,8 @@ pub struct Judgement {
     pub orders: TownOrders,
     /// Many died at once, or that is over.
     pub mass_death: TroubleEdge,
+    /// Tmux does not answer, or does again.
+    pub unreachable: TroubleEdge,
 }
 
 /// Looks, and lets the core decide. Nothing is done, and nothing is saved.
@@ -45,7 +47,7 @@ pub fn judge(
 ) -> Result<Judgement, PatrolError> {
     let memory = asking.memory()?;
     let orders = orders::in_force(&plan.town, &memory.orders, now_ms);
-    let sights = observe::all(door, asking, plan, &memory, only, now_ms)?;
+    let Seen { sights, unreachable } = observe::all(door, asking, plan, &memory, only, now_ms)?;
     let policy = &plan.spec.policy;
     let mut town = memory.town.clone();
     patrol::begin_tick(&mut town, plan.spec.tick_ms, policy, now_ms);
@@ -59,6 +61,11 @@ pub fn judge(
         state.cpu.clone_from(&sight.cpu);
     }
     let mass_death = patrol::mass_death(&mut town, &states, policy, &orders, now_ms);
+    // One agent's server says nothing about those of the others.
+    let unreachable = match only {
+        None => patrol::unreachable(&mut town, unreachable.as_deref(), &orders, now_ms),
+        Some(_) => TroubleEdge::None,
+    };
     let mut judged = Vec::new();
     for sight in sights {
         let Some(agent) = plan.find(&sight.seen.agent).cloned() else { continue };
@@ -67,7 +74,7 @@ pub fn judge(
             patrol::decide(&sight.seen, &state, &agent, policy, &town, &orders, now_ms);
         judged.push(Judged { agent, sight, state, mechanical });
     }
-    Ok(Judgement { judged, memory, town, orders, mass_death })
+    Ok(Judgement { judged, memory, town, orders, mass_death, unreachable })
 }
 
 /// What would be asked of triage, and decided without it.

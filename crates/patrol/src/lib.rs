@@ -29,8 +29,9 @@ pub use error::PatrolError;
 pub use forget::forget;
 pub use health_check::{Checked, health_check, killed};
 pub use judge::{Judged, Judgement, Question, judge, would_ask};
+pub use orders::orders_in_force;
 pub use plan::Plan;
-pub use report::mirror as mirror_orders;
+pub use report::{show_paused, show_stopped};
 pub use tick::{AgentTick, How, Ticked, note_running, tick};
 
 /// A line of the town's log.

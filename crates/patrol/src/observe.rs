@@ -32,7 +32,14 @@ pub struct Sight {
     pub cpu: Option<CpuMark>,
 }
 
-/// Of all agents, or of those that are named.
+/// Everybody, at one moment.
+pub struct Seen {
+    pub sights: Vec<Sight>,
+    /// Why nothing is known of those in tmux.
+    pub unreachable: Option<String>,
+}
+
+/// Of all agents, or of the one that is named.
 pub fn all(
     door: &Door,
     asking: &mut Asking,
@@ -40,7 +47,7 @@ pub fn all(
     memory: &PatrolMemory,
     only: Option<&str>,
     now_ms: u64,
-) -> Result<Vec<Sight>, PatrolError> {
+) -> Result<Seen, PatrolError> {
     let agents: Vec<&WatchSpec> = plan
         .spec
         .agents
@@ -96,7 +103,7 @@ pub fn all(
         };
         sights.push(Sight { seen, run: record.map(|run| run.run_id), cpu });
     }
-    Ok(sights)
+    Ok(Seen { sights, unreachable: sessions.unreachable() })
 }
 
 fn session(
@@ -140,7 +147,10 @@ fn has_program(agent: &WatchSpec, look: &UnitLook) -> bool {
         return true;
     };
     usage.tree.iter().any(|process| {
-        let mut words = process.command.split_whitespace().take(2);
+        // `node --some=option /usr/bin/claude` is claude.
+        let is_option = |word: &&str| word.starts_with('-');
+        let words = process.command.split_whitespace();
+        let mut words = words.filter(|word| !is_option(word)).take(2);
         let is_named = |word: &str| {
             let name = word.rsplit('/').next().unwrap_or(word);
             agent.process.iter().any(|wanted| wanted == name)

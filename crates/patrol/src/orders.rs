@@ -1,8 +1,9 @@
 //! What people ordered for the whole town: by our verbs, or by the files that their other tools write.
 
-use crate::files::Town;
+use crate::files::{self, Town};
 use ostler_model::{Order, TownOrders};
 use serde::Deserialize;
+use std::path::Path;
 
 #[derive(Deserialize)]
 struct Paused {
@@ -16,12 +17,17 @@ struct Paused {
     paused_at: Option<jiff::Timestamp>,
 }
 
+/// For a town at this place, now.
+pub fn orders_in_force(root: &str, given: &TownOrders) -> TownOrders {
+    in_force(&Town::at(root), given, ostler_os::wall_ms())
+}
+
 /// Those that were given to us, and those that lie there as files. A file that cannot be read as what it should be still
 /// means what its being there means.
 pub fn in_force(town: &Town, given: &TownOrders, now_ms: u64) -> TownOrders {
     let mut orders = given.clone();
     if orders.stopped.is_none()
-        && let Ok(text) = std::fs::read_to_string(town.stopped())
+        && let Some(text) = lies_there(&town.stopped())
     {
         let mut parts = text.trim().splitn(3, '\t');
         let trigger = parts.next().unwrap_or_default();
@@ -34,7 +40,7 @@ pub fn in_force(town: &Town, given: &TownOrders, now_ms: u64) -> TownOrders {
         });
     }
     if orders.paused.is_none()
-        && let Ok(text) = std::fs::read_to_string(town.paused())
+        && let Some(text) = lies_there(&town.paused())
     {
         let read = serde_json::from_str::<Paused>(&text);
         let is_paused = read.as_ref().map_or(true, |read| read.paused);
@@ -50,6 +56,17 @@ pub fn in_force(town: &Town, given: &TownOrders, now_ms: u64) -> TownOrders {
         }
     }
     orders
+}
+
+/// More is no order that anybody can read.
+const MOST: u64 = 64 << 10;
+
+fn lies_there(path: &Path) -> Option<String> {
+    match files::read(path, MOST) {
+        Ok(bytes) => Some(String::from_utf8_lossy(&bytes).into_owned()),
+        Err(error) if files::is_gone(&error) => None,
+        Err(_) => Some(String::new()),
+    }
 }
 
 #[cfg(test)]
@@ -75,5 +92,15 @@ mod tests {
         assert_eq!(in_force(&town, &none, 5).paused, None);
         std::fs::write(town.paused(), "garbage").expect("written");
         assert!(in_force(&town, &none, 5).paused.is_some());
+    }
+
+    #[test]
+    fn whatever_lies_there_is_an_order() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let town = Town::at(folder.path());
+        std::fs::create_dir_all(town.stopped()).expect("made");
+        std::fs::create_dir_all(town.paused()).expect("made");
+        let orders = in_force(&town, &TownOrders::default(), 5);
+        assert!(orders.stopped.is_some_and(|order| order.is_manual) && orders.paused.is_some());
     }
 }

@@ -35,11 +35,14 @@ impl Plan {
     /// By its name, its session, or its place in a rig.
     pub fn find(&self, name: &str) -> Option<&WatchSpec> {
         let name = name.trim_end_matches('/');
+        let is_called = |agent: &&WatchSpec| agent.name == name;
         let is_it = |agent: &&WatchSpec| {
             let in_rig = agent.rig.as_ref().map(|rig| format!("{rig}/{}", agent.role));
-            agent.name == name || agent.session == name || in_rig.as_deref() == Some(name)
+            agent.session == name || in_rig.as_deref() == Some(name)
         };
-        self.spec.agents.iter().find(is_it)
+        // A session may be called as somebody else is.
+        let agents = &self.spec.agents;
+        agents.iter().find(is_called).or_else(|| agents.iter().find(is_it))
     }
 
     pub fn agent(&self, name: &str) -> Result<&WatchSpec, PatrolError> {

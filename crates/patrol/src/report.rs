@@ -3,16 +3,12 @@
 use crate::error::PatrolError;
 use crate::files::{self, stamp};
 use crate::plan::Plan;
-use ostler_model::{PatrolMemory, TownOrders};
+use ostler_model::{Order, PatrolMemory};
 use serde_json::{Map, Value, json};
 
-/// Written after each tick. One that cannot be written keeps no other from being written.
-pub fn write(
-    plan: &Plan,
-    memory: &PatrolMemory,
-    orders: &TownOrders,
-    now_ms: u64,
-) -> Result<(), PatrolError> {
+/// Written after each tick. One that cannot be written keeps no other from being written. The files that are orders are
+/// not among them: whoever gives or lifts one during a tick would find it undone.
+pub fn write(plan: &Plan, memory: &PatrolMemory, now_ms: u64) -> Result<(), PatrolError> {
     let town = &plan.town;
     let state = json!({
         "running": true,
@@ -38,35 +34,30 @@ pub fn write(
     let first = [
         files::write_json(&town.state(), &state),
         files::write_json(&town.restarts(), &json!({ "agents": agents })),
-        mirror(plan, orders),
     ];
     first.into_iter().collect()
 }
 
-/// The orders of people, as the files that their other tools know.
-pub fn mirror(plan: &Plan, orders: &TownOrders) -> Result<(), PatrolError> {
-    let town = &plan.town;
-    match &orders.paused {
-        Some(order) => files::write_json(
-            &town.paused(),
-            &json!({
-                "paused": true,
-                "reason": order.reason,
-                "paused_at": stamp(order.at_ms),
-                "paused_by": order.by,
-            }),
-        )?,
-        None => files::remove(&town.paused()),
-    }
-    match &orders.stopped {
-        Some(order) => {
-            let trigger = if order.is_manual { "manual" } else { "auto" };
-            let reason: String =
-                order.reason.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-            let line = format!("{trigger}\t{}\t{reason}\n", stamp(order.at_ms));
-            files::write(&town.stopped(), line.as_bytes())?;
-        }
-        None => files::remove(&town.stopped()),
-    }
-    Ok(())
+/// A person's order to pause, as the file that their other tools know; or that there is none.
+pub fn show_paused(plan: &Plan, order: Option<&Order>) -> Result<(), PatrolError> {
+    let path = plan.town.paused();
+    let Some(order) = order else { return files::remove(&path) };
+    let told = json!({
+        "paused": true,
+        "reason": order.reason,
+        "paused_at": stamp(order.at_ms),
+        "paused_by": order.by,
+    });
+    files::write_json(&path, &told)
+}
+
+/// The same for the order to stop.
+pub fn show_stopped(plan: &Plan, order: Option<&Order>) -> Result<(), PatrolError> {
+    let path = plan.town.stopped();
+    let Some(order) = order else { return files::remove(&path) };
+    let trigger = if order.is_manual { "manual" } else { "auto" };
+    let reason: String =
+        order.reason.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let line = format!("{trigger}\t{}\t{reason}\n", stamp(order.at_ms));
+    files::write(&path, line.as_bytes())
 }

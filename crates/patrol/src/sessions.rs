@@ -84,8 +84,17 @@ impl Sessions {
             None if listing.panes.iter().any(|pane| pane.session == seat.session) => {
                 SessionSeen::Foreign
             }
+            // Its run ends with its session: either it is just ending, or tmux does not tell all that it has.
+            None if is_running => SessionSeen::Unknown(
+                "tmux knows no session of it, but its run is not over".to_owned(),
+            ),
             None => SessionSeen::Dead,
         }
+    }
+
+    /// Why a server could not be asked, if one could not.
+    pub fn unreachable(&self) -> Option<String> {
+        self.listings.values().find_map(|listing| listing.as_ref().err().cloned())
     }
 
     pub fn screen_of(&self, agent: &str) -> Option<Vec<String>> {

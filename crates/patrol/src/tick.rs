@@ -12,7 +12,7 @@
 //! time to settle. Two ticks never overlap: the second finds the lock taken.
 
 use crate::act::{self, Done};
-use crate::door::{Asking, Door};
+use crate::door::Door;
 use crate::error::PatrolError;
 use crate::escalate::{self, Edge, Escalation};
 use crate::files;
@@ -23,7 +23,7 @@ use crate::{lifecycle, report, spawns};
 use ostler_core::patrol;
 use ostler_model::{
     Decision, Edge as TroubleEdge, Observation, PatrolNote, PatrolSave, PendingSeen, SessionSeen,
-    Step, StepOutcome, TownOrders, TownState, WatchState, What,
+    Step, StepOutcome, TownOrders, TownState, TroubleKind, WatchState, What,
 };
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -106,7 +106,7 @@ pub fn tick(door: &Door, plan: &Plan, how: &How) -> Result<Ticked, PatrolError> 
     let processes = ostler_tmux::processes_started();
     let now_ms = ostler_os::wall_ms();
     let mut asking = door.open()?;
-    let Judgement { judged, mut memory, mut town, orders, mass_death } =
+    let Judgement { judged, mut memory, mut town, orders, mass_death, unreachable } =
         judge::judge(door, &mut asking, plan, how.only.as_deref(), now_ms)?;
     if how.is_triage_alone {
         // It was no tick: silence is measured from the last one.
@@ -125,8 +125,9 @@ pub fn tick(door: &Door, plan: &Plan, how: &How) -> Result<Ticked, PatrolError> 
                     spawns::pending(door, &mut asking, plan, &memory.orders, now_ms)
                 })
             });
-        let requests = (!how.is_triage_alone && orders.paused.is_none())
-            .then(|| scope.spawn(|| lifecycle::requests(&mut door.open()?, plan, now_ms)));
+        let requests =
+            (!how.is_triage_alone && orders.stopped.is_none() && orders.paused.is_none())
+                .then(|| scope.spawn(|| lifecycle::requests(&mut door.open()?, plan, now_ms)));
         let threads: Vec<_> = judged
             .iter()
             .map(|judged| {
@@ -153,13 +154,10 @@ pub fn tick(door: &Door, plan: &Plan, how: &How) -> Result<Ticked, PatrolError> 
     });
     others.extend(notes.iter().map(|note| note.why.clone()));
     let mut town = asked.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    notes.extend(tell_mass_death(door, &mut asking, plan, &mut town, &mass_death));
+    notes.extend(tell_all(door, plan, &mut town, [mass_death, unreachable], &mut dealt, now_ms));
     let mut states = BTreeMap::new();
     let mut agents = Vec::new();
-    for mut one in dealt {
-        if let Some(told) = edges(door, &mut asking, plan, &mut one, now_ms) {
-            one.notes.push(told);
-        }
+    for one in dealt {
         notes.extend(one.notes);
         files::log(&plan.town, &one.tick.told());
         states.insert(one.name, one.state);
@@ -169,7 +167,7 @@ pub fn tick(door: &Door, plan: &Plan, how: &How) -> Result<Ticked, PatrolError> 
     memory.town.clone_from(&town);
     asking.save(PatrolSave { states, town })?;
     asking.note(notes)?;
-    if let Err(error) = report::write(plan, &memory, &orders, now_ms) {
+    if let Err(error) = report::write(plan, &memory, now_ms) {
         others.push(error.to_string());
     }
     Ok(Ticked {
@@ -249,7 +247,10 @@ fn deal(
             notes.push(heard.note);
         }
     }
-    let mut done = act::act(door, plan, &judged.agent, &decision, words.as_deref());
+    let mut done = {
+        let seen = &judged.sight.seen;
+        act::act(door, plan, &judged.agent, &decision, seen, words.as_deref())
+    };
     if decision.step == Step::Nothing && has_waiting_nudges(judged) {
         done.told = match deliver_waiting(door, &judged.agent.name) {
             Ok(typed) => format!("{} of its messages that waited were dealt with", typed.len()),
@@ -272,7 +273,9 @@ fn finish(
 ) -> Dealt {
     let before = judged.state.acted.first();
     let is_repeated = decision.step == Step::Nothing
-        && before.is_some_and(|last| last.step == Step::Nothing && last.reason == decision.reason);
+        && before.is_some_and(|last| {
+            last.step == Step::Nothing && gist(&last.reason) == gist(&decision.reason)
+        });
     let seen = judged.sight.seen.clone();
     // An escalation is done when a person was told.
     if decision.step != Step::Escalate {
@@ -297,6 +300,15 @@ fn finish(
     Dealt { name: agent, state, tick, notes, seen }
 }
 
+/// A reason without its times: that a wait has become shorter is no news.
+fn gist(reason: &str) -> Vec<&str> {
+    let is_time = |word: &str| {
+        let word = word.trim_end_matches([',', '.', ';']);
+        matches!(word, "ms" | "s" | "min" | "h") || word.parse::<u64>().is_ok()
+    };
+    reason.split_whitespace().filter(|word| !is_time(word)).collect()
+}
+
 /// Everything that went into it, so that it can be understood later.
 fn evidence(judged: &Judged, decision: &Decision) -> Map<String, Value> {
     let mut evidence = decision.evidence.clone();
@@ -307,19 +319,53 @@ fn evidence(judged: &Judged, decision: &Decision) -> Map<String, Value> {
     evidence
 }
 
-/// A person is told when a condition begins and when it is over. What could not be told is told at the next tick.
-fn edges(
+/// A person is told when a condition begins and when it is over, of all of them at once: a hook may take its time.
+/// What could not be told is told at the next tick.
+fn tell_all(
     door: &Door,
-    asking: &mut Asking,
     plan: &Plan,
-    dealt: &mut Dealt,
+    town: &mut TownState,
+    of_town: [TroubleEdge; 2],
+    dealt: &mut [Dealt],
     now_ms: u64,
-) -> Option<PatrolNote> {
+) -> Vec<PatrolNote> {
     let policy = &plan.spec.policy;
+    let told_of_town = std::thread::scope(|scope| {
+        let of_town = of_town.map(|edge| {
+            scope.spawn(move || {
+                let told = tell_edge(door, plan, None, &edge, Map::new());
+                (edge, told)
+            })
+        });
+        for one in dealt.iter_mut() {
+            let decision = &one.tick.decision;
+            let edge = patrol::escalation(&mut one.state, decision, &one.seen, policy, now_ms);
+            if edge != TroubleEdge::None || decision.step == Step::Escalate {
+                scope.spawn(move || tell_of(door, plan, one, &edge, now_ms));
+            }
+        }
+        of_town.map(|told| told.join())
+    });
+    let mut notes = Vec::new();
+    for (edge, told) in told_of_town.into_iter().flatten() {
+        let Some((is_told, mut note)) = told else { continue };
+        if let TroubleEdge::Begin(begun) = edge {
+            let open = [&mut town.mass_death, &mut town.unreachable];
+            for trouble in open.into_iter().flatten().filter(|open| open.what == begun.what) {
+                trouble.told = is_told;
+            }
+            if begun.what == TroubleKind::MassDeath {
+                note.what = What::MassDeath;
+            }
+        }
+        notes.push(note);
+    }
+    notes
+}
+
+fn tell_of(door: &Door, plan: &Plan, dealt: &mut Dealt, edge: &TroubleEdge, now_ms: u64) {
     let decision = dealt.tick.decision.clone();
-    let edge = patrol::escalation(&mut dealt.state, &decision, &dealt.seen, policy, now_ms);
-    let evidence = decision.evidence.clone();
-    let told = tell_edge(door, asking, plan, Some(&dealt.name), &edge, evidence);
+    let told = tell_edge(door, plan, Some(&dealt.name), edge, decision.evidence.clone());
     if decision.step == Step::Escalate {
         let outcome = match &told {
             Some((true, note)) => {
@@ -329,14 +375,14 @@ fn edges(
             Some((false, note)) => StepOutcome::Failed(note.why.clone()),
             None => StepOutcome::Done,
         };
+        let policy = &plan.spec.policy;
         patrol::acted(&mut dealt.state, &decision, &outcome, &dealt.seen, policy, now_ms);
     }
-    told.map(|(_, note)| note)
+    dealt.notes.extend(told.map(|(_, note)| note));
 }
 
 fn tell_edge(
     door: &Door,
-    asking: &mut Asking,
     plan: &Plan,
     agent: Option<&str>,
     edge: &TroubleEdge,
@@ -351,22 +397,5 @@ fn tell_edge(
     let kind = kind.as_str().unwrap_or_default();
     let escalation =
         Escalation { edge, agent, kind, why: &trouble.why, since_ms: trouble.since_ms, evidence };
-    Some(escalate::tell(door, asking, plan, &escalation))
-}
-
-fn tell_mass_death(
-    door: &Door,
-    asking: &mut Asking,
-    plan: &Plan,
-    town: &mut TownState,
-    edge: &TroubleEdge,
-) -> Option<PatrolNote> {
-    let (is_told, mut note) = tell_edge(door, asking, plan, None, edge, Map::new())?;
-    if matches!(edge, TroubleEdge::Begin(_)) {
-        note.what = What::MassDeath;
-        if let Some(trouble) = &mut town.mass_death {
-            trouble.told = is_told;
-        }
-    }
-    Some(note)
+    Some(escalate::tell(door, plan, &escalation))
 }

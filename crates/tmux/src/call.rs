@@ -133,7 +133,11 @@ impl Server {
             }
         };
         let text = String::from_utf8_lossy(&told.output).into_owned();
-        let complaint = (told.code != Some(0)).then_some(told.complaint);
+        let complaint = (told.code != Some(0)).then(|| match (told.complaint.trim(), told.code) {
+            ("", Some(code)) => format!("it ended with {code} and did not say why"),
+            ("", None) => "it was ended by a signal".to_owned(),
+            (complaint, _) => complaint.to_owned(),
+        });
         Ok(Printed { text, complaint })
     }
 

@@ -99,7 +99,15 @@ const BETWEEN: char = '\t';
 /// Every pane of the server. No server is an empty listing; one that does not answer is an error, and nothing is known.
 pub fn list(server: &Server) -> Result<Listing, TmuxError> {
     match server.ask(&["list-panes", "-a", "-F", &format()]) {
-        Ok(text) => Ok(read(&text)),
+        Ok(text) => {
+            let listing = read(&text);
+            // Something was said, and no pane was in it: that is no listing.
+            if listing.panes.is_empty() && !text.trim().is_empty() {
+                let text = text.chars().take(200).collect();
+                return Err(TmuxError::Garbled { text });
+            }
+            Ok(listing)
+        }
         Err(TmuxError::NoServer { .. }) => Ok(Listing::default()),
         Err(TmuxError::Refused { complaint }) if is_empty(&complaint) => Ok(Listing::default()),
         Err(error) => Err(error),

@@ -7,8 +7,10 @@ use ostler_model::{Mail, MailCall, NudgeCall};
 pub(crate) async fn mail(call: MailCall, shared: &Shared) -> Result<Answer, WireError> {
     let engine = &shared.engine;
     let mails = match call {
-        MailCall::Send(draft) => {
+        MailCall::Send(mut draft) => {
             draft.check().map_err(invalid)?;
+            draft.to = mailbox(&draft.to);
+            draft.from = mailbox(&draft.from);
             engine.send_mail(draft).await.map(|mail| vec![mail]).map_err(not_kept)?
         }
         MailCall::Inbox { to, unread_only } => page(shared, &to, unread_only, None)?,
@@ -16,7 +18,9 @@ pub(crate) async fn mail(call: MailCall, shared: &Shared) -> Result<Answer, Wire
             page(shared, &to, unread_only, after.as_deref())?
         }
         MailCall::Show { id } => vec![show(&id, shared)?],
-        MailCall::Claim { to, most } => engine.claim_mail(to, most).await.map_err(not_kept)?,
+        MailCall::Claim { to, most } => {
+            engine.claim_mail(mailbox(&to), most).await.map_err(not_kept)?
+        }
         MailCall::Settle { ids, is_read } => {
             engine.settle_mail(ids, is_read).await.map_err(not_kept)?
         }
@@ -31,6 +35,10 @@ pub(crate) async fn mail(call: MailCall, shared: &Shared) -> Result<Answer, Wire
     Ok(Answer::Mails(mails))
 }
 
+fn mailbox(name: &str) -> String {
+    Mail::mailbox(name).to_owned()
+}
+
 fn page(
     shared: &Shared,
     to: &str,
@@ -38,7 +46,9 @@ fn page(
     after: Option<&str>,
 ) -> Result<Vec<Mail>, WireError> {
     shared
-        .read(|reader| reader.mail_of(shared.engine.instance(), to, unread_only, after))
+        .read(|reader| {
+            reader.mail_of(shared.engine.instance(), Mail::mailbox(to), unread_only, after)
+        })
         .map_err(registry_error)
 }
 

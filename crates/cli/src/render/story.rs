@@ -38,13 +38,18 @@ fn evidence(entry: &Entry) -> String {
     let told: Vec<String> = entry
         .evidence
         .iter()
-        .filter(|(_, value)| !value.is_null())
+        .filter(|(name, value)| !value.is_null() && !is_whole(name, value))
         .map(|(name, value)| match value {
             Value::String(text) => format!("{name}={}", short(text, EVIDENCE_SHOWN)),
             other => format!("{name}={}", short(&other.to_string(), EVIDENCE_SHOWN)),
         })
         .collect();
     if told.is_empty() { String::new() } else { format!(" ({})", told.join(", ")) }
+}
+
+/// What the patrol kept in full: what of it decided stands beside it, and in the sentence before.
+fn is_whole(name: &str, value: &Value) -> bool {
+    matches!(name, "observation" | "mechanical" | "by") && value.is_object()
 }
 
 /// Evidence may be a whole screen; a line of a story is one line.

@@ -19,8 +19,8 @@ use super::case::{Case, Late};
 use super::evidence::{evidence, span};
 use super::{gone, ladder};
 use ostler_model::{
-    DecidedBy, Decision, Freshness, Observation, PatrolPolicy, PendingSeen, SessionSeen, Step,
-    TownOrders, TownState, TroubleKind, WatchSpec, WatchState,
+    DecidedBy, Decision, Freshness, Observation, Order, PatrolPolicy, PendingSeen, SessionSeen,
+    Step, TownOrders, TownState, TroubleKind, WatchSpec, WatchState,
 };
 
 /// A step, and why.
@@ -78,14 +78,14 @@ pub fn decide(
 fn choose(case: &Case) -> Choice {
     if let Some(order) = &case.orders.stopped {
         return Choice::nothing(format!(
-            "The town is stopped by {} ({}), and nobody is started until that is lifted.",
-            order.by, order.reason
+            "The town is stopped by {}, and nobody is started until that is lifted.",
+            whose(order)
         ));
     }
     if let Some(order) = &case.orders.paused {
         return Choice::nothing(format!(
-            "The patrol is paused by {} ({}), and only looks.",
-            order.by, order.reason
+            "The patrol is paused by {}, and only looks.",
+            whose(order)
         ));
     }
     if !case.seen.is_wanted {
@@ -97,8 +97,18 @@ fn choose(case: &Case) -> Choice {
         )),
         SessionSeen::Dead => gone::session_dead(case),
         SessionSeen::AgentDead(why) => gone::agent_dead(case, why),
-        SessionSeen::Alive | SessionSeen::Foreign => alive(case),
+        SessionSeen::Alive => alive(case),
+        SessionSeen::Foreign => {
+            let Choice { step, reason, trouble } = alive(case);
+            let reason = format!("Somebody else made the session of its name. {reason}");
+            Choice { step, reason, trouble }
+        }
     }
+}
+
+fn whose(order: &Order) -> String {
+    let by = if order.by.is_empty() { "somebody" } else { &order.by };
+    if order.reason.is_empty() { by.to_owned() } else { format!("{by} ({})", order.reason) }
 }
 
 /// Its session is there, and so is the agent in it.

@@ -34,6 +34,6 @@ pub use decide::decide;
 pub use look::look;
 pub use orders::{Kept, Who, lift, stop};
 pub use sight::freshness;
-pub use town::{begin_tick, day, mass_death};
+pub use town::{begin_tick, day, mass_death, unreachable};
 pub use triage::{HELD_MOST, WhyNot, admit, asked, degraded, may_ask, trips};
 pub use trouble::escalation;

@@ -110,6 +110,33 @@ fn over(town: &mut TownState) -> Edge {
     }
 }
 
+/// One answer that is missing may be a busy machine; two ticks in a row without one are told, once.
+pub fn unreachable(
+    town: &mut TownState,
+    silence: Option<&str>,
+    orders: &TownOrders,
+    now_ms: u64,
+) -> Edge {
+    if orders.stopped.is_some() || orders.paused.is_some() {
+        return Edge::None;
+    }
+    match (silence, &town.unreachable) {
+        (Some(why), None) => {
+            let what = TroubleKind::TmuxUnreachable;
+            let why =
+                format!("Nothing is known of the agents in tmux, and nothing is done: {why}.");
+            town.unreachable = Some(Trouble { what, why, since_ms: now_ms, told: false });
+            Edge::None
+        }
+        (Some(_), Some(trouble)) if trouble.told => Edge::None,
+        (Some(_), Some(trouble)) => Edge::Begin(trouble.clone()),
+        (None, _) => match town.unreachable.take() {
+            Some(trouble) if trouble.told => Edge::End(trouble),
+            Some(_) | None => Edge::None,
+        },
+    }
+}
+
 /// The day of a time, as `2026-01-31`, in UTC.
 pub fn day(at_ms: u64) -> String {
     // Howard Hinnant's days-to-civil, with years that begin in March.

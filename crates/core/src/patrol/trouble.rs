@@ -54,7 +54,8 @@ fn ends(state: &mut WatchState, seen: &Observation, policy: &PatrolPolicy, now_m
         | TroubleKind::Unseen
         | TroubleKind::Foreign
         | TroubleKind::Hung
-        | TroubleKind::MassDeath => policy.grace_ms,
+        | TroubleKind::MassDeath
+        | TroubleKind::TmuxUnreachable => policy.grace_ms,
     };
     let is_well =
         state.well_since_ms.is_some_and(|since| now_ms.saturating_sub(since) >= needed_ms);

@@ -53,6 +53,7 @@ mod nudge_tmux;
 
 // Units: declared once, kept as declared.
 mod patrol;
+mod patrol_attacks;
 mod patrol_setup;
 mod patrol_triage;
 mod units;

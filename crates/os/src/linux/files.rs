@@ -40,10 +40,18 @@ impl AsFd for HomeLock {
     }
 }
 
+/// Opened so, whatever is there is opened at once or not at all: a pipe that nobody uses keeps nobody waiting.
+pub const NO_WAITING: i32 = libc::O_NONBLOCK;
+
 /// `None` if another process holds it.
 pub fn take_lock(path: &Path) -> io::Result<Option<HomeLock>> {
-    let file =
-        OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(path)?;
+    let file = OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .mode(0o600)
+        .custom_flags(NO_WAITING)
+        .open(path)?;
     match file.try_lock() {
         Ok(()) => Ok(Some(HomeLock { file })),
         Err(TryLockError::WouldBlock) => Ok(None),

@@ -7,6 +7,7 @@ use crate::list::{HOME, Pane, RUN, UNIT, list};
 use ostler_model::TmuxOrder;
 use ostler_os::{Process, StopWords, fingerprint_of};
 use std::collections::BTreeSet;
+use std::path::Path;
 
 /// A session that is ours.
 #[derive(Debug)]
@@ -90,10 +91,17 @@ pub(crate) fn make(server: &Server, order: &TmuxOrder) -> Result<Made, End> {
     let name = &order.spec.session;
     let exact = format!("={name}:");
     let (columns, rows) = (order.spec.size.columns.to_string(), order.spec.size.rows.to_string());
+    // Somebody else is to start it, to whom another program is "self".
+    let program = match program.strip_prefix("/proc/self") {
+        Ok(held) => Path::new("/proc").join(std::process::id().to_string()).join(held),
+        Err(_) => program,
+    };
     let program = program.to_string_lossy().into_owned();
+    // tmux reads what follows a # as a question, even as a command that it runs.
+    let cwd = order.cwd.replace('#', "##");
     let seat = hand::place(order);
     let mut words: Vec<&str> = vec!["new-session", "-d", "-P", "-F", PRINTED, "-s", name];
-    words.extend(["-x", &columns, "-y", &rows, "-c", &order.cwd, "--", &program, "seat", &seat]);
+    words.extend(["-x", &columns, "-y", &rows, "-c", &cwd, "--", &program, "seat", &seat]);
     let marks = [(HOME, &order.home), (UNIT, &order.unit), (RUN, &order.run)];
     for (mark, value) in marks {
         words.extend([";", "set-option", "-t", &exact, mark, value]);

@@ -22,7 +22,7 @@ pub fn own_name(asking: &mut Asking<'_>, given: Option<String>) -> Result<Option
     if let Some(name) = &name {
         Mail::check_name(name).map_err(Failure::usage)?;
     }
-    Ok(name)
+    Ok(name.map(|name| Mail::mailbox(&name).to_owned()))
 }
 
 /// The same, or the person that looks after all of it.

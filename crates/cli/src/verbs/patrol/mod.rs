@@ -78,6 +78,7 @@ fn failure(error: PatrolError) -> Failure {
         PatrolError::Door(_)
         | PatrolError::Unexpected
         | PatrolError::File { .. }
+        | PatrolError::NotRemoved { .. }
         | PatrolError::Overlapping { .. } => Exit::FAILED,
     };
     match error {

@@ -4,22 +4,26 @@ use super::{failure, plan};
 use crate::args::{SaidState, SayArguments};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::say::say;
+use crate::say::{say, tell};
 use ostler_client::ClientError;
 use ostler_model::wire::{Call, ErrorCode, UnitAsk};
 use ostler_model::{
     Declared, DeclaredState, Desired, Order, PatrolCall, PendingSpawn, TownOrders, WatchSaid,
 };
-use ostler_patrol::{Asking, PatrolError, Plan, mirror_orders};
+use ostler_patrol::{Asking, PatrolError, Plan, show_paused, show_stopped};
 
 pub fn pause(context: &Context, reason: &str) -> Result<Exit, Failure> {
     let given = order(reason);
-    change(context, |orders| orders.paused = Some(given.clone()))?;
+    let plan = change(context, |orders| orders.paused = Some(given.clone()))?;
+    complain(show_paused(&plan, Some(&given)));
     say!("paused: every agent is still looked at, and nothing is done");
     Ok(Exit::DONE)
 }
 
 pub fn resume(context: &Context) -> Result<Exit, Failure> {
+    // The file first: as long as it lies there, it is an order.
+    let (_, plan) = plan::open(context)?;
+    show_paused(&plan, None).map_err(failure)?;
     change(context, |orders| orders.paused = None)?;
     say!("no longer paused");
     Ok(Exit::DONE)
@@ -42,12 +46,22 @@ pub fn stop(context: &Context, reason: &str) -> Result<Exit, Failure> {
             }
         }
     })?;
-    for name in &wanted {
-        asking.ask_unit(name, UnitAsk::Stop).map_err(failure)?;
+    complain(show_stopped(&plan, Some(&given)));
+    // One that cannot be stopped keeps no other from being stopped.
+    let asked: Vec<_> =
+        wanted.iter().map(|name| (name, asking.ask_unit(name, UnitAsk::Stop))).collect();
+    let mut wrong = None;
+    for (name, asked) in asked {
+        match asked.and_then(|()| asking.stopped(name)) {
+            Ok(()) => say!("{name}: stopped"),
+            Err(error) => {
+                tell!("{name}: {error}");
+                wrong = Some(error);
+            }
+        }
     }
-    for name in &wanted {
-        asking.stopped(name).map_err(failure)?;
-        say!("{name}: stopped");
+    if let Some(error) = wrong {
+        return Err(failure(error));
     }
     say!("every agent is stopped, until `ostler patrol estop --clear`");
     Ok(Exit::DONE)
@@ -55,7 +69,8 @@ pub fn stop(context: &Context, reason: &str) -> Result<Exit, Failure> {
 
 /// Those that it stopped run again.
 pub fn lift(context: &Context) -> Result<Exit, Failure> {
-    let (door, _) = plan::open(context)?;
+    let (door, plan) = plan::open(context)?;
+    show_stopped(&plan, None).map_err(failure)?;
     let mut ended = Vec::new();
     change(context, |orders| {
         orders.stopped = None;
@@ -74,6 +89,9 @@ pub fn lift(context: &Context) -> Result<Exit, Failure> {
 
 pub fn busy(context: &Context, agent: Option<&str>, time_ms: u64) -> Result<Exit, Failure> {
     let (mut asking, name, before) = said_of(context, agent)?;
+    if time_ms > WatchSaid::BUSY_MOST_MS {
+        return Err(Failure::usage("nobody is busy for more than 24h; say so again tomorrow"));
+    }
     let until = (time_ms > 0).then(|| ostler_os::wall_ms() + time_ms);
     speak(&mut asking, &name, WatchSaid { busy_until_ms: until, ..before })?;
     match until {
@@ -165,12 +183,18 @@ fn change(context: &Context, mut with: impl FnMut(&mut TownOrders)) -> Result<Pl
         let seen = asking.memory().map_err(failure)?.orders;
         let mut now = seen.clone();
         with(&mut now);
-        mirror_orders(&plan, &now).map_err(failure)?;
         match asking.call(Call::Patrol(Box::new(PatrolCall::Order { seen, now }))) {
             Ok(_) => return Ok(plan),
             Err(PatrolError::Door(error)) if is_conflict(&error) => {}
             Err(error) => return Err(failure(error)),
         }
+    }
+}
+
+/// The order stands without the file: that is for other tools.
+fn complain(shown: Result<(), PatrolError>) {
+    if let Err(error) = shown {
+        tell!("the order is given, but not to other tools: {}", failure(error).told());
     }
 }
 

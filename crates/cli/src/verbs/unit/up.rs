@@ -4,13 +4,15 @@ use crate::args::{DownArguments, ReloadUnitsArguments, UpArguments};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::render::unit_line;
-use crate::say::say;
+use crate::say::{say, tell};
 use crate::stored;
 use crate::verbs::upgrade;
 use ostler_client::{Client, ClientError};
 use ostler_config::SupervisorSettings;
-use ostler_model::wire::{Answer, AwaitUntil, Call, Change, ChangeKind, DeclareCall};
-use ostler_model::{TmuxOwner, UnitSpec};
+use ostler_model::wire::{
+    Answer, AwaitUntil, Call, Change, ChangeKind, DeclareCall, UnitAsk, UnitsCall,
+};
+use ostler_model::{Order, PatrolCall, PatrolSpec, TmuxOwner, UnitSpec};
 use std::collections::BTreeMap;
 
 /// Makes the daemon match the file: what is new or was stopped is started, what changed is restarted, what is
@@ -20,18 +22,57 @@ pub fn up(context: &Context, arguments: &UpArguments) -> Result<Exit, Failure> {
     let config = file::read(&path)?;
     start_servers(&config.units)?;
     let mut client = connect_as_told(context, &config.supervisor)?;
+    let stopped = match &config.patrol {
+        Some(patrol) => town_stop(&mut client, &patrol.root)?,
+        None => None,
+    };
     let plan = declare(
         &mut client,
         DeclareCall {
             units: config.units,
             file: Some(path.display().to_string()),
             gone: Vec::new(),
-            start: true,
+            start: stopped.is_none(),
             dry_run: false,
         },
     )?;
+    if let (Some(order), Some(patrol)) = (stopped, &config.patrol) {
+        return stay_stopped(&mut client, &order, patrol, &plan, arguments.json);
+    }
     let all = plan.iter().map(|change| change.unit.clone()).collect();
     finish(context, &mut client, &plan, all, arguments.no_wait, arguments.json)
+}
+
+/// A person's order that nobody in the town is to run.
+fn town_stop(client: &mut Client, root: &str) -> Result<Option<Order>, Failure> {
+    match client.call(Call::Patrol(Box::new(PatrolCall::Load)))? {
+        Answer::Patrol(memory) => Ok(ostler_patrol::orders_in_force(root, &memory.orders).stopped),
+        _ => Err(ClientError::Unexpected.into()),
+    }
+}
+
+/// The file is taken up, but what is stopped stays so, and so does an agent that is new in it.
+fn stay_stopped(
+    client: &mut Client,
+    order: &Order,
+    patrol: &PatrolSpec,
+    plan: &[Change],
+    json: bool,
+) -> Result<Exit, Failure> {
+    let is_watched = |name: &str| patrol.agents.iter().any(|agent| agent.name == name);
+    let new = plan.iter().filter(|change| change.kind == ChangeKind::Add);
+    let names: Vec<String> =
+        new.map(|change| change.unit.clone()).filter(|name| is_watched(name)).collect();
+    if !names.is_empty() {
+        client.call(Call::Units(UnitsCall { names, ask: UnitAsk::Stop }))?;
+    }
+    tell_plan(plan, json)?;
+    tell!(
+        "the town is stopped by {} ({}): nothing that is stopped was started; lift it with `ostler patrol estop --clear`",
+        order.by,
+        order.reason
+    );
+    Ok(Exit::FAILED)
 }
 
 /// A server of tmux that is the user's own is started by the user, which is who calls; never by a run, with which it would

@@ -1,0 +1,458 @@
+//! What hostile users, files and programs do to a patrol, and what it must not do to them.
+
+use crate::patrol_setup::{HANGS, LONG, Seat, Town, WAITS, decision};
+use crate::units::assert_single;
+use ostler_e2e::{Process, Signal, eventually};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// A tick has to come back from whatever it finds.
+const BOUND: Duration = Duration::from_secs(30);
+
+fn fifo(path: &Path) {
+    let made = Command::new("mkfifo").arg(path).status().expect("mkfifo");
+    assert!(made.success(), "{}", path.display());
+}
+
+/// A folder with a program called `tmux` in it.
+fn false_tmux(town: &Town, script: &str) -> String {
+    let folder = town.project.folder().join("false");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let program = folder.join("tmux");
+    std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).expect("written");
+    std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).expect("executable");
+    format!("{}:{}", folder.display(), std::env::var("PATH").expect("a path"))
+}
+
+/// P3, P8: a tmux that hangs, refuses, or says nonsense is unknown, and unknown ends and starts nobody. A person hears of
+/// it once, and once that it is over.
+#[test]
+fn a_tmux_that_gives_no_answer_kills_nobody_and_is_told_once() {
+    let town = Town::new(Seat::Tmux, "", &[("deacon", WAITS), ("other", WAITS)]);
+    town.up();
+    let before = [town.process("deacon"), town.process("other")];
+    let false_tick = |script: &str| {
+        let path = false_tmux(&town, script);
+        let mut command = town.project.home.command(&["patrol", "tick", "--json"]);
+        command.current_dir(town.project.folder()).env("PATH", path);
+        let begun = Instant::now();
+        let tick = town.project.home.spawn_program(command).finish().ok().json();
+        assert!(begun.elapsed() < BOUND, "{script}: {:?}", begun.elapsed());
+        for agent in ["deacon", "other"] {
+            let decided = decision(&tick, agent);
+            assert_eq!(
+                (&decided["step"], &decided["health"]),
+                (&"nothing".into(), &"unknown".into())
+            );
+        }
+    };
+    for script in ["exec sleep 1000", "echo nonsense; echo more", "exit 1", "exit 0"] {
+        false_tick(script);
+    }
+    for _ in 0..3 {
+        false_tick("echo again >&2; exit 1");
+    }
+    town.tick();
+    let inbox = town.call(&["mail", "inbox", "overseer", "--json"]).ok().text();
+    // The one that says nothing at all, and successfully, ended the first.
+    assert_eq!(inbox.matches("ESCALATION: the town: tmux-unreachable").count(), 2, "{inbox}");
+    assert_eq!(inbox.matches("RESOLVED: the town: tmux-unreachable").count(), 2, "{inbox}");
+    assert_eq!([town.process("deacon"), town.process("other")], before);
+}
+
+/// P1: what lies where a heartbeat should be keeps no tick waiting, and proves nothing.
+#[test]
+fn a_heartbeat_that_is_no_file_keeps_no_tick_waiting() {
+    let town = Town::new(Seat::Pty, "", &[("deacon", WAITS)]);
+    let beat = town.file("deacon/heartbeat.json");
+    std::fs::create_dir_all(beat.parent().expect("a folder")).expect("made");
+    town.up();
+    let before = town.process("deacon");
+    let seen = |what: &str| {
+        let begun = Instant::now();
+        let decided = town.decided("deacon");
+        assert!(begun.elapsed() < BOUND, "{what}");
+        assert_eq!(decided["freshness"], "unknown", "{what}: {decided:#}");
+    };
+    fifo(&beat);
+    seen("a pipe");
+    std::fs::remove_file(&beat).expect("removed");
+    std::fs::create_dir(&beat).expect("made");
+    seen("a folder");
+    std::fs::remove_dir(&beat).expect("removed");
+    symlink("heartbeat.json", &beat).expect("linked");
+    seen("a link to itself");
+    std::fs::remove_file(&beat).expect("removed");
+    symlink("/dev/zero", &beat).expect("linked");
+    seen("no end");
+    std::fs::remove_file(&beat).expect("removed");
+    std::fs::File::create(&beat).and_then(|file| file.set_len(1 << 30)).expect("made");
+    seen("a gigabyte");
+    std::fs::write(&beat, b"\xff\xfe{}").expect("written");
+    seen("no text");
+    assert_eq!(town.process("deacon"), before);
+}
+
+/// P1: the files that are orders, and the marker of triage, may be anything.
+#[test]
+fn orders_and_markers_that_are_no_files_keep_no_tick_waiting() {
+    let triage = "[patrol.triage]\ncommand = [\"sh\", \"-c\", \"echo '{\\\"action\\\":\\\"nothing\\\"}'\"]\n\
+                  cooldown = \"0\"";
+    let town = Town::new(Seat::Pty, triage, &[("deacon", HANGS)]);
+    town.heartbeat("deacon", LONG, 1);
+    town.up();
+    let marker = town.file("deacon/dogs/boot/.boot-running");
+    std::fs::create_dir_all(marker.parent().expect("a folder")).expect("made");
+    fifo(&marker);
+    std::fs::create_dir_all(town.file(".runtime/deacon")).expect("made");
+    let _ = std::fs::remove_file(town.file("daemon/daemon.log"));
+    fifo(&town.file("daemon/daemon.log"));
+    town.mail("deacon");
+    eventually("triage is asked all the same", || {
+        town.tick();
+        (town.count("deacon", "triage-asked") > 0).then_some(())
+    });
+    for order in ["ESTOP", ".runtime/deacon/paused.json"] {
+        fifo(&town.file(order));
+        let reason = town.decided("deacon")["reason"].as_str().expect("text").to_owned();
+        assert!(reason.contains("is stopped by") || reason.contains("is paused by"), "{reason}");
+        std::fs::remove_file(town.file(order)).expect("removed");
+        std::fs::create_dir(town.file(order)).expect("made");
+        assert_eq!(town.decided("deacon")["step"], "nothing");
+        // It cannot be lifted as long as it lies there, and that is said.
+        let lift: &[&str] = match order {
+            "ESTOP" => &["patrol", "estop", "--clear"],
+            _ => &["patrol", "resume"],
+        };
+        let told = town.call(lift);
+        assert_eq!(told.code, 1, "{told:?}");
+        assert!(told.stderr.contains("remove it by hand"), "{told:?}");
+        std::fs::remove_dir(town.file(order)).expect("removed");
+        town.call(lift).ok();
+    }
+}
+
+/// P1: a stop that somebody gave by its file is lifted by nobody but a person: not by a tick that had begun before, not by
+/// another order.
+#[test]
+fn an_estop_by_hand_is_not_lifted_by_ticks_or_other_orders() {
+    let work = "work = [\"sh\", \"-c\", \"echo >> asked; while [ ! -e go ]; do sleep 0.02; done\"]";
+    let town = Town::new(Seat::Pty, "", &[("deacon", &format!("{WAITS}\n{work}"))]);
+    std::fs::write(town.file("go"), "").expect("written");
+    town.up();
+    std::fs::remove_file(town.file("go")).expect("removed");
+    std::fs::remove_file(town.file("asked")).expect("removed");
+    let tick = town.project.spawn(&["patrol", "tick", "--json"]);
+    eventually("the tick is under way", || town.file("asked").exists().then_some(()));
+    std::fs::write(town.file("ESTOP"), "manual\t2026-01-02T18:30:00Z\tfire\n").expect("written");
+    std::fs::write(town.file("go"), "").expect("written");
+    tick.finish().ok();
+    assert!(town.file("ESTOP").exists(), "a tick lifted it");
+    town.call(&["patrol", "pause", "-m", "lunch"]).ok();
+    town.call(&["patrol", "resume"]).ok();
+    town.call(&["patrol", "spawn", "deacon"]).ok();
+    assert!(town.file("ESTOP").exists(), "another order lifted it");
+    town.call(&["patrol", "estop", "--clear"]).ok();
+    assert!(!town.file("ESTOP").exists());
+}
+
+/// P1: while the town is stopped nobody comes back: not by mail, not by a wish, not by `up`.
+#[test]
+fn nobody_comes_back_while_the_town_is_stopped() {
+    let town = Town::new(Seat::Pty, "", &[("deacon", WAITS), ("other", WAITS)]);
+    town.up();
+    town.call(&["patrol", "estop", "-m", "fire"]).ok();
+    let restart = r#"{"action":"restart"}"#;
+    town.call(&[
+        "mail",
+        "send",
+        "deacon/",
+        "--as",
+        "other",
+        "-s",
+        "LIFECYCLE: restart",
+        "-m",
+        restart,
+    ])
+    .ok();
+    town.call(&["patrol", "spawn", "other"]).ok();
+    for _ in 0..2 {
+        town.tick();
+    }
+    town.declare(Seat::Pty, "", &[("deacon", WAITS), ("other", WAITS), ("third", WAITS)]);
+    let told = town.call(&["up"]);
+    assert_eq!(told.code, 1, "{told:?}");
+    assert!(told.stderr.contains("estop --clear"), "{told:?}");
+    town.project.until("third", "stopped", |view| view["pid"].is_null());
+    for agent in ["deacon", "other"] {
+        assert!(town.project.view(agent)["pid"].is_null(), "{agent} runs");
+    }
+    town.call(&["patrol", "estop", "--clear"]).ok();
+    town.project.until("deacon", "running", |view| view["state"] == "ready");
+}
+
+/// P1: an emergency stop does not depend on a file that cannot be written.
+#[test]
+fn an_estop_works_though_its_file_cannot_be_written() {
+    let town = Town::new(Seat::Pty, "", &[("deacon", WAITS)]);
+    town.up();
+    let before = town.process("deacon");
+    std::fs::create_dir(town.file("ESTOP")).expect("in its place");
+    std::fs::write(town.file("ESTOP/x"), "").expect("not empty");
+    let told = town.call(&["patrol", "estop", "-m", "fire"]).ok();
+    assert!(told.stderr.contains("not to other tools"), "{told:?}");
+    assert!(!before.is_alive());
+}
+
+/// P10: the document writes `deacon/`, and means the deacon.
+#[test]
+fn a_mailbox_may_be_written_with_a_slash() {
+    let town = Town::new(Seat::Pty, "", &[("deacon", WAITS), ("other", WAITS)]);
+    town.up();
+    let before = town.process("other");
+    let restart = r#"{"action":"restart"}"#;
+    town.call(&[
+        "mail",
+        "send",
+        "deacon/",
+        "--as",
+        "other/",
+        "-s",
+        "LIFECYCLE: restart",
+        "-m",
+        restart,
+    ])
+    .ok();
+    assert_eq!(town.call(&["mail", "check", "deacon"]).code, 0);
+    assert_eq!(town.call(&["mail", "check", "deacon/"]).code, 0);
+    town.tick();
+    town.project.next_process("other", &before);
+    assert_eq!(town.call(&["mail", "check", "deacon/"]).code, 1);
+    assert_eq!(town.call(&["mail", "send", "/", "-s", "s", "-m", "m"]).code, 2);
+}
+
+/// P10, P1: a request is carried out at most once, however many ticks there are; what cannot be understood is dropped and
+/// ends nobody.
+#[test]
+fn requests_are_carried_out_once_and_nonsense_not_at_all() {
+    let town = Town::new(Seat::Pty, "", &[("deacon", WAITS), ("other", WAITS)]);
+    town.up();
+    let deacon = town.process("deacon");
+    let other = town.process("other");
+    let send = |from: &str, body: &str| {
+        town.call(&["mail", "send", "deacon/", "--as", from, "-s", "LIFECYCLE: x", "-m", body])
+            .ok();
+    };
+    for nonsense in ["", "{", "[]", "{\"action\":7}", "{\"action\":\"explode\"}", "null"] {
+        send("deacon", nonsense);
+    }
+    send("stranger", r#"{"action":"restart"}"#);
+    send("deacon", r#"{"action":"shutdown","agent":"nobody"}"#);
+    send("other", r#"{"action":"cycle"}"#);
+    let ticks: Vec<_> = (0..3).map(|_| town.project.spawn(&["patrol", "tick", "--json"])).collect();
+    ticks.into_iter().for_each(|tick| drop(tick.finish().ok()));
+    town.project.next_process("other", &other);
+    assert_eq!(town.process("deacon"), deacon);
+    assert_eq!(town.project.view("other")["restarts"], 1);
+    assert_single(&town.project.home);
+}
+
+/// P12: many that are in trouble at once, with names that begin alike, are each told; a hook that hangs delays the tick
+/// once and not for each.
+#[test]
+fn everybody_in_trouble_is_told_though_the_hook_hangs() {
+    let long = "an-agent-with-a-name-that-is-as-long-as-a-name-may-be-for-a-unit";
+    let names: Vec<String> = (0..4).map(|n| format!("{}{n}", &long[..62])).collect();
+    let agents: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), WAITS)).collect();
+    let town = Town::new(Seat::Pty, "on_escalation = [\"sleep\", \"1000\"]", &agents);
+    town.up();
+    for name in &names {
+        town.call(&["patrol", "say", "--as", name, "stuck", "-m", "no way on"]).ok();
+    }
+    let begun = Instant::now();
+    town.tick();
+    assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
+    let inbox = town.call(&["mail", "inbox", "overseer", "--json"]).ok().text();
+    for name in &names {
+        assert_eq!(inbox.matches(&format!("ESCALATION: {name}: stuck")).count(), 1, "{inbox}");
+    }
+}
+
+/// P3: nobody is busy for ever.
+#[test]
+fn busy_until_the_year_9999_is_busy_until_tomorrow() {
+    let town = Town::new(Seat::Pty, "", &[("deacon", WAITS)]);
+    town.up();
+    let beat = town.file("deacon/heartbeat.json");
+    std::fs::create_dir_all(beat.parent().expect("a folder")).expect("made");
+    let busy = r#"{"timestamp":"9999-01-01T00:00:00.123456789+01:00","cycle":1,"busy_until":"9999-12-01T00:00:00Z"}"#;
+    std::fs::write(&beat, busy).expect("written");
+    assert!(town.decided("deacon")["reason"].as_str().expect("text").contains("busy"));
+    let yesterday = std::time::SystemTime::now() - Duration::from_secs(25 * 3_600);
+    std::fs::File::options()
+        .write(true)
+        .open(&beat)
+        .and_then(|file| file.set_modified(yesterday))
+        .expect("set back");
+    assert!(!town.decided("deacon")["reason"].as_str().expect("text").contains("busy"));
+    let told = town.call(&["patrol", "busy", "--as", "deacon", "25h"]);
+    assert_eq!(told.code, 2, "{told:?}");
+}
+
+/// P7: a session, a server or a shim that somebody ends under an agent: it comes back, and there is never a second copy.
+#[test]
+fn whatever_is_ended_under_an_agent_there_is_one_of_it() {
+    let town = Town::new(Seat::Tmux, "", &[("deacon", WAITS)]);
+    town.up();
+    let socket = town.project.home.file("tmux.sock");
+    let tmux = |words: &[&str]| {
+        let mut command = town.project.home.program("tmux");
+        command.arg("-S").arg(&socket).args(words);
+        town.project.home.spawn_program(command).finish()
+    };
+    let back = |what: &str, old: &Process| {
+        eventually(what, || (!old.is_alive()).then_some(()));
+        eventually(what, || {
+            town.call(&["patrol", "clear", "deacon"]).ok();
+            town.tick();
+            assert_single(&town.project.home);
+            let view = town.project.view("deacon");
+            let is_another = view["pid"].as_i64().is_some_and(|pid| pid != i64::from(old.pid));
+            (view["state"] == "ready" && is_another).then_some(())
+        });
+    };
+    let old = town.process("deacon");
+    tmux(&["kill-session", "-t", "=hq-deacon"]).ok();
+    back("its session was killed", &old);
+    let old = town.process("deacon");
+    tmux(&["kill-server"]).ok();
+    back("the server was killed", &old);
+    let old = town.process("deacon");
+    let shim = town.project.home.processes().into_iter().find(|process| {
+        process.arguments().get(1).map(String::as_str) == Some("shim")
+            && process.arguments().get(2).map(String::as_str) == Some("deacon")
+    });
+    shim.expect("a shim").signal(Signal::KILL);
+    back("its shim was killed", &old);
+}
+
+/// P1, P7: patrol and supervisor die in the middle of a tick that is just starting an agent: one of it, in the end.
+#[test]
+fn a_tick_that_is_killed_leaves_one_agent() {
+    let town = Town::new(Seat::Tmux, "", &[("deacon", WAITS), ("other", WAITS)]);
+    town.up();
+    let other = town.process("other");
+    for round in 0..3 {
+        town.call(&["patrol", "clear", "deacon"]).ok();
+        let old = town.project.crash("deacon");
+        let tick = town.project.spawn(&["patrol", "tick"]);
+        match round {
+            0 => {}
+            1 => town.project.home.kill_supervisor(),
+            _ => {
+                town.project.home.kill_supervisor();
+                town.project.crash("patrol");
+            }
+        }
+        let _ = tick.finish();
+        eventually("it is back", || {
+            town.call(&["patrol", "clear", "deacon"]).ok();
+            town.call(&["patrol", "tick"]);
+            assert_single(&town.project.home);
+            let view = town.project.find("deacon")?;
+            let is_another = view["pid"].as_i64().is_some_and(|pid| pid != i64::from(old.pid));
+            (view["state"] == "ready" && is_another).then_some(())
+        });
+    }
+    assert_eq!(town.process("other"), other);
+}
+
+/// P7: sessions that the user made, with names like ours or the very same, survive everything that we do on their own
+/// server; one of the same name is seen as such, spoken to, and a person is told.
+#[test]
+fn the_users_own_sessions_survive_everything() {
+    let agents = [("deacon", HANGS), ("other", HANGS)];
+    let mut town = Town::new(Seat::Tmux, "tmux = \"default\"", &agents);
+    let folder = town.project.home.folder().to_str().expect("text").to_owned();
+    town.project.home.set("HOME", &folder);
+    town.project.home.set("TMUX_TMPDIR", &folder);
+    town.project.home.set("TMUX", "");
+    let tmux = |words: &[&str]| {
+        let mut command = town.project.home.program("tmux");
+        command.args(words);
+        town.project.home.spawn_program(command).finish()
+    };
+    let names = ["hq-deacon", "hq-deacon-2", "hq-deaco", "gt-other-2"];
+    let make = |name: &&str| {
+        let words =
+            ["new-session", "-d", "-P", "-F", "#{pane_pid}", "-s", name, "--", "sleep", "1000"];
+        let pid = tmux(&words).ok().text();
+        Process::find(pid.trim().parse().expect("a pid")).expect("it lives")
+    };
+    let own: Vec<Process> = names.iter().map(make).collect();
+    town.heartbeat("deacon", LONG, 1);
+    let told = town.call(&["up"]);
+    assert_eq!(told.code, 1, "one name is taken: {told:?}");
+    let all_live = |when: &str| {
+        for (name, process) in names.iter().zip(&own) {
+            assert!(process.is_alive(), "{name} is dead after {when}");
+        }
+    };
+    town.mail("deacon");
+    let decided = town.until_step("deacon", "escalate");
+    assert_eq!(decided["trouble"], "foreign", "{decided:#}");
+    all_live("the ladder");
+    for words in [
+        &["restart", "deacon"][..],
+        &["restart", "other"],
+        &["patrol", "estop", "-m", "x"],
+        &["patrol", "estop", "--clear"],
+        &["patrol", "tick"],
+        &["stop", "deacon"],
+        &["start", "deacon"],
+        &["up"],
+        &["down"],
+        &["up"],
+        &["stop"],
+    ] {
+        town.call(words);
+        all_live(&words.join(" "));
+    }
+    tmux(&["kill-server"]).ok();
+}
+
+/// P5: the program on the disk may be replaced under a daemon that runs, and its agents are started all the same.
+#[test]
+fn an_agent_is_started_though_our_program_was_replaced() {
+    let town = Town::new(Seat::Tmux, "", &[("deacon", WAITS)]);
+    let program = town.project.folder().join("ostler");
+    let place = |from: &Path| {
+        let beside = program.with_extension("new");
+        std::fs::copy(from, &beside).expect("copied");
+        std::fs::rename(beside, &program).expect("moved");
+    };
+    place(&ostler_e2e::Home::binary());
+    let run = |words: &[&str]| {
+        let mut command = town.project.home.program(&program);
+        command.args(words).current_dir(town.project.folder());
+        town.project.home.spawn_program(command).finish()
+    };
+    run(&["up"]).ok();
+    place(&ostler_e2e::Home::binary());
+    run(&["restart", "deacon"]).ok();
+    assert_eq!(town.project.state("deacon"), "ready");
+}
+
+/// X1: without `--json`, a story is told in sentences and not in whole observations.
+#[test]
+fn the_story_of_an_agent_is_short_and_its_json_complete() {
+    let town = Town::new(Seat::Pty, "", &[("deacon", WAITS)]);
+    town.up();
+    town.tick();
+    let told = town.call(&["why", "deacon"]).ok().text();
+    assert!(!told.contains("observation="), "{told}");
+    let story = town.call(&["why", "deacon", "--json"]).ok().text();
+    assert!(story.contains("\"observation\""), "{story}");
+}
