@@ -268,6 +268,12 @@ fn everybody_in_trouble_is_told_though_the_hook_hangs() {
     let agents: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), WAITS)).collect();
     let town = Town::new(Seat::Pty, "on_escalation = [\"sleep\", \"1000\"]", &agents);
     town.up();
+    // One that has just begun computes, and is not stuck.
+    eventually("they are at rest", || {
+        let tick = town.tick();
+        let percent = |name: &String| decision(&tick, name)["evidence"]["cpuPercent"].as_f64();
+        names.iter().all(|name| percent(name).is_some_and(|percent| percent < 0.5)).then_some(())
+    });
     for name in &names {
         town.call(&["patrol", "say", "--as", name, "stuck", "-m", "no way on"]).ok();
     }
