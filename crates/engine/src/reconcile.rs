@@ -90,7 +90,7 @@ impl Supervisor {
                     json!({ "boundary": boundary, "processes": report.processes }),
                 );
             }
-            scope.remove();
+            self.room.remove_stray(&scope);
         }
         let killed = self.room.clear_groups(|group| recorded.contains(group));
         if killed > 0 {

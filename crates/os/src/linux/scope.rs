@@ -28,18 +28,20 @@ pub struct ScopeRoom {
     room: Result<PathBuf, String>,
     limits: LimitRoom,
     spares: Spares,
+    /// What was killed in them was not gone yet when they were to be removed.
+    dying: Vec<Leaf>,
 }
 
 impl ScopeRoom {
     pub fn open(instance: &str) -> Self {
         let limits = LimitRoom::new(instance, true);
-        Self { room: cgroup::make_room(instance), limits, spares: Spares::new() }
+        Self { room: cgroup::make_room(instance), limits, spares: Spares::new(), dying: Vec::new() }
     }
 
     /// A room that has no kernel boundary to offer.
     pub fn without_boundary(instance: &str, why: &str) -> Self {
         let limits = LimitRoom::new(instance, true);
-        Self { room: Err(why.to_owned()), limits, spares: Spares::new() }
+        Self { room: Err(why.to_owned()), limits, spares: Spares::new(), dying: Vec::new() }
     }
 
     /// Limits are kept by looking only.
@@ -100,6 +102,20 @@ impl ScopeRoom {
     /// Removes what was kept for runs to come, and was not needed since this was called last.
     pub fn trim(&mut self) {
         self.spares.trim();
+        self.bury();
+    }
+
+    /// Removes the boundary of a run that nobody records, now or as soon as those that were killed in it are gone.
+    pub fn remove_stray(&mut self, scope: &Scope) {
+        scope.remove();
+        self.dying.extend(scope.leaf().filter(|leaf| leaf.path().exists()).cloned());
+    }
+
+    fn bury(&mut self) {
+        self.dying.retain(|leaf| {
+            leaf.remove();
+            leaf.path().exists()
+        });
     }
 
     /// The boundary of a run that an earlier supervisor started.
@@ -130,6 +146,7 @@ impl ScopeRoom {
     /// Removes the room, if nothing is in it any more.
     pub fn close(&mut self) {
         self.spares.clear();
+        self.bury();
         self.limits.close();
         if let Ok(room) = &self.room {
             let _ = fs::remove_dir(room);
