@@ -41,6 +41,8 @@ def respawn(p: dict) -> str:
 
 def scale(p: dict) -> str:
     sizes = sorted({n for r in p.values() for n in r if n.isdigit()}, key=int)
+    if not sizes:
+        return table(["peer", "error"], [[name, r.get("error", "")[:200]] for name, r in p.items()])
     hi, mid = sizes[-1], sizes[-2] if len(sizes) > 1 else sizes[-1]
     get = lambda r, n, k: r.get(n, {}).get(k)  # noqa: E731
     starts, foots, idles, stats, stops = [], [], [], [], []

@@ -46,7 +46,10 @@ class Installer:
         shutil.rmtree(debs, ignore_errors=True)
         debs.mkdir(parents=True)
         if os.geteuid() == 0:  # apt fetches as a user of its own
-            shutil.chown(debs, "_apt")
+            try:
+                shutil.chown(debs, "_apt")
+            except LookupError:
+                pass
         self.run("apt-get", "download", "-q", *packages, cwd=debs)
         for deb in glob.glob(str(debs / "*.deb")):
             self.run("dpkg", "-x", deb, str(self.prefix / peer))

@@ -48,7 +48,7 @@ def bars(title: str, below: str, values: dict[str, float]) -> str | None:
     for power in range(low, high + 1):
         x = LEFT + wide * (power - low) / (high - low)
         body.append(f'<line x1="{x:.1f}" y1="{TOP}" x2="{x:.1f}" y2="{bottom}" stroke="#dddddd"/>')
-        body.append(f'<text x="{x:.1f}" y="{bottom + 15}" text-anchor="middle" fill="#666666">{number(10 ** power)}</text>')
+        body.append(f'<text x="{x:.1f}" y="{bottom + 15}" text-anchor="middle" fill="#666666">{10.0 ** power:,g}</text>')
     for place, (name, value) in enumerate(values.items()):
         y = TOP + BAR * place
         length = wide * (math.log10(value) - low) / (high - low)
@@ -77,7 +77,7 @@ def lines(title: str, below: str, series: dict[str, dict[int, float]]) -> str | 
     for power in range(low, high + 1):
         y = up(10 ** power)
         body.append(f'<line x1="{left}" y1="{y:.1f}" x2="{left + wide}" y2="{y:.1f}" stroke="#dddddd"/>')
-        body.append(f'<text x="{left - 6}" y="{y + 4:.1f}" text-anchor="end" fill="#666666">{number(10 ** power)}</text>')
+        body.append(f'<text x="{left - 6}" y="{y + 4:.1f}" text-anchor="end" fill="#666666">{10.0 ** power:,g}</text>')
     for n in across:
         body.append(f'<text x="{at(n):.1f}" y="{bottom + 16}" text-anchor="middle" fill="#666666">{n:,}</text>')
     labels = []

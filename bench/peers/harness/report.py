@@ -10,6 +10,7 @@ from . import details, plots
 from .details import num
 
 OURS = "ostler"
+UNTOUCHED_S_PER_GIB = 0.005
 
 
 @dataclass(frozen=True)
@@ -119,10 +120,18 @@ def values(document: dict, line: Line) -> dict[str, float]:
     return found
 
 
-def cell(line: Line, name: str, value: float | None, ours: float | None) -> str:
+def untouched(document: dict, name: str) -> bool:
+    """Whether a service writes its log file itself: the supervisor spends nothing on the bytes."""
+    cpu = dig("bulk", "cpu_s_per_gib")(document["metrics"]["logs"]["peers"].get(name, {}))
+    return cpu is not None and cpu < UNTOUCHED_S_PER_GIB
+
+
+def cell(line: Line, name: str, value: float | None, ours: float | None, direct: bool) -> str:
     if value is None:
         return "–"
     text = f"{value:.0f}" if line.count else num(value)
+    if direct:
+        return f"{text} (direct)"
     if line.count or name == OURS or not ours or not value:
         return text
     ratio = ours / value if line.more else value / ours
@@ -138,11 +147,13 @@ def table(document: dict) -> str:
     for line in lines:
         row = values(document, line)
         unit = f", {line.unit}" if line.unit else ""
-        cells = [cell(line, name, row.get(name), row.get(OURS)) for name in names]
+        cells = [cell(line, name, row.get(name), row.get(OURS), line.metric == "logs" and untouched(document, name))
+                 for name in names]
         out.append(f"| {line.what}{unit} | " + " | ".join(cells) + " |")
     load = f"load {machine['load'][0]:.1f} at the beginning, {machine.get('load_at_end', machine['load'])[0]:.1f} at the end"
     out += ["", "In brackets: how many times better Ostler is in that line (below 1: the peer is better). "
-            "Medians; a dash: the peer does not do that, or was not measured.",
+            "Medians; a dash: the peer does not do that, or was not measured. Direct: the service writes the file itself, "
+            "and nothing of it goes through the supervisor.",
             "", f"{machine['cpus']} CPUs ({machine['cpu']}), Linux {machine['kernel']}, {machine['when']}, "
             f"commit {machine['commit']}, {options['rounds']} rounds, {load}"
             + ("; with --quick: a look, no measurement." if document.get("quick") else ".")]
@@ -169,15 +180,18 @@ def drawings(document: dict) -> dict[str, str | None]:
 
     less, more = "less is better, logarithmic", "more is better, logarithmic"
     return {
-        "respawn": bar("respawn", dig("fast_steady_ms"), "kill -9 of a service → its successor, fastest setting", f"ms, {less}"),
+        "respawn": bar("respawn", dig("fast_steady_ms"), "kill -9 of a service → its successor, fastest setting",
+                       f"ms, {less}"),
         "startup": line(lambda n: dig(n, "startup_s"), "Start-up of all services", f"s, {less}"),
         "memory": line(mib, "Memory of the supervisor (PSS of all its processes)", f"MiB, {less}"),
         "idle": line(lambda n: dig(n, "idle", "cpu_pct"), "CPU of the supervisor at rest", f"% of a core, {less}"),
         "status": line(lambda n: scaled(dig(n, "status_s"), 1000), "Status of all services", f"ms, {less}"),
         "stop": line(lambda n: dig(n, "stop_s"), "Stop of all services", f"s, {less}"),
         "logs": bar("logs", dig("bulk", "mb_s"), "Output of one service into the log, bulk writes", f"MB/s, {more}"),
-        "logs-lines": bar("logs", dig("lines", "mb_s"), "Output of one service into the log, a write a line", f"MB/s, {more}"),
-        "logs-cpu": bar("logs", dig("bulk", "cpu_s_per_gib"), "CPU time of the supervisor for 1 GiB of log, bulk writes", f"s, {less}"),
+        "logs-lines": bar("logs", dig("lines", "mb_s"), "Output of one service into the log, a write a line",
+                          f"MB/s, {more}"),
+        "logs-cpu": bar("logs", dig("bulk", "cpu_s_per_gib"), "CPU time of the supervisor for 1 GiB of log, bulk writes",
+                        f"s, {less}"),
         "oneshot": bar("spawnrate", best_rate, "One-shot commands a second, best way of each", more),
         "install": bar("cli", dig("install_mib"), "Install size", f"MiB, {less}"),
     }

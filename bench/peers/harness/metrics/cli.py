@@ -34,5 +34,9 @@ def run(bench, cls) -> dict:
                           "hardened": cls.hardened_note, "stop": cls.stop_note}}
 
 
+def applies(cls) -> bool:
+    return True
+
+
 def merge(rounds: list[dict]) -> dict:
     return {**rounds[0], "cli_s": summary(v for r in rounds for v in r["cli_s"])}

@@ -15,7 +15,8 @@ TITLE = "Start-up, footprint, status, stop at N services"
 DEFINITION = (
     "startup_s: daemon's start command launched -> last of N services' own start stamp. "
     "Footprint: RSS and PSS (smaps_rollup) summed over every process of the supervisor (daemon and per-service "
-    "helpers) once its CPU use has settled; the services themselves are not counted; no per-service logging. "
+    "helpers) after idle_s seconds at rest; the services themselves are not counted; no per-service logging. "
+    "footprint_early: the same before them, as soon as the CPU use has settled. "
     "idle: CPU time (schedstat) and context switches of those processes over idle_s seconds with nothing happening. "
     "status_s: wall time of the CLI's status/list. respawn_ms: kill -9 of one of N, default settings. "
     "stop_s: stop-everything command launched -> last of N service processes gone (pidfd); stop_cmd_s: the command's "
@@ -117,8 +118,9 @@ def one(bench, cls, n: int, full: bool) -> dict:
         out: dict = {"startup_s": (bench.up(d) - t0) / 1e9}
         out["settle_s"] = settle(s)
         if full:
-            out["footprint"] = footprint(s)
+            out["footprint_early"] = footprint(s)
             out["idle"] = idle(s, bench.opt.idle_s)
+            out["footprint"] = footprint(s)
         out |= _status(s, d, bench.opt.status_reps)
         if full and large:
             if cls.measure_default_respawn:
@@ -151,7 +153,7 @@ def merge(rounds: list[dict]) -> dict:
             o[k] = summary(t[k] for t in ok if k in t)
         for k in ("status_s", "respawn_ms"):
             o[k] = summary(v for t in ok for v in t.get(k, []))
-        for k in ("footprint", "footprint_later", "idle", "status_rc", "status_lines", "instances", "stop_left",
+        for k in ("footprint", "footprint_early", "footprint_later", "idle", "status_rc", "status_lines", "instances", "stop_left",
                   "stop_rc", "settle_s"):
             vals = [t[k] for t in ok if k in t]
             if vals:
