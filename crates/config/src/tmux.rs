@@ -153,7 +153,10 @@ fn wrong_name(name: &str) -> Option<(String, &'static str)> {
         return Some((told("a name is needed"), "leave session out for ostler-UNIT"));
     }
     if name.contains([':', '.']) {
-        return Some((told("tmux makes an underscore of : and ."), "write - or _ instead"));
+        return Some((
+            told("tmux makes an underscore of : and ."),
+            "write - or _ instead, or give the session another name: session = \"…\"",
+        ));
     }
     if name.contains('#') {
         return Some((told("tmux reads what follows a # as a question"), "write - or _ instead"));

@@ -51,9 +51,7 @@ fn carry_out(asking: &mut Asking, plan: &Plan, mail: &Mail, now_ms: u64) -> Patr
         why,
         evidence: evidence(mail),
     };
-    let age_ms = now_ms.saturating_sub(mail.sent_at_ms);
-    if age_ms > STALE_MS {
-        let hours = age_ms / 3_600_000;
+    if let Some(hours) = stale_h(mail.sent_at_ms, now_ms) {
         return note(None, format!("the request of {} is {hours} h old: it is dropped", mail.from));
     }
     let target = named(&mail.body).unwrap_or_else(|| mail.from.clone());
@@ -79,6 +77,12 @@ fn carry_out(asking: &mut Asking, plan: &Plan, mail: &Mail, now_ms: u64) -> Patr
         Ok(()) => note(unit, format!("{word} because {} asked for it", mail.from)),
         Err(error) => note(unit, format!("it could not be {word}: {error}")),
     }
+}
+
+/// How many hours old it is, where that is too many.
+fn stale_h(sent_at_ms: u64, now_ms: u64) -> Option<u64> {
+    let age_ms = now_ms.saturating_sub(sent_at_ms);
+    (age_ms > STALE_MS).then_some(age_ms / 3_600_000)
 }
 
 /// As `{"action":"…"}`, or as a bare word in the body or the subject.
@@ -116,6 +120,15 @@ fn evidence(mail: &Mail) -> Map<String, Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_request_is_stale_after_six_hours() {
+        const HOUR: u64 = 3_600_000;
+        assert_eq!(stale_h(HOUR, 7 * HOUR), None);
+        assert_eq!(stale_h(HOUR, 7 * HOUR + 1), Some(6));
+        assert_eq!(stale_h(HOUR, 9 * HOUR), Some(8));
+        assert_eq!(stale_h(9 * HOUR, HOUR), None, "the clock was set back");
+    }
 
     #[test]
     fn an_object_or_a_bare_word_says_what_is_wanted() {

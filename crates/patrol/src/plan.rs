@@ -1,10 +1,11 @@
 //! What is on patrol: the town, and who is watched in it and how.
 
 use crate::error::PatrolError;
-use crate::files::Town;
+use crate::files::{self, Town};
 use ostler_model::{Backend, PatrolSpec, TmuxSpec, UnitSpec, WatchSpec};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The file as it is now.
 #[derive(Clone, Debug)]
@@ -18,7 +19,38 @@ pub struct Plan {
     pub home: PathBuf,
 }
 
+/// What is kept of it, for when the file cannot be read.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    spec: PatrolSpec,
+    seats: BTreeMap<String, TmuxSpec>,
+}
+
+const KEPT_MOST: u64 = 16 << 20;
+
+fn kept_in(home: &Path) -> PathBuf {
+    home.join("patrol.json")
+}
+
 impl Plan {
+    /// Written only where it is another one. A full disk keeps nobody from being looked at.
+    pub fn keep(&self) {
+        let kept = Kept { spec: self.spec.clone(), seats: self.seats.clone() };
+        let text = serde_json::to_vec(&kept).unwrap_or_default();
+        let path = kept_in(&self.home);
+        if files::read(&path, KEPT_MOST).is_ok_and(|before| before == text) {
+            return;
+        }
+        let _ = files::write(&path, &text);
+    }
+
+    /// As it was when the file could last be read.
+    pub fn kept(home: &Path, instance: String) -> Option<Self> {
+        let text = files::read(&kept_in(home), KEPT_MOST).ok()?;
+        let Kept { spec, seats } = serde_json::from_slice(&text).ok()?;
+        Some(Self { town: Town::at(&spec.root), spec, seats, instance, home: home.to_owned() })
+    }
+
     pub fn new(spec: PatrolSpec, units: &[UnitSpec], instance: String, home: PathBuf) -> Self {
         let seat = |unit: &UnitSpec| {
             // Where there is no tmux, it lives on a terminal of ours.

@@ -1,8 +1,8 @@
 //! What hostile users, files and programs do to a patrol, and what it must not do to them.
 
-use crate::patrol_setup::{HANGS, LONG, Seat, Town, WAITS, decision};
+use crate::patrol_setup::{CLIMB, HANGS, LONG, Seat, Town, WAITS, decision};
 use crate::units::assert_single;
-use ostler_e2e::{Process, Signal, eventually};
+use ostler_e2e::{Process, Signal, eventually, eventually_within};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Command;
@@ -461,4 +461,66 @@ fn the_story_of_an_agent_is_short_and_its_json_complete() {
     assert!(!told.contains("observation="), "{told}");
     let story = town.call(&["why", "deacon", "--json"]).ok().text();
     assert!(story.contains("\"observation\""), "{story}");
+}
+
+/// P1: a file with a slip in it, or a town that is gone, is no reason to leave the agents alone, nor to refuse to stop
+/// them: what the file said before counts, and that is told.
+#[test]
+fn a_broken_file_and_a_town_that_is_gone_stop_no_patrol() {
+    let town = Town::new(Seat::Pty, "", &[("deacon", WAITS)]);
+    town.up();
+    let before = town.process("deacon");
+    std::fs::remove_dir_all(town.root()).expect("removed");
+    let ticked = town.call(&["patrol", "tick", "--json"]).ok();
+    assert!(ticked.stderr.contains("what it said before counts"), "{ticked:?}");
+    assert_eq!(decision(&ticked.json(), "deacon")["health"], "healthy");
+    assert!(before.is_alive());
+    let text = std::fs::read_to_string(town.project.file()).expect("a file");
+    std::fs::write(town.project.file(), format!("{text}\n[")).expect("written");
+    let stopped = town.call(&["patrol", "estop", "-m", "fire"]).ok();
+    assert!(stopped.stderr.contains("what it said before counts"), "{stopped:?}");
+    assert!(!before.is_alive());
+    // One that declares no patrol any more is not broken.
+    std::fs::write(town.project.file(), "").expect("written");
+    assert_eq!(town.call(&["patrol", "tick"]).code, 1);
+}
+
+/// P7: triage thinks for a while, and the agent comes back to work meanwhile: it is neither interrupted nor restarted.
+#[test]
+fn one_that_moves_while_triage_thinks_is_left_alone() {
+    let triage = "[patrol.triage]\ncooldown = \"0\"\ncommand = [\"sh\", \"think\"]\ncwd = \".\"";
+    let town = Town::new(Seat::Tmux, triage, &[("deacon", HANGS)]);
+    let think = r#"case "$(cat)" in
+        *'"mechanical":{"step":"interrupt"'*)
+            cp fresh.json deacon/heartbeat.json
+            echo '{"action":"interrupt"}' ;;
+        *) echo '{"action":"wake"}' ;;
+        esac"#;
+    std::fs::write(town.file("think"), think).expect("written");
+    town.heartbeat("deacon", Duration::ZERO, 2);
+    std::fs::rename(town.file("deacon/heartbeat.json"), town.file("fresh.json")).expect("moved");
+    town.heartbeat("deacon", LONG, 1);
+    town.up();
+    let before = town.process("deacon");
+    town.mail("deacon");
+    let told = eventually_within(CLIMB, "an interrupt", || {
+        let tick = town.tick();
+        let agent = &tick["agents"][0];
+        (agent["decision"]["step"] == "interrupt").then(|| agent["outcome"].to_string())
+    });
+    assert!(told.contains("it moved meanwhile"), "{told}");
+    assert_eq!(town.process("deacon"), before);
+}
+
+/// P13: what we write into the town is no change of an agent: `up` without a change leaves everybody alone.
+#[test]
+fn up_again_restarts_nobody() {
+    let town = Town::new(Seat::Pty, "", &[("deacon", WAITS), ("other", WAITS)]);
+    town.up();
+    let before = [town.process("deacon"), town.process("other")];
+    town.heartbeat("deacon", LONG, 1);
+    town.heartbeat("other", LONG, 1);
+    town.tick();
+    town.up();
+    assert_eq!([town.process("deacon"), town.process("other")], before);
 }

@@ -2,6 +2,7 @@
 
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
+use crate::say::tell;
 use crate::verbs::unit::file;
 use ostler_client::ClientError;
 use ostler_model::wire::{Answer, Call};
@@ -13,7 +14,11 @@ const UNIT: &str = "patrol";
 /// The way in, and what the daemon's file says now.
 pub fn open(context: &Context) -> Result<(Door, Plan), Failure> {
     let path = declared_in(context)?;
-    Ok((door(context), read(context, &path)?))
+    let Read { plan, wrong } = read(context, &path)?;
+    if let Some(wrong) = wrong {
+        tell!("{wrong}");
+    }
+    Ok((door(context), plan))
 }
 
 pub fn door(context: &Context) -> Door {
@@ -36,12 +41,38 @@ fn declared_in(context: &Context) -> Result<PathBuf, Failure> {
     view.file.map(PathBuf::from).ok_or_else(none)
 }
 
-pub fn read(context: &Context, path: &Path) -> Result<Plan, Failure> {
-    let config = file::read(path)?;
-    let spec = config.patrol.ok_or_else(|| {
-        let told = format!("{} declares no [patrol] any more; call `ostler up`", path.display());
-        Failure::failed(anyhow::anyhow!(told))
-    })?;
-    let instance = std::fs::read_to_string(context.home.path().join("instance"))?;
-    Ok(Plan::new(spec, &config.units, instance.trim().to_owned(), context.home.path().to_owned()))
+/// What the file says; or what it said when it could last be read, and what is wrong with it now.
+pub struct Read {
+    pub plan: Plan,
+    pub wrong: Option<String>,
+}
+
+/// A slip in the file is no reason to leave the agents alone, nor to refuse to stop them.
+pub fn read(context: &Context, path: &Path) -> Result<Read, Failure> {
+    let home = context.home.path();
+    let instance = std::fs::read_to_string(home.join("instance"))?.trim().to_owned();
+    let problems = match file::attempt(path) {
+        Ok(Ok(config)) => {
+            let spec = config.patrol.ok_or_else(|| {
+                let told =
+                    format!("{} declares no [patrol] any more; call `ostler up`", path.display());
+                Failure::failed(anyhow::anyhow!(told))
+            })?;
+            let plan = Plan::new(spec, &config.units, instance, home.to_owned());
+            plan.keep();
+            return Ok(Read { plan, wrong: None });
+        }
+        Ok(Err(problems)) => problems,
+        Err(failure) => {
+            let Some(plan) = Plan::kept(home, instance) else { return Err(failure) };
+            let wrong = format!("{}: what it said before counts", failure.told());
+            return Ok(Read { plan, wrong: Some(wrong) });
+        }
+    };
+    let Some(plan) = Plan::kept(home, instance) else {
+        return Err(file::refused(path, &problems));
+    };
+    let first = problems.first().map(ToString::to_string).unwrap_or_default();
+    let wrong = format!("{first}\n{} is wrong: what it said before counts", path.display());
+    Ok(Read { plan, wrong: Some(wrong) })
 }

@@ -22,16 +22,16 @@ pub fn run(context: &Context, path: &Path) -> Result<Exit, Failure> {
         let begun_ms = ostler_os::mono_ms();
         let mut tick_ms = USUAL_TICK_MS;
         let wrong = match plan::read(context, path) {
-            Ok(plan) => {
+            Ok(plan::Read { plan, wrong }) => {
                 tick_ms = plan.spec.tick_ms;
                 note_running(&plan);
                 match tick(&door, &plan, &How::default()) {
                     Ok(ticked) => {
                         tell_ticked(&ticked);
-                        String::new()
+                        wrong.unwrap_or_default()
                     }
                     // Somebody ticks by hand: that is this tick.
-                    Err(PatrolError::Overlapping { .. }) => String::new(),
+                    Err(PatrolError::Overlapping { .. }) => wrong.unwrap_or_default(),
                     Err(error) => {
                         let told = super::failure(error).told();
                         log(&plan, &format!("the tick failed: {told}"));

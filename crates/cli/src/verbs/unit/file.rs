@@ -42,8 +42,12 @@ pub fn find(named: Option<&Path>) -> Result<PathBuf, Failure> {
 
 /// Every problem is told; any is a usage error.
 pub fn read(path: &Path) -> Result<Config, Failure> {
-    let read = text(path)?.and_then(|text| load(path, &text, &circumstances()));
-    read.map_err(|problems| refused(path, &problems))
+    attempt(path)?.map_err(|problems| refused(path, &problems))
+}
+
+/// The same, and nobody is told yet what is wrong with it.
+pub fn attempt(path: &Path) -> Result<Result<Config, Vec<Problem>>, Failure> {
+    Ok(text(path)?.and_then(|text| load(path, &text, &circumstances())))
 }
 
 pub fn refused(path: &Path, problems: &[Problem]) -> Failure {

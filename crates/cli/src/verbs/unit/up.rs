@@ -8,18 +8,19 @@ use crate::say::{say, tell};
 use crate::stored;
 use crate::verbs::upgrade;
 use ostler_client::{Client, ClientError};
-use ostler_config::SupervisorSettings;
+use ostler_config::{Config, SupervisorSettings};
 use ostler_model::wire::{
     Answer, AwaitUntil, Call, Change, ChangeKind, DeclareCall, UnitAsk, UnitsCall,
 };
 use ostler_model::{Order, PatrolCall, PatrolSpec, TmuxOwner, UnitSpec};
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// Makes the daemon match the file: what is new or was stopped is started, what changed is restarted, what is
 /// gone is ended.
 pub fn up(context: &Context, arguments: &UpArguments) -> Result<Exit, Failure> {
     let path = file::find(arguments.file.as_deref())?;
-    let config = file::read(&path)?;
+    let config = with_deacons_place(&path, file::read(&path)?)?;
     start_servers(&config.units)?;
     let mut client = connect_as_told(context, &config.supervisor)?;
     let stopped = match &config.patrol {
@@ -41,6 +42,20 @@ pub fn up(context: &Context, arguments: &UpArguments) -> Result<Exit, Failure> {
     }
     let all = plan.iter().map(|change| change.unit.clone()).collect();
     finish(context, &mut client, &plan, all, arguments.no_wait, arguments.json)
+}
+
+/// The deacon lives in a folder of its own, which is there at the latest when it has written its first heartbeat. It is
+/// made now: else the deacon would be another one at the next `up`, and be restarted.
+fn with_deacons_place(path: &Path, config: Config) -> Result<Config, Failure> {
+    let watched = config.patrol.iter().flat_map(|patrol| {
+        let root = Path::new(&patrol.root);
+        patrol.agents.iter().map(move |agent| root.join(&agent.name))
+    });
+    let place = watched.into_iter().find(|place| place.ends_with("deacon"));
+    match place.filter(|place| !place.exists()) {
+        Some(place) if std::fs::create_dir(&place).is_ok() => file::read(path),
+        Some(_) | None => Ok(config),
+    }
 }
 
 /// A person's order that nobody in the town is to run.
