@@ -49,13 +49,9 @@ def survivors(key: str) -> Callable[[dict], float | None]:
     return lambda found: len(found[key]["survivors"]) if key in found else None
 
 
-def worst(key: str) -> Callable[[dict], float | None]:
-    """Of all places at which the supervisor was killed."""
-    return lambda found: max((point[key] for point in found.values() if isinstance(point, dict)), default=None)
-
-
-def least(key: str) -> Callable[[dict], float | None]:
-    return lambda found: min((point[key] for point in found.values() if isinstance(point, dict)), default=None)
+def at_point(place: int, key: str) -> Callable[[dict], float | None]:
+    """Of the places at which the supervisor was killed: the first is its main process, the last all of its processes."""
+    return lambda found: list(found.values())[place].get(key)
 
 
 def best_rate(found: dict) -> float | None:
@@ -98,11 +94,10 @@ def the_lines(document: dict) -> list[Line]:
         Line("containment", "the same, hardened", "", survivors("stop_hardened"), count=True),
         Line("containment", "of the old tree, alive after a crash of its main process", "",
              survivors("crash_default"), count=True),
-        Line("crash", f"supervisor killed: of {crashed} alive 2 s later", "", least("alive_before_restart"), count=True),
-        Line("crash", "… adopted by the next", "", least("adopted"), count=True),
-        Line("crash", "… orphans", "", worst("orphans"), count=True),
-        Line("crash", "… services running twice", "", worst("duplicates"), count=True),
-        Line("crash", "… services missing", "", worst("missing"), count=True),
+        *(Line("crash", f"{killed}: {what}", "", at_point(place, key), count=True)
+          for killed, place in (("supervisor killed", 0), ("all its processes killed", -1))
+          for what, key in ((f"of {crashed} alive 2 s later", "alive_before_restart"), ("adopted", "adopted"),
+                            ("orphans", "orphans"), ("running twice", "duplicates"), ("missing", "missing"))),
         Line("spawnrate", "one-shot commands, best way", "/s", best_rate, more=True),
         Line("cli", "CLI start-up", "ms", scaled(dig("cli_s"), 1000)),
         Line("cli", "install size", "MiB", dig("install_mib")),
