@@ -4,6 +4,7 @@ use crate::door::Door;
 use crate::error::PatrolError;
 use crate::nudge::{Before, Mode, Speech, nudge};
 use crate::observe;
+use crate::orders;
 use crate::plan::Plan;
 use ostler_model::wire::UnitAsk;
 use ostler_model::{
@@ -54,6 +55,17 @@ pub fn act(
     words: Option<&str>,
 ) -> Done {
     let speak = |usual: &str, before: Before| speak(door, agent, words.unwrap_or(usual), before);
+    let held = match decision.step {
+        Step::Nothing | Step::Escalate => Ok(None),
+        Step::Start | Step::Nudge | Step::Wake | Step::Interrupt | Step::Restart => {
+            door.open().and_then(|mut asking| orders::held(&mut asking, plan))
+        }
+    };
+    match held {
+        Ok(None) => {}
+        Ok(Some(why)) => return left(why),
+        Err(error) => return failed(told(&error)),
+    }
     match decision.step {
         Step::Nothing => done("did nothing"),
         Step::Start => start(door, agent, UnitAsk::Start),

@@ -5,6 +5,7 @@
 
 use crate::door::Asking;
 use crate::error::PatrolError;
+use crate::orders;
 use crate::plan::Plan;
 use ostler_model::wire::UnitAsk;
 use ostler_model::{Mail, MailCall, PatrolNote, What};
@@ -37,6 +38,9 @@ pub fn requests(
         );
     }
     if found.is_empty() {
+        return Ok(Vec::new());
+    }
+    if orders::held(asking, plan)?.is_some() {
         return Ok(Vec::new());
     }
     let ids = found.into_iter().map(|mail| mail.id).collect();

@@ -1,6 +1,9 @@
 //! What people ordered for the whole town: by our verbs, or by the files that their other tools write.
 
+use crate::door::Asking;
+use crate::error::PatrolError;
 use crate::files::{self, Town};
+use crate::plan::Plan;
 use ostler_model::{Order, TownOrders};
 use serde::Deserialize;
 use std::path::Path;
@@ -20,6 +23,17 @@ struct Paused {
 /// For a town at this place, now.
 pub fn orders_in_force(root: &str, given: &TownOrders) -> TownOrders {
     in_force(&Town::at(root), given, ostler_os::wall_ms())
+}
+
+/// Why nothing is done now, though it was decided: somebody gave an order since the tick began.
+pub fn held(asking: &mut Asking, plan: &Plan) -> Result<Option<&'static str>, PatrolError> {
+    let given = asking.memory()?.orders;
+    let orders = in_force(&plan.town, &given, ostler_os::wall_ms());
+    Ok(match (&orders.stopped, &orders.paused) {
+        (Some(_), _) => Some("the town was stopped meanwhile"),
+        (None, Some(_)) => Some("the patrol was paused meanwhile"),
+        (None, None) => None,
+    })
 }
 
 /// Those that were given to us, and those that lie there as files. A file that cannot be read as what it should be still

@@ -3,6 +3,7 @@
 use crate::act::{FIRST_WORDS, say};
 use crate::door::{Asking, Door};
 use crate::error::PatrolError;
+use crate::orders;
 use crate::plan::Plan;
 use ostler_model::wire::{Call, UnitAsk};
 use ostler_model::{PatrolCall, PatrolNote, PendingSpawn, TownOrders, UnitState, What};
@@ -50,6 +51,9 @@ fn begin(
     };
     if now_ms.saturating_sub(spawn.asked_at_ms) > STALE_MS {
         return note(format!("the wish to start {} is hours old: it is dropped", spawn.agent));
+    }
+    if let Ok(Some(why)) = orders::held(asking, plan) {
+        return note(format!("it is not started: {why}; ask for it again"));
     }
     let Some(agent) = plan.find(&spawn.agent) else {
         return note(format!("{:?} is not watched: it is not started", spawn.agent));

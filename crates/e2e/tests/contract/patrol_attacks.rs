@@ -524,3 +524,23 @@ fn up_again_restarts_nobody() {
     town.up();
     assert_eq!([town.process("deacon"), town.process("other")], before);
 }
+
+/// P1: a stop that is given in the middle of a tick counts for that tick too.
+#[test]
+fn an_estop_in_the_middle_of_a_tick_counts_at_once() {
+    let work = "work = [\"sh\", \"-c\", \"echo >> asked; while [ ! -e go ]; do sleep 0.02; done\"]";
+    let town = Town::new(Seat::Pty, "", &[("deacon", &format!("{WAITS}\n{work}"))]);
+    std::fs::write(town.file("go"), "").expect("written");
+    town.up();
+    std::fs::remove_file(town.file("go")).expect("removed");
+    std::fs::remove_file(town.file("asked")).expect("removed");
+    town.project.crash("deacon");
+    town.project.until("deacon", "over", |view| view["pid"].is_null());
+    let tick = town.project.spawn(&["patrol", "tick", "--json"]);
+    eventually("the tick is under way", || town.file("asked").exists().then_some(()));
+    town.call(&["patrol", "estop", "-m", "fire"]).ok();
+    std::fs::write(town.file("go"), "").expect("written");
+    let ticked = tick.finish().ok().json();
+    assert!(town.project.view("deacon")["pid"].is_null(), "{ticked:#}");
+    assert_eq!(decision(&ticked, "deacon")["step"], "start", "decided before, and not done");
+}
