@@ -109,16 +109,21 @@ impl Supervisor {
             return;
         }
         let Ok(order) = serde_json::to_string(&order) else { return };
-        let Ok(program) = ostler_os::own_executable() else { return };
         let environment =
             environment.into_iter().map(|(name, value)| OsText::from(&*format!("{name}={value}")));
         let order = OsText::from(&*format!("{}={order}", ContainerOrder::VARIABLE));
+        self.sweep_after(unit, environment.chain([order]).collect());
+    }
+
+    /// A run that removes what shims of this unit left.
+    pub(crate) fn sweep_after(&mut self, unit: &str, env: Vec<OsText>) {
+        let Ok(program) = ostler_os::own_executable() else { return };
         let program = OsText(program.into_os_string().into_encoded_bytes());
         let sweep = RunSpec {
             run_id: None,
             argv: vec![program, "shim".into(), unit.into(), "--sweep".into()],
             cwd: "/".into(),
-            env: environment.chain([order]).collect(),
+            env,
             umask: 0o077,
             backend: Backend::Pipe,
             size: TerminalSize::default(),

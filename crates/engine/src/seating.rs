@@ -2,10 +2,9 @@
 //! leaves in notes is read where the kernel alone does not tell: who sits in the pane, and why it ended.
 
 use crate::dispatcher::Supervisor;
-use crate::units::scope_key;
 use ostler_model::{
-    Actor, Backend, Detach, Limits, OsText, Resources, RunId, RunRecord, RunSpec, TerminalSize,
-    TmuxEnd, TmuxEndKind, TmuxOrder, TmuxOwner, TmuxSeat, TmuxSpec, UnitSpec, What,
+    Backend, Limits, OsText, RunId, RunRecord, RunSpec, TerminalSize, TmuxEnd, TmuxEndKind,
+    TmuxOrder, TmuxOwner, TmuxSeat, TmuxSpec, UnitSpec, What,
 };
 use serde_json::json;
 use std::path::PathBuf;
@@ -109,26 +108,8 @@ impl Supervisor {
             notes: self.seat_notes(unit, "").display().to_string(),
         };
         let Ok(order) = serde_json::to_string(&order) else { return };
-        let Ok(program) = ostler_os::own_executable() else { return };
-        let program = OsText(program.into_os_string().into_encoded_bytes());
-        let sweep = RunSpec {
-            run_id: None,
-            argv: vec![program, "shim".into(), unit.into(), "--sweep".into()],
-            cwd: "/".into(),
-            env: vec![OsText::from(&*format!("{}={order}", TmuxOrder::VARIABLE))],
-            umask: 0o077,
-            backend: Backend::Pipe,
-            size: TerminalSize::default(),
-            stdin: false,
-            session_id: RunSpec::CHECK_SESSION.to_owned(),
-            unit: None,
-            // Never beside a shim of the unit: it would close what that one makes.
-            scope_key: Some(scope_key(unit)),
-            limits: Limits::default(),
-            resources: Resources::default(),
-            detach: Detach::Forbid,
-        };
-        let _ = self.new_run(Box::new(sweep), Actor::Supervisor);
+        let order = OsText::from(&*format!("{}={order}", TmuxOrder::VARIABLE));
+        self.sweep_after(unit, vec![order]);
     }
 
     fn seat_left(&self, unit: &str) -> Option<TmuxSeat> {

@@ -14,7 +14,7 @@ pub use boot::InitSystem;
 pub use error::{SpawnError, SpawnStage};
 pub use platform::background::{Background, start_background, start_beside};
 pub use platform::client::{Asked, ask_client};
-pub use platform::clock::{mono_ms, pause, started_at_ms, wall_ms};
+pub use platform::clock::{mono_ms, started_at_ms, wall_ms};
 pub use platform::door::{Door, Peer, connect, peer_of};
 pub use platform::facts::{Facts, facts};
 pub use platform::family::{Alive, Family, alive_in_family, kill_family, kill_marked};

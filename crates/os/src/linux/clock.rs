@@ -20,12 +20,3 @@ pub fn started_at_ms(pid: i32) -> Option<u64> {
 pub fn wall_ms() -> u64 {
     millis(ClockId::Realtime)
 }
-
-/// For what nobody tells of: what another program shows on its screen. Everything else is waited for.
-pub fn pause(time: std::time::Duration) {
-    let time = rustix::thread::Timespec {
-        tv_sec: time.as_secs() as i64,
-        tv_nsec: time.subsec_nanos().into(),
-    };
-    let _ = rustix::thread::nanosleep(&time);
-}

@@ -199,7 +199,7 @@ fn when_idle(
         if ostler_os::mono_ms() - began >= IDLE_WITHIN_MS {
             return queue(asking, speech, text, &format!("it was not idle within 15 s: {busy}"));
         }
-        ostler_os::pause(Duration::from_millis(IDLE_MS));
+        ostler_os::nap(Duration::from_millis(IDLE_MS));
     }
 }
 
@@ -212,7 +212,7 @@ enum Idle {
 /// Its screen stands still, and shows nothing that speaks against it.
 fn is_idle(place: &mut Place) -> Idle {
     let looks = place.terminal.look().and_then(|first| {
-        ostler_os::pause(Duration::from_millis(IDLE_MS));
+        ostler_os::nap(Duration::from_millis(IDLE_MS));
         Ok((first, place.terminal.look()?))
     });
     match looks {

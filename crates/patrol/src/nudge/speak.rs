@@ -272,5 +272,5 @@ fn until(
 }
 
 fn pause(ms: u64) {
-    ostler_os::pause(Duration::from_millis(ms));
+    ostler_os::nap(Duration::from_millis(ms));
 }

@@ -39,7 +39,7 @@ impl Turn {
             if ostler_os::mono_ms() >= until_ms {
                 return Ok(None);
             }
-            ostler_os::pause(TRY_AGAIN);
+            ostler_os::nap(TRY_AGAIN);
         }
     }
 
