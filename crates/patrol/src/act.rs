@@ -190,13 +190,34 @@ fn restart(
         Ok(seen) => seen,
         Err(why) => return failed(why),
     };
-    match (&seen.session, decision.health) {
-        (SessionSeen::Foreign, _) => left("its session is not one that we made: it is not ended"),
-        (SessionSeen::Unknown(why), _) => left(format!("it is not known how it is: {why}")),
-        (SessionSeen::Dead, _) => start(door, agent, UnitAsk::Start),
-        (SessionSeen::Alive, SessionHealth::AgentDead) => left("it came back to life meanwhile"),
-        (SessionSeen::Alive, SessionHealth::AgentHung) if has_moved(before, &seen) => {
-            left("it moved meanwhile")
+    match still_needed(&seen, decision.health, has_moved(before, &seen)) {
+        Needed::Start => start(door, agent, UnitAsk::Start),
+        Needed::Restart => start(door, agent, UnitAsk::Restart),
+        Needed::Nothing(why) => left(why),
+    }
+}
+
+/// What is left to do of a restart, once it was looked again.
+#[derive(Debug, PartialEq, Eq)]
+enum Needed {
+    Start,
+    Restart,
+    Nothing(String),
+}
+
+fn still_needed(seen: &Observation, health: SessionHealth, has_moved: bool) -> Needed {
+    let nothing = |why: &str| Needed::Nothing(why.to_owned());
+    match (&seen.session, health) {
+        (SessionSeen::Foreign, _) => {
+            nothing("its session is not one that we made: it is not ended")
+        }
+        (SessionSeen::Unknown(why), _) => {
+            Needed::Nothing(format!("it is not known how it is: {why}"))
+        }
+        (SessionSeen::Dead, _) => Needed::Start,
+        (SessionSeen::Alive, SessionHealth::AgentDead) => nothing("it came back to life meanwhile"),
+        (SessionSeen::Alive, SessionHealth::AgentHung) if has_moved => {
+            nothing("it moved meanwhile")
         }
         (
             SessionSeen::Alive,
@@ -205,7 +226,7 @@ fn restart(
             | SessionHealth::AgentHung
             | SessionHealth::Unknown,
         )
-        | (SessionSeen::AgentDead(_), _) => start(door, agent, UnitAsk::Restart),
+        | (SessionSeen::AgentDead(_), _) => Needed::Restart,
     }
 }
 
@@ -217,4 +238,43 @@ fn told(error: &PatrolError) -> String {
         cause = error.source();
     }
     told
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn seen(session: serde_json::Value) -> Observation {
+        serde_json::from_value(json!({
+            "agent": "deacon", "atMs": 5, "session": session, "heartbeat": {"state": "none"},
+            "pending": {"state": "nothing"}, "tail": "", "isWanted": true,
+        }))
+        .expect("an observation")
+    }
+
+    /// P7: a session whose agent is dead is made anew; one that came back to life meanwhile is left alone.
+    #[test]
+    fn one_that_came_back_meanwhile_is_left_alone() {
+        let dead = seen(json!({"state": "agent-dead", "why": "ended"}));
+        let alive = seen(json!({"state": "alive"}));
+        assert_eq!(still_needed(&dead, SessionHealth::AgentDead, false), Needed::Restart);
+        let left = still_needed(&alive, SessionHealth::AgentDead, false);
+        assert_eq!(left, Needed::Nothing("it came back to life meanwhile".to_owned()));
+        assert_eq!(still_needed(&alive, SessionHealth::AgentHung, false), Needed::Restart);
+        assert!(matches!(still_needed(&alive, SessionHealth::AgentHung, true), Needed::Nothing(_)));
+    }
+
+    /// P3: what is not ours, or not known, is ended by nobody; what is gone is started.
+    #[test]
+    fn what_is_not_ours_or_not_known_is_not_ended() {
+        for session in [json!({"state": "foreign"}), json!({"state": "unknown", "why": "silent"})] {
+            for health in [SessionHealth::AgentDead, SessionHealth::AgentHung] {
+                let needed = still_needed(&seen(session.clone()), health, false);
+                assert!(matches!(needed, Needed::Nothing(_)), "{needed:?}");
+            }
+        }
+        let gone = seen(json!({"state": "dead"}));
+        assert_eq!(still_needed(&gone, SessionHealth::AgentHung, false), Needed::Start);
+    }
 }

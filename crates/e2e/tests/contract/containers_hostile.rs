@@ -3,7 +3,7 @@
 
 use crate::containers_setup::{Engine, Kind, engine, on_each_engine, on_each_own_engine};
 use crate::units::Project;
-use ostler_e2e::eventually;
+use ostler_e2e::{PATIENCE, eventually, eventually_within};
 use std::io::{Read, Write};
 use std::os::unix::net::UnixListener;
 
@@ -197,14 +197,12 @@ fn restarted_while_making(engine: &Engine) {
     eventually("it makes the first", || (!engine.of_project(&project).is_empty()).then_some(()));
     engine.stop();
     engine.start().expect("started again");
-    eventually("each is there, once", || {
+    eventually_within(3 * PATIENCE, "each runs, once", || {
         let is_ready = |name: &String| project.state(name) == "ready";
-        (names.iter().all(is_ready) && engine.of_project(&project).len() == names.len())
-            .then_some(())
+        let made = engine.of_project(&project);
+        let is_so = made.len() == names.len() && made == engine.running_of_project(&project);
+        (is_so && names.iter().all(is_ready)).then_some(())
     });
-    for name in &names {
-        assert_eq!(engine.inspect(&engine.id(&project, name))["State"]["Running"], true);
-    }
     project.call(&["down"]).ok();
     assert!(engine.of_project(&project).is_empty());
 }
