@@ -251,14 +251,6 @@ impl Engine {
         listed.lines().map(str::to_owned).collect()
     }
 
-    /// Those of them that run.
-    pub fn running_of_project(&self, project: &Project) -> Vec<String> {
-        let home = std::fs::read_to_string(project.home.file("instance")).unwrap_or_default();
-        let filter = format!("label=ostler.home={}", home.trim());
-        let listed = self.ok(&["ps", "--no-trunc", "-q", "--filter", &filter]);
-        listed.lines().map(str::to_owned).collect()
-    }
-
     /// The one container of a unit.
     #[track_caller]
     pub fn id(&self, project: &Project, unit: &str) -> String {
