@@ -3,23 +3,26 @@
 import json
 import os
 import signal
+import subprocess
 import time
 from pathlib import Path
 
-from bench import Bench, Failed, Result, Samples, within
+from bench import Bench, Failed, Result, Samples, figure, least, most
 from rows.rest import field, ticks
 
-BEATS_TARGET = 50_000
-ANSWER_TARGET_MS = 5.0
-MEMORY_TARGET_KB = 16.0
+BEATS = least(5, 50_000)
+ANSWER_MS = most(5, 5.0)
+MEMORY_KB = most(5, 16.0)
+FLOODERS = 16
 PATIENCE_S = 120
 
 
 def measure(bench: Bench) -> list[Result]:
     seconds = 2 if bench.quick else 5
     rounds = min(bench.rounds, 3)
-    seen = {name: Samples() for name in ("beats", "answered", "p50_ms", "p99_ms", "kb")}
+    seen = {name: Samples() for name in ("beats", "bare_beats", "answered", "p50_ms", "p99_ms", "kb")}
     for number in range(rounds):
+        bare(bench, seconds, seen)
         flood(bench, seconds, seen)
         steady(bench, seconds, seen)
         idle(bench, seen)
@@ -29,40 +32,69 @@ def measure(bench: Bench) -> list[Result]:
         )
     data = {"seconds": seconds, **{name: samples.as_json() for name, samples in seen.items()}}
     return [
-        Result(
+        figure(
             "apps",
             "heartbeats answered a second of the supervisor's processor time, 16 apps that send all they can",
-            "",
+            seen["beats"],
+            BEATS,
+            "{:.0f}",
+            "/s",
+            seen["bare_beats"].shown("{:.0f}") + " /s in C, which answers without reading them",
             seen["answered"].shown("{:.0f}") + " a second of real time",
-            seen["beats"].shown("{:.0f}") + " /s",
-            f"≥ {BEATS_TARGET} /s",
-            seen["beats"].median >= BEATS_TARGET,
             data,
         ),
-        within(
+        figure(
             "apps",
             "5,000 heartbeats a second from 500 apps, p99 until the answer",
             seen["p99_ms"],
-            ANSWER_TARGET_MS,
+            ANSWER_MS,
             "{:.2f}",
             "ms",
-            {"ours": "p50 " + seen["p50_ms"].shown("{:.2f}") + " ms", "data": data},
+            ours="p50 " + seen["p50_ms"].shown("{:.2f}") + " ms",
+            data=data,
         ),
-        within(
+        figure(
             "apps",
             "resident memory that an idle connected app adds, over the same unit that does not connect",
             seen["kb"],
-            MEMORY_TARGET_KB,
+            MEMORY_KB,
             "{:.1f}",
             "kB",
-            {"data": data},
+            data=data,
         ),
     ]
 
 
+def bare(bench: Bench, seconds: int, seen: dict[str, Samples]) -> None:
+    """The same apps at a server in C that looks at nothing but the ends of lines."""
+    folder = bench.folder("echo")
+    results, door = folder / "results", folder / "s"
+    results.mkdir()
+    server = subprocess.Popen([bench.tool("echo"), str(door)], stdout=subprocess.PIPE, text=True)
+    apps = []
+    try:
+        until = time.monotonic() + PATIENCE_S
+        while not door.exists() and time.monotonic() < until:
+            time.sleep(0.01)
+        around = {"OPENCLAWOS_SOCKET": str(door), "OPENCLAWOS_APP_ID": "@bench/bare"}
+        argv = [bench.tool("app"), "0", str(seconds), str(results)]
+        apps = [subprocess.Popen(argv, env=around) for _ in range(FLOODERS)]
+        time.sleep(0.2)
+        pids = [app.pid for app in apps]
+        go(pids)
+        answered = sum(int(text.split("\n", 1)[0]) for text in collected(results, pids))
+    finally:
+        for app in apps:
+            app.kill()
+            app.wait()
+        server.terminate()
+        used = float(server.communicate()[0] or "nan")
+    seen["bare_beats"].add(answered / used)
+
+
 def flood(bench: Bench, seconds: int, seen: dict[str, Samples]) -> None:
     with bench.supervisor() as supervisor:
-        results, pids = up(bench, supervisor, 16, 0, seconds)
+        results, pids = up(bench, supervisor, FLOODERS, 0, seconds)
         before = ticks(supervisor.pid)
         go(pids)
         answered = sum(int(text.split("\n", 1)[0]) for text in collected(results, pids))

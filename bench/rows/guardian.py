@@ -3,10 +3,10 @@
 import os
 import time
 
-from bench import Bench, Failed, Result, Samples, within
-from rows.rest import field, switches, ticks
+from bench import Bench, Failed, Result, Samples, figure, most, untold
+from rows.rest import bare_mb, field, switches, ticks
 
-TARGET_MB = 3.0
+TARGET_MB = most(3, 3.0)
 # Standard output and error, and the end of input, are held for each; the process itself too.
 HELD_A_RUN = 3
 
@@ -17,7 +17,7 @@ def measure(bench: Bench) -> list[Result]:
     rounds = min(bench.rounds, 3)
     seen = {
         name: Samples()
-        for name in ("rss_mb", "anon_mb", "pss_mb", "empty_rss_mb", "held", "wakeups", "cpu_ms", "after_rss_mb")
+        for name in ("rss_mb", "anon_mb", "pss_mb", "empty_rss_mb", "held", "wakeups", "cpu_ms", "after_rss_mb", "bare_mb")
     }
     for number in range(rounds):
         with bench.supervisor() as supervisor:
@@ -29,6 +29,7 @@ def measure(bench: Bench) -> list[Result]:
             if held < runs * HELD_A_RUN:
                 raise Failed(f"the guardian holds {held} descriptors for {runs} runs")
             seen["held"].add(held)
+            seen["bare_mb"].add(bare_mb(bench, "hold", held))
             before = switches(pid)[0], ticks(pid)
             time.sleep(seconds)
             seen["wakeups"].add((switches(pid)[0] - before[0]) / seconds)
@@ -45,27 +46,25 @@ def measure(bench: Bench) -> list[Result]:
         )
     data = {"runs": runs, "seconds": seconds, **{name: samples.as_json() for name, samples in seen.items()}}
     return [
-        within(
+        figure(
             "guardian",
             f"resident memory with the descriptors of {runs} runs ({seen['held'].median:.0f})",
             seen["rss_mb"],
             TARGET_MB,
             "{:.2f}",
             "MB",
-            {
-                "baseline": f"{seen['empty_rss_mb'].shown()} MB without runs",
-                "ours": f"{seen['anon_mb'].shown()} MB its own (anonymous), {seen['pss_mb'].shown()} MB proportional",
-                "data": data,
-            },
+            f"{seen['empty_rss_mb'].shown()} MB without runs; {seen['bare_mb'].shown()} MB in C with as many descriptors",
+            f"{seen['anon_mb'].shown()} MB its own (anonymous), {seen['pss_mb'].shown()} MB proportional",
+            data,
         ),
-        Result(
+        figure(
             "guardian",
             f"wake-ups a second with {runs} live runs ({seconds} s)",
-            "",
-            f"{seen['cpu_ms'].median:.2f} ms of processor a second",
-            seen["wakeups"].shown() + " /s",
-            "",
-            None,
-            data,
+            seen["wakeups"],
+            untold(3),
+            "{:.2f}",
+            "/s",
+            ours=f"{seen['cpu_ms'].median:.2f} ms of processor a second",
+            data=data,
         ),
     ]

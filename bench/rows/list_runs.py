@@ -3,9 +3,9 @@
 import json
 import os
 
-from bench import Bench, Failed, Result, Samples, timed
+from bench import Bench, Failed, Result, Samples, figure, most, timed
 
-TARGET_MS = 20.0
+TARGET_MS = most(2, 20.0)
 
 
 def measure(bench: Bench) -> list[Result]:
@@ -31,14 +31,15 @@ def measure(bench: Bench) -> list[Result]:
             f"list {number + 1}/{bench.rounds}: runs {ours.median:.1f} ms, version {version.median:.1f} ms"
         )
     return [
-        Result(
+        figure(
             "list",
             f"`ostler runs --json` with {runs} live runs, over `ostler --version` (medians of {times})",
+            more,
+            TARGET_MS,
+            "{:.1f}",
+            "ms",
             version_ms.shown("{:.1f}") + " ms",
             list_ms.shown("{:.1f}") + " ms",
-            more.shown("{:.1f}") + " ms",
-            f"≤ {TARGET_MS:g} ms",
-            more.median <= TARGET_MS,
-            {"runs": runs, "more_ms": more.as_json(), "list_ms": list_ms.as_json(), "version_ms": version_ms.as_json()},
+            {"runs": runs, "list_ms": list_ms.as_json(), "version_ms": version_ms.as_json()},
         )
     ]

@@ -4,17 +4,22 @@ import os
 import subprocess
 import time
 
-from bench import Bench, Failed, Result, Samples, at_least, spec
+from bench import Bench, Failed, Result, Samples, least, ratio, spec, untold
 
 LINE = 100
-TARGET = 1.5
+BULK_TARGET = least(2, 1.5)
+# The writer's own system call takes the time there: docs/performance.md, "Where a target is missed".
+LINE_TARGET = least(2, 1.5, known=0.85)
 BULK = 64 << 10
 
 
 def measure(bench: Bench) -> list[Result]:
     lines = ((64 << 20) if bench.quick else (1 << 30)) // LINE
     results = []
-    for size, what in ((BULK, "bulk writes of 64 KiB"), (LINE, "one write a line")):
+    for size, what, aim in (
+        (BULK, "bulk writes of 64 KiB", BULK_TARGET),
+        (LINE, "one write a line", LINE_TARGET),
+    ):
         rates = {name: Samples() for name in ("cat", "ours", "in_c")}
         for number in range(bench.rounds):
             for name, trial in (("cat", by_cat), ("ours", ours), ("in_c", by_c_reader)):
@@ -26,11 +31,11 @@ def measure(bench: Bench) -> list[Result]:
             )
         data = {"lines": lines, "write_size": size, "rates": {name: s.as_json() for name, s in rates.items()}}
         for name, subject, target in (
-            ("ours", f"{lines * LINE / (1 << 20):.0f} MiB of lines, {what}; every line checked", TARGET),
-            ("in_c", f"the same, the fastest reader in C that we wrote, {what}", None),
+            ("ours", f"{lines * LINE / (1 << 20):.0f} MiB of lines, {what}; every line checked", aim),
+            ("in_c", f"the same, the fastest reader in C that we wrote, {what}", untold(2)),
         ):
             results.append(
-                at_least(
+                ratio(
                     "logs",
                     f"{subject}, against `cmd \\| cat > file`",
                     Samples([a / b for a, b in zip(rates[name].values, rates["cat"].values)]),

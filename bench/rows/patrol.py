@@ -2,18 +2,22 @@
 
 import json
 import os
+import shutil
 import time
 
-from bench import Bench, Failed, Result, Samples, timed, within
+from bench import Bench, Failed, Result, Samples, Skipped, Supervisor, figure, most, timed
 
-TICK_MOST_MS = 150.0
-PROCESSES_MOST = 3.0
+TICK_MS = most(7, 150.0)
+PROCESSES = most(7, 3)
+WOKEN = most(7, 0)
 AGENTS = 50
 
 
 def measure(bench: Bench) -> list[Result]:
+    if not shutil.which("tmux"):
+        raise Skipped("tmux is not installed")
     rounds = min(bench.rounds, 3)
-    seen = {name: Samples() for name in ("tick_ms", "processes", "woken")}
+    seen = {name: Samples() for name in ("tick_ms", "bare_ms", "processes", "woken")}
     for number in range(rounds):
         trial(bench, 5 if bench.quick else 20, seen)
         bench.progress(
@@ -21,13 +25,20 @@ def measure(bench: Bench) -> list[Result]:
             + ", ".join(f"{name} {samples.values[-1]:.2f}" for name, samples in seen.items())
         )
     data = {"agents": AGENTS, **{name: samples.as_json() for name, samples in seen.items()}}
-    more = {"ours": "the median of a round's ticks", "data": data}
     return [
-        within("patrol", f"one tick over {AGENTS} agents in tmux", seen["tick_ms"], TICK_MOST_MS, "{:.1f}", "ms", more),
-        within(
-            "patrol", "processes of tmux that a tick starts", seen["processes"], PROCESSES_MOST, "{:.0f}", "", {"data": data}
+        figure(
+            "patrol",
+            f"one tick over {AGENTS} agents in tmux",
+            seen["tick_ms"],
+            TICK_MS,
+            "{:.1f}",
+            "ms",
+            seen["bare_ms"].shown("{:.1f}") + " ms for two listings by tmux itself",
+            "the median of a round's ticks",
+            data,
         ),
-        within("patrol", "wake-ups of the patrol between ticks, in 10 s", seen["woken"], 0.0, "{:.0f}", "", {"data": data}),
+        figure("patrol", "processes of tmux that a tick starts", seen["processes"], PROCESSES, "{:.0f}", "", data=data),
+        figure("patrol", "wake-ups of the patrol between ticks, in 10 s", seen["woken"], WOKEN, "{:.0f}", "", data=data),
     ]
 
 
@@ -44,6 +55,7 @@ def trial(bench: Bench, ticks: int, seen: dict[str, Samples]) -> None:
         timed([str(bench.ostler), "up", "-f", str(file)], supervisor.environment, out)
         os.close(out)
         until((town / "daemon" / "state.json").exists, "the first tick")
+        seen["bare_ms"].add(bare_ms(bench, supervisor))
         took, processes = [], []
         for _ in range(ticks):
             ticked = json.loads(supervisor.cli("patrol", "tick", "--json"))
@@ -59,6 +71,15 @@ def trial(bench: Bench, ticks: int, seen: dict[str, Samples]) -> None:
         time.sleep(2 if bench.quick else 10)
         seen["woken"].add(switches(pid) - before)
         supervisor.cli("down", "-f", str(file))
+
+
+def bare_ms(bench: Bench, supervisor: Supervisor) -> float:
+    """Two questions to the same server, which has the same sessions."""
+    tmux = [shutil.which("tmux"), "-S", str(supervisor.home / "tmux.sock"), "list-panes", "-a"]
+    out = os.open(supervisor.home / "out", os.O_CREAT | os.O_WRONLY | os.O_APPEND)
+    took = sorted(2 * timed(tmux, supervisor.environment, out) for _ in range(5))
+    os.close(out)
+    return took[2] * 1e3
 
 
 def until(is_so, what: str) -> None:

@@ -7,9 +7,9 @@ import time
 import uuid
 from pathlib import Path
 
-from bench import Bench, Failed, Result, Samples
+from bench import Bench, Failed, Result, Samples, figure, most
 
-TARGET_SECONDS = 1.0
+TARGET_S = most(2, 1.0)
 
 
 def measure(bench: Bench) -> list[Result]:
@@ -24,15 +24,16 @@ def measure(bench: Bench) -> list[Result]:
         )
     more = Samples([a - b for a, b in zip(times["stale"].values, times["empty"].values)])
     return [
-        Result(
+        figure(
             "reconcile",
             f"start → first answer with {stale} stale records, more than with none",
+            more,
+            TARGET_S,
+            "{:.3f}",
+            "s",
             times["empty"].shown("{:.3f}") + " s",
             times["stale"].shown("{:.3f}") + " s",
-            more.shown("{:.3f}") + " s",
-            f"≤ {TARGET_SECONDS:g} s",
-            more.median <= TARGET_SECONDS,
-            {"stale": stale, "more": more.as_json(), "times": {name: s.as_json() for name, s in times.items()}},
+            {"stale": stale, "times": {name: s.as_json() for name, s in times.items()}},
         )
     ]
 

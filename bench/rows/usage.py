@@ -3,9 +3,9 @@
 import os
 import time
 
-from bench import Bench, Door, Failed, Result, Samples, timed, within
+from bench import Bench, Door, Failed, Result, Samples, figure, most, timed
 
-CPU_MOST_MS = 50.0
+CPU_MS = most(5, 50.0)
 PROGRAM = ("/bin/sleep", "100000")
 #: Nearer than this to the last look, that one is still true.
 FRESH_S = 0.3
@@ -14,7 +14,7 @@ FRESH_S = 0.3
 def measure(bench: Bench) -> list[Result]:
     units = 1000
     rounds = min(bench.rounds, 3)
-    seen = {name: Samples() for name in ("cpu_ms", "wall_ms")}
+    seen = {name: Samples() for name in ("cpu_ms", "wall_ms", "bare_ms")}
     for number in range(rounds):
         trial(bench, units, 5 if bench.quick else 20, seen)
         bench.progress(
@@ -23,14 +23,16 @@ def measure(bench: Bench) -> list[Result]:
         )
     data = {"units": units, **{name: samples.as_json() for name, samples in seen.items()}}
     return [
-        within(
+        figure(
             "usage",
             f"the supervisor's processor time for one look at what {units} units use",
             seen["cpu_ms"],
-            CPU_MOST_MS,
+            CPU_MS,
             "{:.1f}",
             "ms",
-            {"ours": seen["wall_ms"].shown("{:.1f}") + " ms until answered", "data": data},
+            seen["bare_ms"].shown("{:.1f}") + " ms to read the same files in C",
+            seen["wall_ms"].shown("{:.1f}") + " ms until answered",
+            data,
         )
     ]
 
@@ -46,6 +48,8 @@ def trial(bench: Bench, units: int, looks: int, seen: dict[str, Samples]) -> Non
         os.close(out)
         door = Door(supervisor.socket)
         look(door, units)
+        pids = "\n".join(str(view["pid"]) for view in door.call("unit-views"))
+        seen["bare_ms"].add(float(bench.run_tool("look", "usage", told=pids).split()[1]) * 1e3)
         time.sleep(FRESH_S)
         # A look takes a few ticks of the kernel's clock; its nanoseconds are exact.
         before, began = ran_ns(supervisor.pid), time.monotonic()
