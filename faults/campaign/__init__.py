@@ -1,0 +1,1 @@
+"""The fault campaign: a real Ostler, a world of work below it, faults, and an oracle."""

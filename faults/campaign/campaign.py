@@ -1,0 +1,127 @@
+"""One campaign: a world, step after step a fault and a look, and an end that leaves nothing."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import threading
+import time
+from pathlib import Path
+
+from . import faults, native, procfs, registry
+from .home import Home
+from .oracle import Oracle, ending
+from .oracle.snapshot import members
+from .story import Story, Violation
+from .traffic import Traffic
+from .world import World, has_tmux
+
+# A guardian waits twice as long after each crash; after so many in a row a new one is due, or most of the time is waiting.
+MOST_CRASHES = 3
+
+
+class Campaign:
+    def __init__(self, ostler: Path, folder: Path, story: Story, seed: int, only: list[str]):
+        self.folder, self.story, self.seed, self.only = folder, story, seed, only
+        self.tell = story.tell
+        self.done: dict[str, int] = {}
+        procfs.become_subreaper()
+        self.reaper = procfs.Reaper()
+        tools = native.build(folder / "bin")
+        self.home = Home(ostler, folder, self.reaper, variables(folder, tools))
+        self.world = World(self.home, str(tools / "copy"), folder / "facts")
+        self.traffic = Traffic(self.world, story, seed)
+        self.oracle = Oracle(self.world, story, self.traffic)
+
+    def members(self):
+        return members(self.world, procfs.everyone())
+
+    def begin(self) -> None:
+        self.world.prepare(has_tmux())
+        self.world.start_bystanders()
+        self.up()
+        self.oracle.settle()
+        self.traffic.begin()
+
+    def up(self) -> None:
+        said = self.home.call("up", "--no-wait")
+        if said.code != 0:
+            raise Violation(f"`ostler up` ended with {said.code}: {said.err[:500]}")
+
+    def step(self, number: int) -> None:
+        choice = random.Random(f"{self.seed}/{number}")
+        possible = [fault for name, fault in faults.ALL.items() if (not self.only or name in self.only) and not fault.why_not(self)]
+        struck = [choice.choices(possible, [fault.weight for fault in possible])[0]]
+        if choice.random() < 0.25 and not struck[0].alone:
+            others = [fault for fault in possible if not fault.alone and fault != struck[0]]
+            struck += choice.sample(others, min(1, len(others)))
+        self.story.step = number
+        self.tell(" and ".join(fault.name for fault in struck))
+        time.sleep(choice.uniform(0, 0.5))
+        choices = [random.Random(f"{self.seed}/{number}/{fault.name}") for fault in struck]
+        self.strike(list(zip(struck, choices)))
+        for fault in struck:
+            self.done[fault.name] = self.done.get(fault.name, 0) + 1
+        self.oracle.never()
+        self.look()
+
+    def strike(self, struck) -> None:
+        failed: list[BaseException] = []
+
+        def do(fault, choice):
+            try:
+                fault.does(self, choice)
+            except BaseException as error:  # told by whoever waits for us
+                failed.append(error)
+
+        threads = [threading.Thread(target=do, args=pair, daemon=True) for pair in struck]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        if failed:
+            raise failed[0]
+
+    def look(self) -> None:
+        """Somebody asks first: a daemon that was killed whole comes back when it is needed."""
+        self.home.call("ls", seconds=90)
+        self.traffic.pause()
+        self.oracle.settle()
+        if self.traffic.trouble:
+            raise Violation(self.traffic.trouble[0])
+        if self.home.crashes_in_a_row() >= MOST_CRASHES:
+            self.renew()
+        self.traffic.go_on()
+
+    def renew(self) -> None:
+        """A new guardian, that waits for a second again."""
+        self.tell("  a new guardian: stop and start")
+        self.home.call("stop", seconds=90)
+        self.home.call("start", seconds=90)
+        self.oracle.settle()
+
+    def end(self) -> None:
+        self.story.step += 1
+        self.tell("down and stop")
+        self.traffic.pause()
+        self.traffic.end()
+        for words in (["down"], ["stop"]):
+            said = self.home.call(*words, seconds=120)
+            if said.code != 0:
+                raise Violation(f"`ostler {words[0]}` ended with {said.code}: {said.err[:500]}")
+        ending.nothing_left(self.oracle)
+        self.world.stop_bystanders()
+
+    def clean(self) -> None:
+        """After a violation: everything below us is ended, by descriptor, until there is nobody."""
+        self.traffic.over.set()
+        while below := procfs.descendants(os.getpid()):
+            for seen in below:
+                seen.process.signal(signal.SIGKILL)
+            time.sleep(0.05)
+        ending.remove_groups(self.home)
+
+
+def variables(folder: Path, tools: Path) -> dict[str, str]:
+    return {"OSTLER_HISTORY_COUNT": "1000000", "OSTLER_HISTORY_AGE": "999999h"}

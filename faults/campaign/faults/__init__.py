@@ -1,0 +1,28 @@
+"""What is done to Ostler and its world. A fault does its damage, takes away what only the campaign can take away, and returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Callable
+
+
+@dataclass(frozen=True)
+class Fault:
+    name: str
+    does: Callable  # (campaign, choice) -> None
+    weight: int
+    alone: bool  # never together with another
+    why_not: Callable  # (campaign) -> str | None
+
+
+ALL: dict[str, Fault] = {}
+
+
+def fault(name: str, weight: int = 2, alone: bool = False, why_not: Callable = lambda campaign: None):
+    def add(does):
+        ALL[name] = Fault(name, does, weight, alone, why_not)
+        return does
+    return add
+
+
+from . import kills  # noqa: E402, F401

@@ -1,0 +1,77 @@
+"""Whether the world is as it must be. Nothing here believes Ostler: its word is one of the things that are checked."""
+
+from __future__ import annotations
+
+import time
+
+from ..registry import Unreadable
+from ..story import Story, Violation
+from ..world import World
+from . import bystanders, copies, daemon, mail, output, ownership, records, units
+from .snapshot import Snapshot
+
+# At once: what has happened cannot be put right. Settled: what must become true, and soon.
+NEVER = (bystanders.touched, copies.overlapping)
+SETTLED = (daemon.alone, units.running, ownership.everybody_has_a_run, ownership.no_leaf_of_the_ended, records.sound,
+           records.copies_have_one, records.open_ones_live, records.lease, records.told_as_stored, daemon.sound_registry)
+ONCE_CALM = (output.whole, mail.once, records.counters)
+
+
+class Oracle:
+    def __init__(self, world: World, story: Story, traffic):
+        self.world, self.story, self.traffic = world, story, traffic
+        self.checks: dict[str, int] = {}
+        self.output = output.Logs(world)
+        self.counted: dict[str, int] = {}
+
+    def run(self, check, snapshot: Snapshot) -> list[str]:
+        name = f"{check.__module__.rpartition('.')[2]}.{check.__name__}"
+        self.checks[name] = self.checks.get(name, 0) + 1
+        return [f"{name}: {problem}" for problem in check(self, snapshot)]
+
+    def never(self) -> None:
+        """What may not be at any moment."""
+        snapshot = Snapshot(self.world, quick=True)
+        for check in NEVER:
+            for problem in self.run(check, snapshot):
+                raise Violation(problem)
+
+    def settle(self, seconds: float = 60) -> None:
+        """All must be well at one moment, and no single trouble may last this long."""
+        began = time.monotonic()
+        since: dict[str, float] = {}
+        while True:
+            self.never()
+            problems = []
+            try:
+                snapshot = Snapshot(self.world)
+                for check in SETTLED:
+                    problems += self.run(check, snapshot)
+            except Unreadable as error:
+                problems = [f"registry: {error}"]
+            now = time.monotonic()
+            since = {problem: since.get(problem, now) for problem in problems}
+            if not problems:
+                break
+            for problem, first in since.items():
+                if now - first > seconds:
+                    raise Violation(f"for {seconds:.0f} s: {problem}")
+            if now - began > 3 * seconds:
+                raise Violation(f"never calm, at last: {problems}")
+            time.sleep(0.1)
+        for check in ONCE_CALM:
+            self.calm(check, seconds)
+
+    def calm(self, check, seconds: float) -> None:
+        """Against a world that moves on: looked at again before it counts."""
+        end = time.monotonic() + min(seconds, 15)
+        while True:
+            try:
+                problems = self.run(check, Snapshot(self.world))
+            except Unreadable as error:
+                problems = [f"registry: {error}"]
+            if not problems:
+                return
+            if time.monotonic() > end:
+                raise Violation("; ".join(problems[:5]))
+            time.sleep(0.2)

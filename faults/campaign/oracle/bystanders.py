@@ -1,0 +1,5 @@
+"""Look-alikes that somebody else started are never touched."""
+
+
+def touched(oracle, snapshot):
+    return [f"the bystander {process.pid} is gone" for process in oracle.world.bystanders if not snapshot.is_alive(process)]

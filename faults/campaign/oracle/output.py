@@ -1,0 +1,79 @@
+"""Each number that a copy has written is in its log, once and in order."""
+
+from __future__ import annotations
+
+import mmap
+from dataclasses import dataclass
+
+
+@dataclass
+class Reading:
+    offset: int = 0
+    part: bytes = b""
+    next: int = 0
+    is_over: bool = False
+
+
+class Logs:
+    """How far each log has been read; logs only grow, so each byte is looked at once."""
+
+    def __init__(self, world):
+        self.world = world
+        self.readings: dict[str, Reading] = {}
+        self.wrong: list[str] = []  # no later look makes it right
+
+    def read(self, run: str) -> None:
+        reading = self.readings.setdefault(run, Reading())
+        for file in sorted((self.world.home.path / "runs" / run).glob("*.log")):
+            begin = int(file.stem)
+            try:
+                size = file.stat().st_size
+                if begin + size <= reading.offset:
+                    continue
+                with open(file, "rb") as log:
+                    if begin > reading.offset and run not in self.world.lossy:
+                        self.wrong.append(f"the log of {run} has nothing from {reading.offset} to {begin}")
+                    log.seek(max(0, reading.offset - begin))
+                    text = log.read()
+            except OSError:
+                continue
+            reading.offset = max(begin, reading.offset) + len(text)
+            self.lines(run, reading, text)
+
+    def lines(self, run: str, reading: Reading, text: bytes) -> None:
+        *lines, reading.part = (reading.part + text).split(b"\n")
+        for line in lines:
+            line = line.rstrip(b"\r")
+            is_number = len(line) == 10 and line.isdigit()
+            if is_number and int(line) == reading.next:
+                reading.next += 1
+            elif run in self.world.lossy and (not is_number or int(line) > reading.next):
+                reading.next = int(line) + 1 if is_number else reading.next
+            else:
+                self.wrong.append(f"the log of {run} has {line[:40]!r} where {reading.next:010} belongs")
+                return
+
+
+def written(world, run: str) -> int:
+    with open(world.facts / "written" / run, "rb") as file, mmap.mmap(file.fileno(), 8, prot=mmap.PROT_READ) as count:
+        return int.from_bytes(count[:8], "little")
+
+
+def whole(oracle, snapshot):
+    found = []
+    logs = oracle.output
+    for file in (oracle.world.facts / "written").iterdir():
+        run = file.name
+        reading = logs.readings.get(run)
+        if reading and reading.is_over or file.stat().st_size < 8:
+            continue
+        record = snapshot.records.get(run)
+        count = written(oracle.world, run)  # before the log is read: what comes later is not missed
+        logs.read(run)
+        reading = logs.readings[run]
+        is_excused = run in oracle.world.deaf or run in oracle.world.lossy or record is None
+        if not is_excused and reading.next < count:
+            found.append(f"{run} has written {count} lines, and {reading.next} are in its log ({record['unit']}, {record['state']})")
+        if record and record["state"] == "exited" and not found:
+            reading.is_over = True
+    return found + logs.wrong

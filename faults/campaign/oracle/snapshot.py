@@ -1,0 +1,80 @@
+"""The kernel, the registry and Ostler's own word, as near to one moment as they can be had."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+
+from .. import procfs, registry
+from ..home import MARK
+from ..procfs import Look, Process
+from ..world import World
+
+LEAF = re.compile(r"/ostler-([0-9a-f-]+)/run-([0-9a-f-]+)")
+
+
+@dataclass(frozen=True)
+class Life:
+    """A copy, as it told of itself."""
+
+    name: str
+    process: Process
+    run: str
+    at_ns: int
+
+
+@dataclass(frozen=True)
+class Member:
+    """A live process that is neither the campaign's own, nor a bystander, nor a caller."""
+
+    look: Look
+    leaf: str | None  # the run whose cgroup it is in
+    run: str | None  # OSTLER_RUN_ID
+    verb: str | None  # of Ostler's own: supervisor, guardian, shim, seat ...
+
+
+class Snapshot:
+    def __init__(self, world: World, quick: bool = False):
+        self.lives = lives(world, "lives")
+        self.overlaps = lives(world, "overlaps")
+        self.everyone = procfs.everyone()
+        if quick:
+            return
+        self.members = members(world, self.everyone)
+        self.records = {row["run_id"]: dict(row) for row in registry.rows(world.home.registry, "SELECT * FROM runs")}
+        self.leases = [dict(row) for row in registry.rows(world.home.registry, "SELECT * FROM leases")]
+        self.views = {view["name"]: view for view in world.home.call("ls", "--json").json()}
+
+    def is_alive(self, process: Process) -> bool:
+        now = self.everyone.get(process.pid)
+        return now is not None and now.process == process and now.state not in "ZX"
+
+
+def lives(world: World, file: str) -> list[Life]:
+    found = []
+    for line in (world.facts / file).read_text().splitlines():
+        name, pid, start, run, at_ns = line.split()
+        found.append(Life(name, Process(int(pid), int(start)), run, int(at_ns)))
+    return found
+
+
+def members(world: World, everyone: dict[int, Look]) -> list[Member]:
+    strangers = {process.pid for process in world.bystanders} | set(world.home.reaper.waited)
+    below = {look.process.pid: look for look in procfs.descendants(os.getpid(), everyone)}
+    # Whoever carries the mark and is not below us has got away.
+    for pid, look in everyone.items():
+        if pid not in below and look.state not in "ZX" and procfs.variable(pid, MARK) == world.home.mark:
+            below[pid] = look
+    found = []
+    for pid, look in below.items():
+        if pid in strangers:
+            continue
+        words = procfs.arguments(pid)
+        leaf = LEAF.search(procfs.group(pid))
+        verb = words[1] if len(words) > 1 and words[0].endswith("ostler") else None
+        run = procfs.variable(pid, "OSTLER_RUN_ID")
+        if leaf and leaf[1] != world.home.instance():
+            leaf = None
+        found.append(Member(look, leaf[2] if leaf else None, run, verb))
+    return found

@@ -1,0 +1,27 @@
+"""What was done, when, to whom: on the screen and in a file that is kept if something goes wrong."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+
+
+class Violation(Exception):
+    """An invariant does not hold."""
+
+
+class Story:
+    def __init__(self, path: Path, quiet: bool):
+        self.path, self.quiet = path, quiet
+        self.began = time.monotonic()
+        self.lock = threading.Lock()
+        self.step = 0
+
+    def tell(self, text: str, always: bool = False) -> None:
+        line = f"{time.monotonic() - self.began:8.2f}  {self.step:4}  {text}"
+        with self.lock:
+            with open(self.path, "a") as file:
+                file.write(line + "\n")
+            if always or not self.quiet:
+                print(line, flush=True)

@@ -1,0 +1,115 @@
+"""The work below Ostler: units of every kind, and what they are declared as."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from . import procfs
+from .home import Home
+from .procfs import Process
+
+AT_ONCE = 'restart = { when = "always", initial = "0", limit = { count = 0, window = "1s" } }'
+SOON = 'restart = { when = "always", initial = "1s", factor = 1, max = "1s", limit = { count = 0, window = "1s" } }'
+
+
+@dataclass
+class Unit:
+    name: str
+    words: str
+    rest: str
+    must_run: bool = True  # whenever nobody strikes, it is ready
+    numbered: bool = False
+
+
+@dataclass
+class World:
+    home: Home
+    copy: str
+    facts: Path  # where copies tell of themselves
+    ports: list[int] = field(default_factory=list)
+    units: list[Unit] = field(default_factory=list)
+    bystanders: list[Process] = field(default_factory=list)
+    own: list[subprocess.Popen] = field(default_factory=list)
+    deaf: set[str] = field(default_factory=set)  # runs whose output nobody could read any longer
+    lossy: set[str] = field(default_factory=set)  # runs that lived while there was no room for output
+    struck: set[str] = field(default_factory=set)  # runs that lived while guardian and supervisor were killed
+    since_ns: int = 0  # copies before this have no record, because their registry was lost
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def prepare(self, with_tmux: bool) -> None:
+        for folder in ("locks", "written"):
+            (self.facts / folder).mkdir(parents=True)
+        for file in ("lives", "overlaps"):
+            (self.facts / file).touch()
+        self.ports = [free_port()]
+        self.units = [
+            Unit("quick", "tree", AT_ONCE),
+            Unit("soon", "tree ignore-term", SOON),
+            Unit("numbers", "numbers 5 2", AT_ONCE, numbered=True),
+            Unit("bursts", "numbers 200 400", SOON, numbered=True),
+            Unit("terminal", "numbers 20 3", f'backend = "pty"\n{AT_ONCE}', numbered=True),
+            Unit("usual", "life 1500 1", "", must_run=False),
+            Unit("asked", "", f'health = {{ exec = ["test", "-d", "{self.facts}"], interval = "300ms", timeout = "10s", start_after = "0", failures = 3 }}\n{AT_ONCE}'),
+            Unit("web", f"port {self.ports[0]}", f'ready = {{ http = "http://127.0.0.1:{self.ports[0]}/" }}\nhealth = {{ http = "http://127.0.0.1:{self.ports[0]}/", expect = "healthy", interval = "500ms", timeout = "10s", failures = 3, start_after = "1s" }}\n{SOON}'),
+            Unit("timed", "life 300 0", 'schedule = { cron = "*/2 * * * * *", overlap = "skip" }', must_run=False),
+            Unit("after", "", f'depends_on = ["web"]\n{SOON}'),
+        ]
+        if with_tmux:
+            self.units.append(Unit("seated", "tree", f'backend = "tmux"\n{SOON}'))
+        self.declare()
+
+    def declare(self) -> None:
+        text = ""
+        for unit in self.units:
+            words = ", ".join(f'"{word}"' for word in [self.copy, str(self.facts), unit.name, *unit.words.split()])
+            text += f'[units.{unit.name}]\ncommand = [{words}]\nenv.FAULTS_MARK = "{self.home.mark}"\n'
+            text += f'stop = {{ grace = "500ms" }}\n{unit.rest}\n\n'
+        (self.home.project / "ostler.toml").write_text(text)
+
+    def names(self) -> list[str]:
+        return [unit.name for unit in self.units]
+
+    def start_bystanders(self) -> None:
+        """Look-alikes that were started elsewhere: the same program and words, none of Ostler's business."""
+        for words in (["quick", "tree"], ["numbers"], ["web"]):
+            facts = self.facts.parent / "elsewhere" / words[0]
+            for folder in ("locks", "written"):
+                (facts / folder).mkdir(parents=True)
+            with self.home.reaper.lock:
+                child = subprocess.Popen([self.copy, str(facts), *words], start_new_session=True, cwd=self.facts,
+                                         env={"PATH": os.defpath}, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+                self.home.reaper.waited.add(child.pid)
+            self.own.append(child)
+            while not (facts / "lives").exists():
+                time.sleep(0.005)
+        # Nobody else is below us yet, and what was orphaned has come to us.
+        self.bystanders = [seen.process for seen in procfs.descendants(os.getpid())]
+
+    def stop_bystanders(self) -> None:
+        for process in self.bystanders:
+            process.signal(signal.SIGKILL)
+        for child in self.own:
+            child.wait()
+            self.home.reaper.waited.discard(child.pid)
+
+    def excuse(self, which: set[str], runs: set[str]) -> None:
+        with self.lock:
+            which |= runs
+
+
+def free_port() -> int:
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        return listening.getsockname()[1]
+
+
+def has_tmux() -> bool:
+    return shutil.which("tmux") is not None
