@@ -189,25 +189,24 @@ async fn live(order: &ContainerOrder) -> End {
     let mut docker = docker;
     let mut is_asked = false;
     loop {
-        let ended = until_ended(&docker, &id, &mut place, &memory);
-        let end = tokio::select! {
-            end = ended => end,
-            () = asked.come(), if !is_asked => {
-                if crate::listed::is_unlisted(order) {
-                    tell("it is no longer in the list of agents: its container is left as it is");
-                    made::forget(order);
-                    return End::Asked;
+        let end = if is_asked {
+            if crate::listed::is_unlisted(order) {
+                tell("it is no longer in the list of agents: its container is left as it is");
+                made::forget(order);
+                return End::Asked;
+            }
+            words.say("STOPPING=1");
+            stop(&docker, &id, order, &mut place, &memory).await
+        } else {
+            tokio::select! {
+                end = until_ended(&docker, &id, &mut place, &memory) => end,
+                () = asked.come() => {
+                    is_asked = true;
+                    continue;
                 }
-                is_asked = true;
-                words.say("STOPPING=1");
-                None
             }
         };
         if let Some(end) = end {
-            remove(&docker, &id, order).await;
-            return end;
-        }
-        if is_asked && let Some(end) = stop(&docker, &id, order, &mut place, &memory).await {
             remove(&docker, &id, order).await;
             return end;
         }
@@ -219,8 +218,10 @@ async fn live(order: &ContainerOrder) -> End {
         };
         docker = tokio::select! {
             docker = engine::until_reached(&places, away) => docker,
-            () = asked.come() => {
+            () = asked.come(), if !is_asked => {
                 is_asked = true;
+                // Nothing can be done to it without its engine, and one that is to be left needs nothing.
+                if crate::listed::is_unlisted(order) { continue }
                 engine::until_reached(&places, |_| {}).await
             }
         };

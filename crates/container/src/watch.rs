@@ -77,28 +77,38 @@ pub(crate) async fn until_ended(
 }
 
 async fn ended(docker: &Docker, id: &str, memory: &Memory) -> Option<End> {
-    let mut told = docker.wait_container(id, None::<WaitContainerOptions>);
+    let wait = || docker.wait_container(id, None::<WaitContainerOptions>);
+    let mut told = wait();
     let mut life = Life::default();
+    let mut pause = FIRST_PAUSE;
     loop {
-        match look(docker, id, memory, &mut life).await {
-            Looked::Runs => {}
+        let patience = match look(docker, id, memory, &mut life).await {
+            Looked::Runs => LOOK_EVERY,
+            Looked::Ending => pause,
             Looked::Ended(end) => return Some(end),
             Looked::Unknown => return None,
-        }
-        // Whatever it says, it is looked at again. A stream that has ended has no more to say.
-        match timeout(LOOK_EVERY, told.next()).await {
+        };
+        // Whatever it says, it is looked at again.
+        match timeout(patience, told.next()).await {
             Ok(Some(Ok(ended))) => life.code = Some(ended.status_code as i32),
             Ok(Some(Err(Error::DockerContainerWaitError { code: ended, .. }))) => {
                 life.code = Some(ended as i32);
             }
-            Ok(Some(Err(_))) | Err(_) => {}
-            Ok(None) => sleep(LOOK_EVERY).await,
+            Err(_) => pause = (pause * 2).min(LOOK_EVERY),
+            // It could not tell, or has no more to say of a container that runs: it is asked anew.
+            Ok(Some(Err(_)) | None) => {
+                sleep(pause.min(patience)).await;
+                pause = (pause * 2).min(LOOK_EVERY);
+                told = wait();
+            }
         }
     }
 }
 
 enum Looked {
     Runs,
+    /// It has ended, and is not yet cleared away: how it ended is not known.
+    Ending,
     Ended(End),
     Unknown,
 }
@@ -130,14 +140,21 @@ async fn look(docker: &Docker, id: &str, memory: &Memory, life: &mut Life) -> Lo
         Ok(Err(Error::DockerResponseServerError { status_code: 404, .. })) => {
             Looked::Ended(End::Gone)
         }
-        // Podman has a word for one that ended and is not yet cleared away which nobody else knows: the answer cannot be
-        // read, but it is one, and how it ended was told.
-        Ok(Err(Error::JsonDataError { .. } | Error::JsonSerdeError { .. })) => match life.code {
-            Some(code) => {
-                Looked::Ended(End::Code { code, is_out_of_memory: memory.ended(code, false) })
-            }
-            None => Looked::Runs,
-        },
+        // Podman has a word for one that ended and is not yet cleared away which nobody else knows.
+        Ok(Err(Error::JsonDataError { contents, .. })) => {
+            let Some(code) = life.code.or_else(|| code_of_stopped(&contents)) else {
+                return Looked::Ending;
+            };
+            Looked::Ended(End::Code { code, is_out_of_memory: memory.ended(code, false) })
+        }
         Ok(Err(_)) | Err(_) => Looked::Unknown,
     }
+}
+
+/// Its exit code, if the answer says that it is stopped. Podman may never clear it away, so nothing is waited for.
+fn code_of_stopped(answer: &str) -> Option<i32> {
+    let answer: serde_json::Value = serde_json::from_str(answer).ok()?;
+    let state = &answer["State"];
+    (state["Status"] == "stopped").then_some(())?;
+    i32::try_from(state["ExitCode"].as_i64()?).ok()
 }

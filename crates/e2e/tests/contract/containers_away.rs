@@ -198,6 +198,28 @@ fn stopped_while_frozen(engine: &Engine) {
 }
 
 on_each_own_engine! {
+    /// W5: stopped while the engine is away: the container hears of it as soon as the engine is back, and its own end
+    /// is what counts.
+    stopped_while_away: docker_stopped_while_away podman_stopped_while_away
+}
+fn stopped_while_away(engine: &Engine) {
+    let project = engine.project();
+    let script = "trap 'exit 7' TERM; while :; do sleep 0.1; done";
+    project.declare(&[("a", &engine.unit(script, "stop = { grace = \"60s\" }"))]);
+    project.up();
+    let run = project.view("a")["runId"].as_str().expect("a run").to_owned();
+    engine.stop();
+    project.until("a", "without an engine", |view| view.to_string().contains("deferred"));
+    let stopping = project.spawn(&["stop", "a"]);
+    project.until("a", "told to end", |view| view["state"] == "stopping");
+    engine.start().expect("started again");
+    stopping.finish().ok();
+    assert!(engine.of_project(&project).is_empty());
+    let story = project.call(&["why", &run]).ok().text();
+    assert!(story.contains("exit code 7"), "{story}");
+}
+
+on_each_own_engine! {
     /// W5: a unit that is gone from everywhere while the engine is frozen: its container is removed all the same, and
     /// one of the same name that is declared meanwhile is not.
     withdrawn_while_frozen: docker_withdrawn_while_frozen podman_withdrawn_while_frozen

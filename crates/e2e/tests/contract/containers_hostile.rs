@@ -1,9 +1,11 @@
 //! Whoever can reach the engine can do things to a container of ours, or beside it: what happened is told right, and what
 //! is not ours is not touched.
 
-use crate::containers_setup::{Engine, Kind, engine, on_each_engine};
+use crate::containers_setup::{
+    Engine, Kind, engine, on_each_engine, on_each_own_engine, own_engine,
+};
 use crate::units::Project;
-use ostler_e2e::eventually;
+use ostler_e2e::{PATIENCE, eventually, eventually_within};
 use std::io::{Read, Write};
 use std::os::unix::net::UnixListener;
 
@@ -179,6 +181,51 @@ fn no_folder(engine: &Engine) {
         assert!(why.contains("nosuch"), "{why}");
         assert!(engine.of_project(&project).is_empty());
     }
+}
+
+on_each_own_engine! {
+    /// W5: the engine is started again while it makes containers: each is there once in the end.
+    restarted_while_making: docker_restarted_while_making podman_restarted_while_making
+}
+fn restarted_while_making(engine: &Engine) {
+    let project = engine.project();
+    // An engine that is stopped while it makes the first may end that one.
+    let idle = IDLE.replace("exit 0", "exit 5");
+    let body = engine.unit(&idle, &format!("{SOON}\nstop = {{ grace = \"1s\" }}"));
+    let names: Vec<String> = (0..4).map(|number| format!("m{number}")).collect();
+    let units: Vec<(&str, &str)> = names.iter().map(|name| (&**name, &*body)).collect();
+    project.declare(&units);
+    project.call(&["up", "--no-wait"]).ok();
+    eventually("it makes the first", || (!engine.of_project(&project).is_empty()).then_some(()));
+    engine.stop();
+    engine.start().expect("started again");
+    eventually_within(3 * PATIENCE, "each runs, once", || {
+        let is_ready = |name: &String| project.state(name) == "ready";
+        let made = engine.of_project(&project);
+        let is_so = made.len() == names.len() && made == engine.running_of_project(&project);
+        (is_so && names.iter().all(is_ready)).then_some(())
+    });
+    project.call(&["down"]).ok();
+    assert!(engine.of_project(&project).is_empty());
+}
+
+/// W5: podman's helper that clears away what has ended does nothing: its end counts all the same, and another is made.
+#[test]
+fn podman_does_not_clear_away() {
+    let Some(engine) = own_engine(Kind::Podman) else { return };
+    engine.stop();
+    engine.without_clearing();
+    engine.start().expect("started again");
+    let project = engine.project();
+    let script = "trap 'exit 5' TERM; while :; do sleep 0.1; done";
+    project.declare(&[("a", &engine.unit(script, SOON))]);
+    project.up();
+    let first = engine.id(&project, "a");
+    engine.ok(&["kill", "-s", "TERM", &first]);
+    engine.next_id(&project, "a", &first);
+    assert!(project.view("a").to_string().contains("exit 5"), "{}", project.view("a"));
+    project.call(&["down"]).ok();
+    assert!(engine.of_project(&project).is_empty());
 }
 
 /// W5: what answers in the engine's place is no engine: nothing is made of it, and nobody else waits.

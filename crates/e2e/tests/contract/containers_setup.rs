@@ -5,6 +5,7 @@ use crate::units::Project;
 use ostler_e2e::{Process, Signal, eventually};
 use serde_json::Value;
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -137,6 +138,17 @@ impl Engine {
         std::fs::write(self.path("containers.conf"), text).expect("written");
     }
 
+    /// Podman's conmon from the next start on, without what it would run when a container has ended.
+    pub fn without_clearing(&self) {
+        let script = "#!/bin/sh\n[ \"$1\" = --version ] || set -- \"$@\" --exit-command /bin/true\nexec conmon \"$@\"\n";
+        let path = self.path("conmon");
+        std::fs::write(&path, script).expect("written");
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("its mode");
+        let mut text = std::fs::read_to_string(self.path("containers.conf")).expect("written");
+        text += &format!("conmon_path = [\"{path}\"]\n");
+        std::fs::write(self.path("containers.conf"), text).expect("written");
+    }
+
     /// A shell holds it, and ends it when our end of its input is closed: also when the tests are killed.
     pub fn start(&self) -> Result<(), String> {
         let d = self.folder.display();
@@ -156,7 +168,7 @@ impl Engine {
         let script = format!(
             "cd {d}; {engine} > {d}/log 2>&1 < /dev/null & echo $! > {d}/engine; read _; kill -CONT $!; \
              [ -e {d}/stay ] || timeout 20 {cli} rm -f $({cli} ps -aq) > /dev/null 2>&1; kill $!; \
-             n=0; while kill -0 $! 2>/dev/null && [ $n -lt 100 ]; do sleep 0.1; n=$((n+1)); done; \
+             n=0; while kill -0 $! 2>/dev/null && [ $n -lt 600 ]; do sleep 0.1; n=$((n+1)); done; \
              [ -e {d}/stay ] && exit; \
              grep ' {d}/' /proc/mounts | cut -d ' ' -f 2 | sort -r | while read m; do umount -l $m; done; \
              rm -rf {d}"
@@ -248,6 +260,14 @@ impl Engine {
         let home = std::fs::read_to_string(project.home.file("instance")).unwrap_or_default();
         let filter = format!("label=ostler.home={}", home.trim());
         let listed = self.ok(&["ps", "-a", "--no-trunc", "-q", "--filter", &filter]);
+        listed.lines().map(str::to_owned).collect()
+    }
+
+    /// Those of them that run.
+    pub fn running_of_project(&self, project: &Project) -> Vec<String> {
+        let home = std::fs::read_to_string(project.home.file("instance")).unwrap_or_default();
+        let filter = format!("label=ostler.home={}", home.trim());
+        let listed = self.ok(&["ps", "--no-trunc", "-q", "--filter", &filter]);
         listed.lines().map(str::to_owned).collect()
     }
 
