@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import signal
+import stat
 import threading
 import time
 from pathlib import Path
 
-from . import faults, native, procfs, registry
+from . import disk, faults, native, procfs, registry
 from .home import Home
 from .oracle import Oracle, ending
-from .oracle.snapshot import members
+from .oracle.snapshot import lives, members
 from .story import Story, Violation
 from .traffic import Traffic
 from .world import World, has_tmux
@@ -26,10 +28,14 @@ class Campaign:
         self.folder, self.story, self.seed, self.only = folder, story, seed, only
         self.tell = story.tell
         self.done: dict[str, int] = {}
+        tools = native.build(folder / "bin")
         procfs.become_subreaper()
         self.reaper = procfs.Reaper()
-        tools = native.build(folder / "bin")
+        self.control = native.Control(folder / "control")
         self.home = Home(ostler, folder, self.reaper, variables(folder, tools))
+        self.without_disk = disk.mount(self.home.path)
+        self.without_layer = None if is_dynamic(ostler) else "the executable is static"
+        self.without_tmux = None if has_tmux() else "there is no tmux"
         self.world = World(self.home, str(tools / "copy"), folder / "facts")
         self.traffic = Traffic(self.world, story, seed)
         self.oracle = Oracle(self.world, story, self.traffic)
@@ -38,7 +44,7 @@ class Campaign:
         return members(self.world, procfs.everyone())
 
     def begin(self) -> None:
-        self.world.prepare(has_tmux())
+        self.world.prepare(not self.without_tmux)
         self.world.start_bystanders()
         self.up()
         self.oracle.settle()
@@ -48,6 +54,29 @@ class Campaign:
         said = self.home.call("up", "--no-wait")
         if said.code != 0:
             raise Violation(f"`ostler up` ended with {said.code}: {said.err[:500]}")
+
+    def wanted(self) -> None:
+        """Everything, whatever was asked meanwhile."""
+        self.up()
+        self.home.call("start", *self.world.names(), seconds=90)
+
+    def nobody_hears(self) -> None:
+        """Who lives now may lose what he writes from now on, and what he wrote just before: guardian and supervisor die together."""
+        self.world.deaf |= self.live()
+
+    def no_room(self, since_ns: int) -> None:
+        self.world.lossy |= self.live() | {life.run for life in lives(self.world, "lives") if life.at_ns >= since_ns}
+
+    def live(self) -> set[str]:
+        """By the word of the copies: those that are alive."""
+        return {life.run for life in lives(self.world, "lives") if life.process.alive()}
+
+    def forget_records(self) -> None:
+        """A registry was damaged: what it held is not asked for any longer."""
+        self.world.since_ns = time.monotonic_ns()
+        self.oracle.counted.clear()
+        with self.traffic.lock:
+            self.traffic.acknowledged.clear()
 
     def step(self, number: int) -> None:
         choice = random.Random(f"{self.seed}/{number}")
@@ -60,6 +89,8 @@ class Campaign:
         self.tell(" and ".join(fault.name for fault in struck))
         time.sleep(choice.uniform(0, 0.5))
         choices = [random.Random(f"{self.seed}/{number}/{fault.name}") for fault in struck]
+        if sum(fault.name.startswith(("kill-", "stop-")) or fault.name == "commands" for fault in struck) > 1:
+            self.nobody_hears()  # together they may end guardian and supervisor at once
         self.strike(list(zip(struck, choices)))
         for fault in struck:
             self.done[fault.name] = self.done.get(fault.name, 0) + 1
@@ -104,6 +135,7 @@ class Campaign:
     def end(self) -> None:
         self.story.step += 1
         self.tell("down and stop")
+        self.control.set_clock(0)
         self.traffic.pause()
         self.traffic.end()
         for words in (["down"], ["stop"]):
@@ -113,7 +145,7 @@ class Campaign:
         ending.nothing_left(self.oracle)
         self.world.stop_bystanders()
 
-    def clean(self) -> None:
+    def clean(self, keep: bool) -> None:
         """After a violation: everything below us is ended, by descriptor, until there is nobody."""
         self.traffic.over.set()
         while below := procfs.descendants(os.getpid()):
@@ -121,7 +153,23 @@ class Campaign:
                 seen.process.signal(signal.SIGKILL)
             time.sleep(0.05)
         ending.remove_groups(self.home)
+        if not self.without_disk:
+            if keep:
+                shutil.copytree(self.home.path, self.folder / "kept", symlinks=True, ignore=no_files)
+            disk.unmount(self.home.path)
 
 
 def variables(folder: Path, tools: Path) -> dict[str, str]:
-    return {"OSTLER_HISTORY_COUNT": "1000000", "OSTLER_HISTORY_AGE": "999999h"}
+    return {"OSTLER_HISTORY_COUNT": "1000000", "OSTLER_HISTORY_AGE": "999999h",
+            "LD_PRELOAD": str(tools / "under.so"), "FAULTS_CONTROL": str(folder / "control")}
+
+
+def is_dynamic(program: Path) -> bool:
+    with open(program, "rb") as file:
+        return b"ld-linux" in file.read(4096)
+
+
+def no_files(folder: str, names: list[str]) -> list[str]:
+    """Sockets and pipes, which cannot be copied."""
+    modes = [(name, os.lstat(os.path.join(folder, name)).st_mode) for name in names]
+    return [name for name, mode in modes if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISLNK(mode))]

@@ -1,0 +1,66 @@
+"""No room, no descriptors, a slow disk, another time of day."""
+
+import resource
+import time
+
+from .. import disk
+from . import fault
+
+
+@fault("full-disk", why_not=lambda campaign: campaign.without_disk)
+def full(campaign, choice):
+    """The home's disk is full for a while: runs go on, what is lost is told, new ones are refused."""
+    seconds = choice.choice([0.2, 1, 3])
+    filler = campaign.home.path / "filler"
+    began = time.monotonic_ns()
+    campaign.no_room(began)
+    campaign.tell(f"  no room for {seconds} s")
+    disk.fill(filler)
+    try:
+        time.sleep(seconds)
+    finally:
+        filler.unlink()
+        campaign.no_room(began)
+
+
+@fault("no-descriptors")
+def descriptors(campaign, choice):
+    """The supervisor may open no more, or hardly any."""
+    supervisor = campaign.home.supervisor()
+    if not supervisor:
+        return
+    seconds, low = choice.choice([0.3, 1, 3]), choice.choice([0, 3, 40, 70])
+    try:
+        before = resource.prlimit(supervisor.pid, resource.RLIMIT_NOFILE)
+        resource.prlimit(supervisor.pid, resource.RLIMIT_NOFILE, (min(low, before[1]), before[1]))
+        campaign.tell(f"  supervisor {supervisor.pid} may have {low} descriptors instead of {before[0]} for {seconds} s")
+        time.sleep(seconds)
+    except (ProcessLookupError, PermissionError):
+        return
+    finally:
+        if supervisor.alive():
+            resource.prlimit(supervisor.pid, resource.RLIMIT_NOFILE, before)
+
+
+@fault("slow-disk", why_not=lambda campaign: campaign.without_layer)
+def slow(campaign, choice):
+    """Each write to a file and each sync takes so much longer."""
+    late, seconds = choice.choice([0.002, 0.02, 0.2]), choice.choice([1, 3, 6])
+    campaign.tell(f"  writes take {late * 1000:.0f} ms longer for {seconds} s")
+    campaign.control.set_slow(late)
+    try:
+        time.sleep(seconds)
+    finally:
+        campaign.control.set_slow(0)
+
+
+@fault("clock-jump", why_not=lambda campaign: campaign.without_layer)
+def clock(campaign, choice):
+    """The wall clock jumps, there and sometimes back. Deadlines and leases do not care."""
+    for _ in range(choice.choice([1, 2, 4])):
+        jump = choice.choice([0, 1, -1, 31, -31, 3600, -3600, 20 * 86400, -20 * 86400])
+        campaign.tell(f"  the wall clock is {jump} s off")
+        campaign.control.set_clock(jump)
+        time.sleep(choice.choice([0.1, 1, 3.5]))
+    if choice.random() < 0.7:
+        campaign.control.set_clock(0)

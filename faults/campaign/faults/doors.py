@@ -1,0 +1,75 @@
+"""Garbage at the sockets, and callers that all want something else at once."""
+
+import os
+import socket
+import time
+
+from . import fault
+
+SOCKETS = [("ostler.sock", socket.SOCK_STREAM), ("kernel.sock", socket.SOCK_STREAM), ("guardian.sock", socket.SOCK_DGRAM)]
+HALVES = [b'{"id":1,"type":"ru', b'{"run":{"command":["true"]', b"[" * 100000, b'"' + b"a" * 300000, b"\xff\xfe\x00\n" * 50, b"{}\n" * 1000,
+          b"null\n", b'{"view":{"run":"x"}}\n\x00\x00\x00\xff', b"READY=1\n", b"FDSTORE=1\nFDNAME=x", b"STOPPING=1", b"WATCHDOG=trigger"]
+
+
+@fault("garbage")
+def garbage(campaign, choice):
+    """Random bytes, halves of requests, much too long lines, at every socket of the home."""
+    for _ in range(choice.randint(5, 60)):
+        name, kind = choice.choice(SOCKETS)
+        text = choice.choice(HALVES) if choice.random() < 0.5 else os.urandom(0) + choice.randbytes(choice.choice([1, 17, 4096, 200000]))
+        try:
+            with socket.socket(socket.AF_UNIX, kind) as caller:
+                caller.settimeout(0.3)
+                caller.connect(str(campaign.home.path / name))
+                caller.send(text[:60000] if kind == socket.SOCK_DGRAM else text)
+                if choice.random() < 0.3:
+                    caller.recv(4096)
+        except OSError:
+            pass
+    campaign.tell("  garbage was sent")
+
+
+@fault("crowd", weight=1)
+def crowd(campaign, choice):
+    """Hundreds of connections that say nothing, or half a word, and stay."""
+    callers, name = [], choice.choice(["ostler.sock", "kernel.sock"])
+    try:
+        for _ in range(choice.choice([50, 500, 2000])):
+            caller = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            caller.settimeout(0.05)
+            callers.append(caller)
+            caller.connect(str(campaign.home.path / name))
+            caller.send(b'{"id":')
+    except OSError:
+        pass
+    campaign.tell(f"  {len(callers)} are connected to {name}")
+    time.sleep(choice.choice([0.1, 1, 3]))
+    for caller in callers:
+        caller.close()
+
+
+@fault("commands", weight=3)
+def commands(campaign, choice):
+    """Many verbs at once, of different minds; then everything is wanted again."""
+    home, units = campaign.home, campaign.world.names()
+    calls = []
+    for _ in range(choice.choice([4, 8, 16])):
+        unit = choice.choice(units)
+        words = choice.choice([["up", "--no-wait"], ["down"], ["restart", unit], ["stop", unit], ["start", unit], ["reload"], ["cancel", unit], ["ls"],
+                               ["status", unit], ["logs", unit, "-n", "3"], ["runs", "--live"], ["reload", "--self"], ["why", unit], ["start"]])
+        calls.append((words, home.spawn(words)))
+        time.sleep(choice.choice([0, 0, 0.01, 0.05]))
+    campaign.tell(f"  {[' '.join(words) for words, _ in calls]}")
+    for words, child in calls:
+        home.finish(child, words, 100)
+    campaign.wanted()
+
+
+@fault("restart-daemon", weight=1)
+def restart(campaign, choice):
+    """Orderly: stop and start, a hand-over, an upgrade to the same program."""
+    words = choice.choice([["reload", "--self"], ["upgrade", str(campaign.home.ostler)], ["restart"], ["stop"]])
+    campaign.tell(f"  ostler {words[0]}")
+    campaign.home.call(*words, seconds=90)
+    if words == ["stop"]:
+        campaign.home.call("start", seconds=90)

@@ -1,0 +1,122 @@
+"""Damage to the home's files."""
+
+import os
+import time
+
+from .. import registry
+from ..story import Violation
+from . import fault
+
+SUFFIXES = ("", "-wal", "-shm")
+
+
+def damage(path, choice) -> str:
+    """Bytes changed, zeroed, cut off; returns what was done."""
+    size = path.stat().st_size
+    way = choice.choice(["flip", "flip", "zero", "cut", "empty"])
+    with open(path, "r+b") as file:
+        if way == "flip":
+            for _ in range(choice.choice([1, 20, 400])):
+                at = choice.randrange(size)
+                file.seek(at)
+                byte = file.read(1)[0]
+                file.seek(at)
+                file.write(bytes([byte ^ (1 << choice.randrange(8))]))
+        elif way == "zero":
+            at = choice.randrange(size)
+            file.seek(at)
+            file.write(bytes(min(size - at, choice.choice([16, 4096, 65536]))))
+        elif way == "cut":
+            file.truncate(choice.randrange(size))
+        else:
+            file.truncate(0)
+    return f"{way} {path.name} of {size} bytes"
+
+
+@fault("damaged-registry", weight=1, alone=True)
+def damaged_registry(campaign, choice):
+    """With the daemon stopped or killed, the registry or its WAL is damaged. It starts, or refuses and says which file; then the file is moved away."""
+    home = campaign.home
+    campaign.traffic.pause()
+    if choice.random() < 0.5:
+        campaign.tell("  stop")
+        home.call("stop", seconds=90)
+    else:
+        campaign.nobody_hears()
+        campaign.tell("  kill both")
+        home.kill_daemon()
+    files = [home.registry] + [path for suffix in ("-wal",) if (path := home.registry.with_name(home.registry.name + suffix)).exists() and path.stat().st_size]
+    campaign.tell(f"  {damage(choice.choice(files), choice)}")
+    campaign.forget_records()
+    said = home.call("start", seconds=90)
+    if said.code == 0:
+        told = sound(home)
+        campaign.tell(f"  it started; integrity: {told[:100]}")
+        if told == "ok":
+            campaign.wanted()
+            return
+        # Nothing is promised of a page that is met later; the person who sees it moves the file away.
+        home.kill_daemon()
+    else:
+        campaign.tell(f"  refused: {said.err.strip()[:300]}")
+        if str(home.registry) not in said.err:
+            raise Violation(f"a registry that cannot be used is not named: {said.err[:500]!r}")
+        end = time.monotonic() + 20
+        while left := home.own("supervisor") + home.own("guardian"):
+            if time.monotonic() > end:
+                raise Violation(f"it refused to start, and {left} is left")
+            time.sleep(0.02)
+    for suffix in SUFFIXES:
+        path = home.registry.with_name(home.registry.name + suffix)
+        if path.exists():
+            os.rename(path, campaign.folder / f"damaged-{campaign.story.step}{suffix or '.db'}") if same_disk(path, campaign.folder) else path.unlink()
+    campaign.forget_records()
+    said = home.call("start", seconds=90)
+    if said.code != 0:
+        raise Violation(f"with the registry moved away it does not start: {said.err[:500]!r}")
+    campaign.wanted()
+
+
+def sound(home) -> str:
+    try:
+        return registry.integrity(home.registry)
+    except registry.Unreadable as error:
+        return str(error)
+
+
+def same_disk(one, other) -> bool:
+    return one.stat().st_dev == other.stat().st_dev
+
+
+@fault("damaged-files")
+def damaged_files(campaign, choice):
+    """Files that are for people, or can be made again: garbage in them, or gone."""
+    home = campaign.home.path
+    names = choice.sample(["supervisor.json", "ostler.pid", "crash.log", "ostler.log"], choice.randint(1, 4))
+    for name in names:
+        path = home / name
+        try:
+            if choice.random() < 0.5:
+                path.unlink()
+            else:
+                path.write_bytes(choice.randbytes(choice.choice([0, 10, 5000])))
+        except OSError:
+            pass
+    campaign.tell(f"  damaged: {names}")
+
+
+@fault("damaged-logs", weight=1)
+def damaged_logs(campaign, choice):
+    """Logs of runs that have ended: cut, scribbled over, without their index. Whoever reads them gets an end."""
+    ended = [row["run_id"] for row in registry.rows(campaign.home.registry, "SELECT run_id FROM runs WHERE state = 'exited' AND output_bytes > 0 ORDER BY ended_at_ms DESC LIMIT 50")]
+    for run in choice.sample(ended, min(len(ended), 3)):
+        reading = campaign.oracle.output.readings.get(run)
+        if reading is None or not reading.is_over:
+            continue  # not judged yet
+        for path in sorted((campaign.home.path / "runs" / run).iterdir()):
+            if path.stat().st_size:
+                campaign.tell(f"  {run}: {damage(path, choice)}")
+        for words in (["logs", run], ["logs", "--json", "-n", "5", run], ["why", run]):
+            said = campaign.home.call(*words, seconds=60)
+            if "panick" in said.err:
+                raise Violation(f"`ostler {' '.join(words)}` panicked: {said.err[:500]}")
