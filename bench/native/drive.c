@@ -1,12 +1,13 @@
 /* Starts many runs over one connection to a supervisor, and knows when each has ended.
  *
- *     drive SOCKET COUNT IN_FLIGHT each|last|live PROGRAM [ARGUMENT]     prints the seconds it took
+ *     drive SOCKET COUNT IN_FLIGHT each|last|live|fill PROGRAM [ARGUMENT]     prints the seconds it took
  *
  * each  IN_FLIGHT runs at a time; the end of every run is asked for with `wait`, whose answer comes
  *       after the exit record was committed.
  * last  as many spawn requests at a time, but no `wait`: when all are started, `ping` is asked until no
  *       run is live. The caller counts the exit records in the registry.
  * live  only starts them, and leaves them running.
+ * fill  the same until one is refused; then prints how many were started, and in the next line what was answered.
  *
  * In C, so that the caller's own work is small beside the supervisor's.
  */
@@ -90,11 +91,14 @@ static void unexpected(const char *line)
 int main(int argc, char **argv)
 {
     if (argc < 6 || argc > 7) {
-        fprintf(stderr, "usage: drive SOCKET COUNT IN_FLIGHT each|last|live PROGRAM [ARGUMENT]\n");
+        fprintf(stderr, "usage: drive SOCKET COUNT IN_FLIGHT each|last|live|fill PROGRAM [ARGUMENT]\n");
         return 2;
     }
     long count = number(argv[2]), most = number(argv[3]);
-    int each = strcmp(argv[4], "each") == 0, live = strcmp(argv[4], "live") == 0;
+    int each = strcmp(argv[4], "each") == 0, fill = strcmp(argv[4], "fill") == 0;
+    int live = fill || strcmp(argv[4], "live") == 0;
+    long refused = 0;
+    char *refusal = NULL;
     program = argv[5];
     argument = argc == 7 ? argv[6] : NULL;
     struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -109,10 +113,16 @@ int main(int argc, char **argv)
 
     double begin = now_seconds();
     long asked = 0, done = 0;
-    while (done < count) {
-        while (asked < count && asked - done < most)
+    while (done < count && !(refused && done == asked)) {
+        while (asked < count && asked - done < most && !refused)
             ask_spawn(++asked);
         char *line = next_line();
+        if (fill && (!strstr(line, "\"kind\":\"spawned\"") || !strstr(line, "\"error\":null"))) {
+            if (refused++ == 0)
+                refusal = strdup(line);
+            done++;
+            continue;
+        }
         if (strstr(line, "\"kind\":\"spawned\"")) {
             if (!strstr(line, "\"error\":null"))
                 unexpected(line);
@@ -142,6 +152,9 @@ int main(int argc, char **argv)
             break;
         usleep(200);
     }
-    printf("%.9f\n", now_seconds() - begin);
+    printf("%.9f", now_seconds() - begin);
+    if (fill)
+        printf(" %ld\n%s", done - refused, refusal ? refusal : "");
+    putchar('\n');
     return 0;
 }

@@ -5,7 +5,7 @@ import os
 import subprocess
 import time
 
-from bench import Bench, Failed, Result, Samples, figure, most, untold
+from bench import Bench, Failed, Result, Samples, Supervisor, figure, most, untold
 from rows.adopt import die, live_pids
 
 TARGET_MS = most(3, 500.0)
@@ -49,36 +49,42 @@ def stop(bench: Bench, runs: int, adopted: bool) -> tuple[float, float]:
         if len(pids) != runs:
             raise Failed(f"{len(pids)} runs are live instead of {runs}")
         time.sleep(REST)
-        argv = [str(bench.ostler), "--no-start", "stop", "--json"]
-        gone = None
-        begin = time.perf_counter()
-        call = subprocess.Popen(argv, env=supervisor.environment, stdout=subprocess.PIPE, text=True)
-        # It writes at its end, more than a pipe holds; so it is read, and looked for between.
-        os.set_blocking(call.stdout.fileno(), False)
-        said, open_end = b"", True
-        while gone is None or open_end:
-            while pids and is_gone(pids[-1]):
-                pids.pop()
-            if not pids and gone is None:
-                gone = time.perf_counter() - begin
-            try:
-                piece = os.read(call.stdout.fileno(), 1 << 20)
-                said += piece
-                open_end = bool(piece)
-            except BlockingIOError:
-                time.sleep(LOOK)
-            if time.perf_counter() - begin > 120:
-                raise Failed(f"{len(pids)} runs are there after 120 s")
-        code = call.wait()
-        returned = time.perf_counter() - begin
-        call.stdout.close()
-        if code != 0:
-            raise Failed(f"ostler stop: exit {code}")
-        ended = json.loads(said)["ended"]
-        # 15: each was ended by TERM, none had to be killed.
-        if len(ended) != runs or any(result["exitSignal"] != 15 for result in ended):
-            raise Failed(f"{len(ended)} runs were ended, not all by TERM")
-        supervisor.check_stopped()
+        return stop_timed(supervisor, pids)
+
+
+def stop_timed(supervisor: Supervisor, pids: list[int]) -> tuple[float, float]:
+    """Seconds until all are gone, and until the call returns."""
+    runs, pids = len(pids), list(pids)
+    argv = [str(supervisor.bench.ostler), "--no-start", "stop", "--json"]
+    gone = None
+    begin = time.perf_counter()
+    call = subprocess.Popen(argv, env=supervisor.environment, stdout=subprocess.PIPE, text=True)
+    # It writes at its end, more than a pipe holds; so it is read, and looked for between.
+    os.set_blocking(call.stdout.fileno(), False)
+    said, open_end = b"", True
+    while gone is None or open_end:
+        while pids and is_gone(pids[-1]):
+            pids.pop()
+        if not pids and gone is None:
+            gone = time.perf_counter() - begin
+        try:
+            piece = os.read(call.stdout.fileno(), 1 << 20)
+            said += piece
+            open_end = bool(piece)
+        except BlockingIOError:
+            time.sleep(LOOK)
+        if time.perf_counter() - begin > 120:
+            raise Failed(f"{len(pids)} runs are there after 120 s")
+    code = call.wait()
+    returned = time.perf_counter() - begin
+    call.stdout.close()
+    if code != 0:
+        raise Failed(f"ostler stop: exit {code}")
+    ended = json.loads(said)["ended"]
+    # 15: each was ended by TERM, none had to be killed.
+    if len(ended) != runs or any(result["exitSignal"] != 15 for result in ended):
+        raise Failed(f"{len(ended)} runs were ended, not all by TERM")
+    supervisor.check_stopped()
     return gone, returned
 
 
