@@ -157,6 +157,12 @@ looks after\n\nTo start the supervisor anew while everything goes on: `ostler re
         /// Remove what is left of it, and exit
         #[arg(long)]
         sweep: bool,
+        /// Serve podman here
+        #[arg(long, value_name = "SOCKET")]
+        serve: Option<PathBuf>,
+        /// Leave the run, and become this
+        #[arg(long, value_name = "PROGRAM")]
+        conmon: Option<PathBuf>,
         /// Run this inside it, and exit as it does
         #[arg(last = true)]
         command: Vec<String>,

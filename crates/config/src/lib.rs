@@ -19,6 +19,7 @@ mod order;
 mod parse;
 mod patrol;
 mod plain;
+mod podman;
 mod policy;
 mod probes;
 mod problem;

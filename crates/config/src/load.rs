@@ -24,6 +24,10 @@ pub struct Circumstances {
     pub tmux: Option<PathBuf>,
     /// Where the daemon's own server of tmux listens.
     pub tmux_socket: Option<PathBuf>,
+    /// Podman, where it is to be used and nobody serves it.
+    pub podman: Option<PathBuf>,
+    /// Where the daemon's own service of podman listens.
+    pub podman_socket: Option<PathBuf>,
     /// The caller's number.
     pub user: u32,
     /// It is read again and again for its list of agents, which come and go.
@@ -110,6 +114,10 @@ pub fn load(file: &Path, text: &str, around: &Circumstances) -> Result<Config, V
         let agents: Vec<UnitSpec> = agents.into_iter().filter(|unit| !is_own(&unit.name)).collect();
         listed.extend(agents.iter().map(|unit| unit.name.clone()));
         units.extend(agents);
+    }
+    if let Some(service) = reader.own_service(&mut units, parsed.agents.is_some()) {
+        listed.push(service.name.clone());
+        units.push(service);
     }
     if patrol.is_some() {
         units.push(reader.patrolling());

@@ -14,9 +14,11 @@ mod make;
 mod memory;
 mod ours;
 mod scripts;
+mod service;
 mod shim;
 mod watch;
 mod words;
 
 pub use exec::exec;
+pub use service::{conmon, serve, unserved_podman};
 pub use shim::{keep, sweep};

@@ -3,10 +3,12 @@
 
 use bollard::Docker;
 use bollard::errors::Error;
+use bollard::models::ContainerSummary;
 use bollard::query_parameters::{
     InspectContainerOptions, ListContainersOptions, RemoveContainerOptions,
 };
 use ostler_model::ContainerOrder;
+use serde::Deserialize;
 use std::collections::HashMap;
 
 pub(crate) const HOME: &str = "ostler.home";
@@ -37,26 +39,53 @@ pub(crate) async fn find(docker: &Docker, order: &ContainerOrder) -> Result<Vec<
         filters: Some(HashMap::from([("label".to_owned(), wanted)])),
         ..ListContainersOptions::default()
     };
-    let found = docker.list_containers(Some(options)).await?;
+    let listed: Vec<Listed> = match docker.list_containers(Some(options)).await {
+        Ok(listed) => listed.into_iter().map(Listed::from).collect(),
+        // Podman has states that no other engine knows.
+        Err(Error::JsonDataError { message, column, contents }) => serde_json::from_str(&contents)
+            .map_err(|_| Error::JsonDataError { message, column, contents })?,
+        Err(error) => return Err(error),
+    };
     let (ids, name) = (crate::made::ids(order), order.name());
-    let one = |summary: bollard::models::ContainerSummary| {
-        let mut names = summary.names.iter().flatten();
+    let one = |listed: Listed| {
+        let mut names = listed.names.iter();
         let is_named = names.any(|known| known.trim_start_matches('/') == name);
-        let is_known = summary.id.as_ref().is_some_and(|id| ids.contains(id));
-        if !is_named && !is_known {
+        if !is_named && !ids.contains(&listed.id) {
             return None;
         }
-        let state = summary.state.map(|state| state.to_string()).unwrap_or_default();
-        let digest = summary.labels.as_ref().and_then(|labels| labels.get(DIGEST)).cloned();
         Some(Found {
-            id: summary.id?,
             // One that is halted goes on when whoever halted it wants it to.
-            is_running: state == "running" || state == "paused",
-            is_paused: state == "paused",
-            is_same: digest.as_deref() == Some(order.digest.as_str()),
+            is_running: listed.state == "running" || listed.state == "paused",
+            is_paused: listed.state == "paused",
+            is_same: listed.labels.get(DIGEST) == Some(&order.digest),
+            id: listed.id,
         })
     };
-    Ok(found.into_iter().filter_map(one).collect())
+    Ok(listed.into_iter().filter_map(one).collect::<Vec<Found>>())
+}
+
+/// What we want to know of a container in the engine's list.
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Listed {
+    id: String,
+    #[serde(default)]
+    names: Vec<String>,
+    #[serde(default)]
+    state: String,
+    #[serde(default)]
+    labels: HashMap<String, String>,
+}
+
+impl From<ContainerSummary> for Listed {
+    fn from(summary: ContainerSummary) -> Self {
+        Self {
+            id: summary.id.unwrap_or_default(),
+            names: summary.names.unwrap_or_default(),
+            state: summary.state.map(|state| state.to_string()).unwrap_or_default(),
+            labels: summary.labels.unwrap_or_default(),
+        }
+    }
 }
 
 /// Who has the name that we want.

@@ -18,6 +18,7 @@ use crate::follow::Place;
 use crate::made;
 use crate::memory::Memory;
 use crate::ours;
+use crate::service;
 use crate::watch::{End, until_ended};
 use crate::words::Words;
 use bollard::Docker;
@@ -32,6 +33,8 @@ const CONFIG: i32 = 78;
 const GONE: i32 = 1;
 /// To remove what is left; the engine may take its time for one that does not want to end.
 const SWEEP: Duration = Duration::from_secs(60);
+/// Before a sweep that failed is tried again.
+const AGAIN: Duration = Duration::from_secs(1);
 /// How long one that was asked for is waited for, to be removed.
 const LATE: Duration = Duration::from_secs(30);
 /// An engine that answers to some questions only is not asked without a pause.
@@ -101,19 +104,29 @@ pub fn sweep() -> i32 {
         return 0;
     }
     runtime.block_on(async {
-        let places = engine::places(|name| std::env::var(name).ok());
+        let mut places = engine::places(|name| std::env::var(name).ok());
+        let mut served = None;
         let began = tokio::time::Instant::now();
         loop {
-            let docker = engine::until_reached(&places, |why| tell(&why)).await;
+            let Some(docker) = engine::reach(&places).await else {
+                if served.is_none() {
+                    served = service::for_a_sweep(&places);
+                    places.extend(served.clone());
+                }
+                sleep(AGAIN).await;
+                continue;
+            };
             match timeout(SWEEP, made::clear(&docker, &order)).await {
                 // An engine that was slow to make it may do so yet.
                 Ok(Ok(())) if made::is_asked_for(&order) && began.elapsed() < LATE => {
                     sleep(BETWEEN).await;
                 }
-                Ok(Ok(())) => return forget(&order),
-                Ok(Err(_)) | Err(_) => sleep(PATIENCE).await,
+                Ok(Ok(())) => break,
+                Ok(Err(_)) | Err(_) => sleep(AGAIN).await,
             }
         }
+        forget(&order);
+        served.as_deref().map(service::forget);
     });
     0
 }

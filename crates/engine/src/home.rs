@@ -93,6 +93,15 @@ impl Home {
         self.short_folder().join("tmux.sock")
     }
 
+    /// Where a podman that we serve ourselves listens.
+    pub fn podman_socket(&self) -> PathBuf {
+        let usual = self.path.join("podman.sock");
+        if usual.as_os_str().len() <= ADDRESS_MOST {
+            return usual;
+        }
+        self.short_folder().join("podman.sock")
+    }
+
     fn short_folder(&self) -> PathBuf {
         let mut name = DefaultHasher::new();
         self.path.hash(&mut name);

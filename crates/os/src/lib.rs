@@ -43,7 +43,8 @@ pub use platform::scope::{
     Census, KillReport, Kin, Leader, Member, Members, MemoryState, Scope, ScopeRoom, Watch,
 };
 pub use platform::seat::{
-    Manners, SeatNote, Seated, groups_of_run, join_group, make_fifo, own_environment, own_manners,
+    Manners, SeatNote, Seated, groups_of_run, join_group, leave_run, make_fifo, own_environment,
+    own_manners,
 };
 pub use platform::spawn::{Launch, Launched, Launcher, Program, Stdio};
 pub use platform::stop_words::StopWords;
@@ -51,6 +52,8 @@ pub use platform::sweep::{Swept, sweep};
 pub use platform::terminal::{
     Foreground, ForegroundEvents, RawMode, close_report, is_terminal, own_terminal_size,
 };
-pub use platform::tool::{Told, find_tool, init_system, run_here, run_tool};
+pub use platform::tool::{
+    Told, become_program, find_tool, init_system, run_here, run_tool, start_tool,
+};
 pub use platform::unread::{LINE_MOST, forget_unread, gives_lines, terminal_of};
 pub use platform::usage::{Detail, MemberUsage, TreeSubject, TreeUsage, look_at_trees};

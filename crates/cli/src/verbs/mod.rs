@@ -49,6 +49,14 @@ pub fn carry_out(arguments: Arguments) -> Result<Exit, Failure> {
             return crate::supervisor::supervise(purpose);
         }
         Verb::Guardian { home } => return Ok(Exit(ostler_guardian::guard(&home))),
+        #[cfg(feature = "containers")]
+        Verb::Shim { serve: Some(socket), .. } => {
+            return Ok(Exit(ostler_container::serve(&socket) as u8));
+        }
+        #[cfg(feature = "containers")]
+        Verb::Shim { conmon: Some(program), command, .. } => {
+            return Ok(Exit(ostler_container::conmon(&program, &command) as u8));
+        }
         Verb::Shim { sweep, command, .. } => return Ok(shim(sweep, command)),
         Verb::Init(arguments) => return Ok(init(&arguments.command)),
         Verb::Sweep => return Ok(init::sweep()),

@@ -5,7 +5,7 @@ use crate::containers_setup::{
     Engine, Kind, engine, on_each_engine, on_each_own_engine, own_engine,
 };
 use crate::units::Project;
-use ostler_e2e::{PATIENCE, eventually, eventually_within};
+use ostler_e2e::{PATIENCE, Signal, eventually, eventually_within};
 use std::io::{Read, Write};
 use std::os::unix::net::UnixListener;
 
@@ -222,7 +222,16 @@ fn podman_does_not_clear_away() {
     project.up();
     let first = engine.id(&project, "a");
     engine.ok(&["kill", "-s", "TERM", &first]);
-    engine.next_id(&project, "a", &first);
+    let second = engine.next_id(&project, "a", &first);
+    // Nobody sees to it between the end of the shim and the beginning of the next.
+    let shim = project.process("a");
+    shim.signal(Signal::STOP);
+    engine.ok(&["kill", "-s", "TERM", &second]);
+    eventually("it is stopped", || {
+        (engine.inspect(&second)["State"]["Status"] == "stopped").then_some(())
+    });
+    shim.signal(Signal::KILL);
+    engine.next_id(&project, "a", &second);
     assert!(project.view("a").to_string().contains("exit 5"), "{}", project.view("a"));
     project.call(&["down"]).ok();
     assert!(engine.of_project(&project).is_empty());

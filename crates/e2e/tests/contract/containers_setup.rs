@@ -109,8 +109,39 @@ impl Engine {
         ]
     }
 
+    /// Where it is not served: what leads to podman itself, and to its folder.
+    pub fn unserved(&self) -> Project {
+        self.stop();
+        let d = self.folder.display();
+        // As the engine had it: what is written down once may not be named later.
+        let text =
+            format!("[storage]\ndriver = \"\"\ngraphroot = \"{d}/root\"\nrunroot = \"{d}/run\"\n");
+        std::fs::write(self.path("storage.conf"), text).expect("written");
+        self.project_with(vec![
+            ("CONTAINER_RUNTIME".to_owned(), "podman".to_owned()),
+            ("CONTAINERS_CONF".to_owned(), self.path("containers.conf")),
+            ("CONTAINERS_STORAGE_CONF".to_owned(), self.path("storage.conf")),
+            ("XDG_RUNTIME_DIR".to_owned(), self.path("xdg")),
+        ])
+    }
+
+    /// Processes whose words name its folder: the engine, and what it has beside its containers.
+    pub fn processes(&self) -> Vec<i32> {
+        let folder = self.folder.as_os_str().as_encoded_bytes();
+        let pids = std::fs::read_dir("/proc").expect("readable").flatten();
+        let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+        let is_its = |pid: &i32| {
+            let words = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            words.windows(folder.len()).any(|part| part == folder)
+        };
+        pids.filter(is_its).collect()
+    }
+
     pub fn project(&self) -> Project {
-        let mut variables = self.variables();
+        self.project_with(self.variables())
+    }
+
+    fn project_with(&self, mut variables: Vec<(String, String)>) -> Project {
         let (name, value) = crate::daemon::QUICK;
         variables.push((name.to_owned(), value.to_owned()));
         let variables: Vec<(&str, &str)> =
@@ -319,6 +350,13 @@ impl Drop for Engine {
             let _ = input.write_all(b"\n");
             drop(input);
             let _ = shell.wait();
+        } else {
+            let _ = self.cli(&["rm", "-f", "-a"]);
+            let d = self.folder.display();
+            let script = format!(
+                "grep ' {d}/' /proc/mounts | cut -d ' ' -f 2 | sort -r | while read m; do umount -l $m; done; rm -rf {d}"
+            );
+            let _ = Command::new("sh").args(["-c", &script]).status();
         }
     }
 }

@@ -110,6 +110,7 @@ mod containers_agents;
 mod containers_away;
 mod containers_hostile;
 mod containers_probes;
+mod containers_service;
 mod containers_setup;
 
 // Sessions of tmux.

@@ -2,7 +2,7 @@
 //! which we hold a run. Whoever takes the place joins the run's groups by itself before it becomes the program, and a
 //! note tells who it is and whether the kernel let it.
 
-use super::cgroup::unescape;
+use super::cgroup::{SELF, unescape};
 use super::identity::stat;
 use super::process::Ending;
 use rustix::fs::Mode;
@@ -91,6 +91,22 @@ pub fn groups_of_run(run: &str) -> Vec<PathBuf> {
 /// Enters a group, by our own number; whether we may.
 pub fn join_group(members: &Path) -> bool {
     fs::write(members, std::process::id().to_string()).is_ok()
+}
+
+/// Out of the run's groups, to where whoever made them stands: for what is started by a run and is not of it. Whether we
+/// are in none of them any more.
+pub fn leave_run(run: &str) -> bool {
+    let beside = |members: &PathBuf| -> Option<PathBuf> {
+        let room = members.parent()?.ancestors().find(|folder| {
+            let name = folder.file_name().and_then(OsStr::to_str).unwrap_or_default();
+            name.starts_with("ostler-")
+        })?;
+        let above = room.parent()?;
+        let own = above.join(SELF).join("cgroup.procs");
+        Some(if own.exists() { own } else { above.join("cgroup.procs") })
+    };
+    let mut groups = groups_of_run(run).into_iter();
+    groups.all(|members| beside(&members).is_some_and(|beside| join_group(&beside)))
 }
 
 /// What a program is given by whoever starts it, beside its words: as we have it ourselves.

@@ -4,6 +4,7 @@ use crate::InitSystem;
 use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -48,6 +49,27 @@ pub fn run_tool<A: AsRef<OsStr>>(program: &str, arguments: &[A], input: &[u8]) -
 )]
 pub fn run_here(program: &Path, arguments: &[&str]) -> io::Result<Option<i32>> {
     Ok(Command::new(program).args(arguments).status()?.code())
+}
+
+/// Starts a tool that serves us for as long as our own run lasts: the run's end is its end. Without this variable.
+#[expect(clippy::disallowed_methods, reason = "it is in our run, which is ended whole")]
+pub fn start_tool<A: AsRef<OsStr>>(
+    program: &Path,
+    arguments: &[A],
+    without: &str,
+) -> io::Result<()> {
+    let mut tool = Command::new(program);
+    tool.args(arguments).env_remove(without).stdin(Stdio::null()).spawn().map(drop)
+}
+
+/// This process becomes another program, with these variables beside its own. Returns only if it cannot.
+#[expect(clippy::disallowed_methods, reason = "nobody is started: we are that program from now on")]
+pub fn become_program<A: AsRef<OsStr>>(
+    program: &Path,
+    arguments: &[A],
+    variables: &[(&str, &str)],
+) -> io::Error {
+    Command::new(program).args(arguments).envs(variables.iter().copied()).exec()
 }
 
 /// Where `PATH` has a program of this name.

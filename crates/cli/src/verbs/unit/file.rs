@@ -88,7 +88,10 @@ pub fn text(path: &Path) -> Result<Result<String, Vec<Problem>>, Failure> {
 
 pub fn circumstances() -> Circumstances {
     let home = Home::from_environment(|name| std::env::var_os(name)).ok();
+    let podman_socket = home.as_ref().map(Home::podman_socket);
     Circumstances {
+        podman: podman_socket.as_deref().and_then(unserved_podman),
+        podman_socket,
         environment: std::env::vars_os()
             .filter_map(|(name, value)| {
                 Some((name.into_string().ok()?, OsText(value.as_bytes().to_vec())))
@@ -101,4 +104,14 @@ pub fn circumstances() -> Circumstances {
         is_following: false,
         home: home.map(|home| home.path().to_owned()),
     }
+}
+
+#[cfg(feature = "containers")]
+fn unserved_podman(socket: &Path) -> Option<std::path::PathBuf> {
+    ostler_container::unserved_podman(|name| std::env::var(name).ok(), socket)
+}
+
+#[cfg(not(feature = "containers"))]
+fn unserved_podman(_: &Path) -> Option<std::path::PathBuf> {
+    None
 }

@@ -1,0 +1,65 @@
+//! The service of podman that is ours: made where a container is declared, podman is what there is, and nobody serves it.
+
+use crate::agents::FOLLOWER;
+use crate::container::ENGINE_VARIABLES;
+use crate::environment::INHERITED;
+use crate::file::{RestartTable, UnitTable};
+use crate::resolve::{Kind, Reader};
+use crate::words::{Command, VariableName, WhenWord};
+use ostler_model::{Backend, Check, OsText, ReadySpec, UnitSpec};
+
+/// The unit that is our own service.
+pub(crate) const SERVICE: &str = "podman";
+const READY_MS: u64 = 60_000;
+const HOST: &str = "CONTAINER_HOST";
+const RUNTIME: &str = "CONTAINER_RUNTIME";
+
+impl Reader<'_> {
+    /// Our own service, if somebody needs it, who then depends on it and finds it. Whoever declares a unit of its name
+    /// serves podman in his own way.
+    pub fn own_service(&mut self, units: &mut [UnitSpec], is_following: bool) -> Option<UnitSpec> {
+        let socket = self.around.podman_socket.clone().filter(|_| self.around.podman.is_some())?;
+        let is_container = |unit: &UnitSpec| unit.backend == Backend::Container;
+        // Whoever follows a list declares containers later.
+        let is_user =
+            |unit: &UnitSpec| is_container(unit) || (is_following && unit.name == FOLLOWER);
+        if units.iter().any(|unit| unit.name == SERVICE) || !units.iter().any(is_user) {
+            return None;
+        }
+        let address = format!("unix://{}", socket.display());
+        for unit in units.iter_mut().filter(|unit| is_user(unit)) {
+            let known = |text: &&OsText| {
+                let text = text.shown();
+                [HOST, RUNTIME]
+                    .iter()
+                    .any(|name| text.strip_prefix(name).is_some_and(|rest| rest.starts_with('=')))
+            };
+            let others = unit.inherited.iter().filter(|text| !known(text)).cloned();
+            let ours = [format!("{HOST}={address}"), format!("{RUNTIME}={SERVICE}")];
+            unit.inherited = others.chain(ours.iter().map(|text| OsText::from(&**text))).collect();
+            if is_container(unit) {
+                unit.depends_on.push(SERVICE.to_owned());
+                unit.depends_on.dedup();
+            }
+        }
+        let own = std::env::current_exe().unwrap_or_else(|_| SERVICE.into());
+        let words = [
+            own.display().to_string(),
+            "shim".into(),
+            SERVICE.into(),
+            "--serve".into(),
+            socket.display().to_string(),
+        ];
+        // It is podman itself, and not to ask another.
+        let names = INHERITED.iter().chain(&ENGINE_VARIABLES).filter(|name| **name != HOST);
+        let table = UnitTable {
+            command: Some(Command::Words(words.into())),
+            inherit_env: Some(names.map(|name| VariableName((*name).to_owned())).collect()),
+            restart: Some(RestartTable { when: Some(WhenWord::Always), ..RestartTable::default() }),
+            ..UnitTable::default()
+        };
+        let mut spec = self.built(SERVICE, &table, &Kind::Plain);
+        spec.ready = Some(ReadySpec { check: Check::Notify, timeout_ms: READY_MS });
+        Some(spec)
+    }
+}

@@ -1,0 +1,74 @@
+//! Podman where nobody serves it: a unit of ours does, and those that need it find it.
+
+use ostler_config::{Circumstances, Config, load};
+use ostler_model::{Check, OsText, UnitSpec};
+use std::path::Path;
+
+fn read(text: &str, podman: Option<&str>) -> Config {
+    let pair = |name: &str, value: &str| (name.to_owned(), OsText::from(value));
+    let around = Circumstances {
+        environment: vec![pair("CONTAINER_HOST", "unix:///old.sock"), pair("PATH", "/bin")],
+        podman: podman.map(Into::into),
+        podman_socket: Some("/home/u/.local/state/ostler/podman.sock".into()),
+        ..Circumstances::default()
+    };
+    load(Path::new("/srv/ostler.toml"), text, &around).expect("it is right")
+}
+
+fn unit<'a>(config: &'a Config, name: &str) -> &'a UnitSpec {
+    config.units.iter().find(|unit| unit.name == name).expect("it is there")
+}
+
+fn variables(unit: &UnitSpec) -> Vec<String> {
+    unit.inherited.iter().map(OsText::shown).collect()
+}
+
+const ONE: &str = r#"
+    [units.c]
+    backend = "container"
+    image = "i"
+    [units.plain]
+    command = ["x"]
+"#;
+
+#[test]
+fn the_service_is_a_unit_that_containers_depend_on() {
+    let config = read(ONE, Some("/usr/bin/podman"));
+    let service = unit(&config, "podman");
+    assert_eq!(
+        service.argv[1..],
+        ["shim", "podman", "--serve", "/home/u/.local/state/ostler/podman.sock"]
+    );
+    assert_eq!(service.ready.as_ref().map(|ready| &ready.check), Some(&Check::Notify));
+    // It would ask another podman instead of being one.
+    assert_eq!(variables(service), ["PATH=/bin"]);
+    let container = unit(&config, "c");
+    assert_eq!(container.depends_on, ["podman"]);
+    let own = "CONTAINER_HOST=unix:///home/u/.local/state/ostler/podman.sock";
+    assert_eq!(variables(container), ["PATH=/bin", own, "CONTAINER_RUNTIME=podman"]);
+    assert!(unit(&config, "plain").depends_on.is_empty());
+}
+
+#[test]
+fn nobody_is_served_who_does_not_need_it() {
+    assert_eq!(read(ONE, None).units.len(), 2);
+    let plain = "[units.agents]\ncommand = [\"x\"]";
+    assert_eq!(read(plain, Some("/usr/bin/podman")).units.len(), 1);
+}
+
+#[test]
+fn whoever_has_a_unit_of_that_name_serves_it_himself() {
+    let text = format!("{ONE}\n[units.podman]\ncommand = [\"podman\", \"system\", \"service\"]");
+    let config = read(&text, Some("/usr/bin/podman"));
+    assert_eq!(config.units.len(), 3);
+    assert!(unit(&config, "c").depends_on.is_empty());
+}
+
+/// Who is in the list may come later.
+#[test]
+fn a_list_of_agents_is_reason_enough() {
+    let config = read("[agents]", Some("/usr/bin/podman"));
+    assert!(config.units.iter().any(|unit| unit.name == "podman"));
+    let own = "CONTAINER_HOST=unix:///home/u/.local/state/ostler/podman.sock".to_owned();
+    assert!(variables(unit(&config, "agents")).contains(&own));
+}
