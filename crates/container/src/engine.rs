@@ -92,8 +92,8 @@ pub(crate) async fn until_reached(places: &[String], away: impl FnOnce(String)) 
 fn hint(places: &[String]) -> &'static str {
     let is_podman = places.iter().all(|place| place.contains("podman"));
     if is_podman && !places.is_empty() {
-        " (podman has to be served: systemctl --user enable --now podman.socket, or keep \
-         `podman system service --time=0` running)"
+        " (podman has to be served: `ostler up` does it if podman is on the PATH and neither \
+         CONTAINER_HOST nor DOCKER_HOST is set, or: systemctl --user enable --now podman.socket)"
     } else {
         ""
     }
