@@ -6,9 +6,10 @@ use crate::follow::Place;
 use crate::memory::Memory;
 use bollard::Docker;
 use bollard::errors::Error;
-use bollard::query_parameters::{InspectContainerOptions, WaitContainerOptions};
-use futures_util::StreamExt;
+use bollard::query_parameters::{EventsOptions, InspectContainerOptions};
+use futures_util::{Stream, StreamExt};
 use std::cell::Cell;
+use std::collections::HashMap;
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
 
@@ -77,12 +78,14 @@ pub(crate) async fn until_ended(
 }
 
 async fn ended(docker: &Docker, id: &str, memory: &Memory) -> Option<End> {
-    let wait = || docker.wait_container(id, None::<WaitContainerOptions>);
-    let mut told = wait();
+    let mut told = Box::pin(news(docker, id));
     let mut life = Life::default();
     let mut pause = FIRST_PAUSE;
     loop {
-        let patience = match look(docker, id, memory, &mut life).await {
+        let looked = look(docker, id, memory, &mut life).await;
+        let patience = match looked {
+            // Its end was told, and is about to be seen.
+            Looked::Runs if life.code.is_some() => pause,
             Looked::Runs => LOOK_EVERY,
             Looked::Ending => pause,
             Looked::Ended(end) => return Some(end),
@@ -90,19 +93,47 @@ async fn ended(docker: &Docker, id: &str, memory: &Memory) -> Option<End> {
         };
         // Whatever it says, it is looked at again.
         match timeout(patience, told.next()).await {
-            Ok(Some(Ok(ended))) => life.code = Some(ended.status_code as i32),
-            Ok(Some(Err(Error::DockerContainerWaitError { code: ended, .. }))) => {
-                life.code = Some(ended as i32);
-            }
+            Ok(Some(Ok(News::Died(code)))) => life.code = code,
+            Ok(Some(Ok(News::Gone))) => {}
             Err(_) => pause = (pause * 2).min(LOOK_EVERY),
-            // It could not tell, or has no more to say of a container that runs: it is asked anew.
+            // It cannot tell, or has no more to say: it is asked anew.
             Ok(Some(Err(_)) | None) => {
                 sleep(pause.min(patience)).await;
                 pause = (pause * 2).min(LOOK_EVERY);
-                told = wait();
+                told = Box::pin(news(docker, id));
             }
         }
     }
+}
+
+enum News {
+    /// With its exit code, where that was told.
+    Died(Option<i32>),
+    Gone,
+}
+
+/// What the engine tells of the end of a container, from a little before now on: what happens before it begins to tell
+/// is not missed. Its `wait` is not used: podman's takes a whole processor while it waits.
+fn news(docker: &Docker, id: &str) -> impl Stream<Item = Result<News, Error>> {
+    let since = jiff::Timestamp::now().as_second() - 1;
+    let options = EventsOptions {
+        since: Some(since.to_string()),
+        until: None,
+        filters: Some(HashMap::from([("container".to_owned(), vec![id.to_owned()])])),
+    };
+    docker.events(Some(options)).filter_map(|event| {
+        std::future::ready(match event {
+            Err(error) => Some(Err(error)),
+            Ok(event) => match event.action.as_deref() {
+                Some("die" | "died") => {
+                    let told = event.actor.and_then(|actor| actor.attributes).unwrap_or_default();
+                    Some(Ok(News::Died(told.get("exitCode").and_then(|code| code.parse().ok()))))
+                }
+                Some("destroy" | "remove") => Some(Ok(News::Gone)),
+                Some(_) | None => None,
+            },
+        })
+    })
 }
 
 enum Looked {
