@@ -7,6 +7,7 @@ mod setup;
 mod direct_exit;
 mod lease_contention;
 mod manual_cancel;
+mod no_descriptors;
 mod no_output_timeout;
 mod overall_timeout;
 mod pty_interactive;

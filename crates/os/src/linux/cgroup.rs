@@ -3,6 +3,7 @@
 //! The leaves stand in a folder of ours inside the cgroup we were started in, wherever cgroup v2 is
 //! mounted: at the usual place, or beside the v1 hierarchies. Only groups we made are touched.
 
+use super::reserve;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
@@ -105,12 +106,26 @@ impl Leaf {
         Ok(fs::OpenOptions::new().write(true).open(self.path.join("cgroup.procs"))?.into())
     }
 
-    /// `None` if the group is gone.
+    /// `None` if the group is gone. One that cannot be looked at is not taken for empty.
     pub(super) fn populated(&self) -> Option<bool> {
-        let mut text = [0u8; 64];
-        let mut file = File::open(self.path.join("cgroup.events")).ok()?;
-        let length = file.read(&mut text).ok()?;
-        Some(!text[..length].windows(11).any(|window| window == b"populated 0"))
+        let look = || {
+            let mut text = [0u8; 64];
+            let length = File::open(self.path.join("cgroup.events"))?.read(&mut text)?;
+            Ok(!text[..length].windows(11).any(|window| window == b"populated 0"))
+        };
+        match reserve::spend(look) {
+            Ok(is_populated) => Some(is_populated),
+            Err(error) if is_gone(&error) => None,
+            Err(_) => Some(true),
+        }
+    }
+
+    /// `None` if they cannot be listed.
+    pub(super) fn listed(&self) -> Option<Vec<i32>> {
+        match reserve::spend(|| fs::read_to_string(self.path.join("cgroup.procs"))) {
+            Err(error) if !is_gone(&error) => None,
+            Ok(_) | Err(_) => Some(self.members()),
+        }
     }
 
     /// A process that ends by a thread's exit may be listed while it is already dead; see `Scope`.
@@ -121,7 +136,10 @@ impl Leaf {
     }
 
     pub(super) fn holds(&self, pid: i32) -> bool {
-        let Ok(groups) = fs::read_to_string(format!("/proc/{pid}/cgroup")) else { return false };
+        let Ok(groups) = reserve::spend(|| fs::read_to_string(format!("/proc/{pid}/cgroup")))
+        else {
+            return false;
+        };
         let Some(own) = groups.lines().find_map(|line| line.strip_prefix("0::")) else {
             return false;
         };
@@ -132,7 +150,7 @@ impl Leaf {
 
     /// All at once, by the kernel; it cannot be outrun by forking.
     pub(super) fn kill(&self) -> bool {
-        fs::write(self.path.join("cgroup.kill"), "1").is_ok()
+        reserve::spend(|| fs::write(self.path.join("cgroup.kill"), "1")).is_ok()
     }
 
     /// A descriptor that becomes ready when `populated` changes.
@@ -155,8 +173,13 @@ impl Leaf {
     }
 }
 
+/// Whether that means that there is no such group any longer.
+fn is_gone(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(libc::ENODEV)
+}
+
 pub(super) fn collect_members(path: &Path, members: &mut Vec<i32>) {
-    if let Ok(text) = fs::read_to_string(path.join("cgroup.procs")) {
+    if let Ok(text) = reserve::spend(|| fs::read_to_string(path.join("cgroup.procs"))) {
         members.extend(
             text.lines().filter_map(|line| line.parse::<i32>().ok()).filter(|pid| *pid > 0),
         );
@@ -167,12 +190,13 @@ pub(super) fn collect_members(path: &Path, members: &mut Vec<i32>) {
 }
 
 pub(super) fn sub_groups(path: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = fs::read_dir(path) else { return Vec::new() };
-    entries
-        .flatten()
-        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
-        .map(|entry| entry.path())
-        .collect()
+    let list = || {
+        let folders = fs::read_dir(path)?
+            .flatten()
+            .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        Ok(folders.map(|entry| entry.path()).collect())
+    };
+    reserve::spend(list).unwrap_or_default()
 }
 
 /// Whether a process is in the group of some run.

@@ -1,6 +1,7 @@
 //! Which process it is: pid, start time and boot, read from the kernel.
 
 use super::process::{Process, open_pid, unique_number};
+use super::reserve;
 use ostler_model::Fingerprint;
 use std::fs;
 use std::io::Read;
@@ -29,10 +30,13 @@ pub(super) struct Stat {
 
 /// Reads it without a heap allocation: this runs for every member of every dying tree.
 pub(super) fn stat(pid: i32) -> Option<Stat> {
-    let mut file = fs::File::open(format!("/proc/{pid}/stat")).ok()?;
-    let mut buffer = [0u8; 1024];
-    let length = file.read(&mut buffer).ok()?;
-    parse(&buffer[..length])
+    let path = format!("/proc/{pid}/stat");
+    let read = || {
+        let mut buffer = [0u8; 1024];
+        let length = fs::File::open(&path)?.read(&mut buffer)?;
+        Ok(parse(&buffer[..length]))
+    };
+    reserve::spend(read).ok()?
 }
 
 /// The name in parentheses may itself hold spaces and parentheses: only the last one ends it.

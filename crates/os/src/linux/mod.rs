@@ -23,6 +23,7 @@ pub mod poll;
 pub mod process;
 pub mod pty;
 pub mod reaper;
+mod reserve;
 pub mod scope;
 pub mod seat;
 mod seats;

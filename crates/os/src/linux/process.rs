@@ -1,6 +1,7 @@
 //! A process we may signal: held by descriptor, so that a recycled number is never hit.
 
 use super::identity::{boot_id, corpse_status, stat};
+use super::reserve;
 use ostler_model::Fingerprint;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
@@ -176,8 +177,14 @@ pub(super) fn open_pid(pid: i32) -> Option<OwnedFd> {
 /// Signals one process, if the check that runs after opening it says it is still the one meant.
 #[expect(clippy::disallowed_methods, reason = "this is where members are signalled, checked")]
 pub(super) fn signal_checked(pid: i32, signal: Signal, is_meant: impl FnOnce() -> bool) -> bool {
-    let Some(descriptor) = open_pid(pid) else { return false };
-    is_meant() && pidfd_send_signal(&descriptor, signal.number()).is_ok()
+    let Some(pid) = Pid::from_raw(pid) else { return false };
+    let opened = reserve::spend(|| Ok(pidfd_open(pid, PidfdFlags::empty())?));
+    let Ok(descriptor) = opened else { return false };
+    let is_done = is_meant() && pidfd_send_signal(&descriptor, signal.number()).is_ok();
+    drop(descriptor);
+    // It may have been one of those that are held back.
+    reserve::hold_back();
+    is_done
 }
 
 #[expect(unsafe_code, reason = "rustix has no call for a group signal by descriptor")]

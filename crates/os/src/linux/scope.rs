@@ -10,6 +10,7 @@ use super::identity::{Stat, stat};
 use super::limits::{Held, LimitRoom};
 use super::poll::Interest;
 use super::process::{Process, Signal, open_pid, signal_checked};
+use super::reserve;
 use super::seat::SeatNote;
 use super::spare::{OpenLeaf, Spares};
 use ostler_model::{Enforced, Means, Resources, RunSpec};
@@ -34,12 +35,14 @@ pub struct ScopeRoom {
 
 impl ScopeRoom {
     pub fn open(instance: &str) -> Self {
+        reserve::hold_back();
         let limits = LimitRoom::new(instance, true);
         Self { room: cgroup::make_room(instance), limits, spares: Spares::new(), dying: Vec::new() }
     }
 
     /// A room that has no kernel boundary to offer.
     pub fn without_boundary(instance: &str, why: &str) -> Self {
+        reserve::hold_back();
         let limits = LimitRoom::new(instance, true);
         Self { room: Err(why.to_owned()), limits, spares: Spares::new(), dying: Vec::new() }
     }
@@ -371,10 +374,15 @@ impl Scope {
     /// Who is alive in it. A process may leave its cgroup (whoever may write there can), so what descends
     /// from the run is looked for in any case.
     pub fn members(&self, leader: Leader, kin: &Kin<'_>) -> Members {
+        reserve::hold_back();
+        let mut is_unseen = false;
         let mut found = match &self.leaf {
             Some(boundary) => match boundary.populated() {
                 None | Some(false) => Vec::new(),
-                Some(true) => boundary.leaf().members(),
+                Some(true) => boundary.leaf().listed().unwrap_or_else(|| {
+                    is_unseen = true;
+                    Vec::new()
+                }),
             },
             None => self.held.as_ref().map(|held| held.members()).unwrap_or_default(),
         };
@@ -407,7 +415,12 @@ impl Scope {
         found.dedup();
         let memory = self.memory_state();
         let seat = seat.map_or(0, |note| note.session);
-        Members { is_unexplained, memory, ..sort_members(leader, seat, found) }
+        let mut members = Members { is_unexplained, memory, ..sort_members(leader, seat, found) };
+        if is_unseen && members.is_empty() {
+            // Somebody is there whom we cannot list, for want of a descriptor perhaps: not an empty tree.
+            members.inside = 1;
+        }
+        members
     }
 
     /// Children are listed one look after the other, and a process that ends in between hands its own on to

@@ -1,0 +1,50 @@
+//! The supervisor has no descriptor left: what must end is ended all the same.
+
+use ostler_e2e::{Home, Process, eventually, helper};
+use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
+
+/// How many descriptors it has, and the number after the last.
+fn descriptors(process: &Process) -> (usize, u64) {
+    let folder = std::fs::read_dir(format!("/proc/{}/fd", process.pid)).expect("a folder");
+    let numbers: Vec<u64> =
+        folder.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+    (numbers.len(), numbers.iter().max().map_or(0, |last| last + 1))
+}
+
+/// Returns what it was before.
+fn limit(process: &Process, most: u64) -> u64 {
+    let new = Rlimit { current: Some(most), maximum: getrlimit(Resource::Nofile).maximum };
+    let before = prlimit(Pid::from_raw(process.pid), Resource::Nofile, new).expect("it is set");
+    before.current.expect("a limit")
+}
+
+/// R8, R9: a tree is not taken for empty because it could not be looked at; a descendant outside of the group is ended.
+#[test]
+fn a_tree_is_ended_whole_without_a_descriptor_left() {
+    let home = Home::new();
+    let note = home.folder().join("escaped");
+    let note = note.to_str().expect("a path");
+    let options = ["--timeout", "3s", "--grace", "300ms"];
+    let run = home.start_ready(&options, &[helper!("escape"), "setsid", note, "stay"]);
+    let pid = std::fs::read_to_string(note).expect("read").trim().parse().expect("a pid");
+    let escaped = Process::find(pid).expect("it has left the group");
+    let root = home.root(&run);
+    let supervisor = home.supervisor().expect("a supervisor");
+    let (_, most) = descriptors(&supervisor);
+    let before = limit(&supervisor, most);
+    // Callers take those that are left below the limit.
+    let callers: Vec<_> = (0..most)
+        .filter_map(|_| std::os::unix::net::UnixStream::connect(home.file("ostler.sock")).ok())
+        .collect();
+    eventually("every descriptor is taken", || {
+        (descriptors(&supervisor).0 as u64 >= most).then_some(())
+    });
+    root.wait_gone();
+    escaped.wait_gone();
+    drop(callers);
+    limit(&supervisor, before);
+    let result = home.wait(&run);
+    assert_eq!(result["termination"], "overall-timeout", "{result}");
+    assert_eq!(result["extinct"], "yes", "{result}");
+    assert_eq!(home.supervisor(), Some(supervisor), "it was not replaced");
+}
