@@ -41,10 +41,11 @@ impl Supervisor {
             Action::CheckReady { unit, run } => self.check_ready(unit, run),
             Action::CheckHealth { unit, run } => self.check_health(unit, run),
             Action::Spawn(run) => match durable {
-                Durable::Yes if self.is_still_ours(run) => self.spawn(run),
+                Durable::No if self.is_owed(run) => self.refuse_unrecorded(run),
+                // The intent of one that waited for its place was written when it came.
+                Durable::Yes | Durable::No if self.is_still_ours(run) => self.spawn(run),
                 // Another supervisor settled the intent while we stood still.
-                Durable::Yes => {}
-                Durable::No => self.refuse_unrecorded(run),
+                Durable::Yes | Durable::No => {}
             },
             Action::Adopt(record) => self.adopt(&record),
             // It may have come to its end later in the same turn: then nobody is signalled.
@@ -75,6 +76,10 @@ impl Supervisor {
             Action::Steal { record, seen } => self.steal(*record, seen),
             Action::Stop => self.stopped = true,
         }
+    }
+
+    fn is_owed(&self, run: RunId) -> bool {
+        self.owed.runs.iter().any(|record| record.run_id == run)
     }
 
     /// The intent is not on disk, so nothing is executed and nothing is remembered.

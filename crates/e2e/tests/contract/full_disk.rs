@@ -134,3 +134,36 @@ fn a_full_disk_at_the_start_is_told() {
     std::fs::remove_file(filler).expect("removed");
     assert_eq!(home.run(&[], &["true"])["exitCode"], 0);
 }
+
+/// R16, X1: a run that was recorded, and waited for its place, has it though the end of the one before cannot be
+/// written for want of room.
+#[test]
+fn one_that_waited_for_its_place_is_started_on_a_full_disk() {
+    let mut home = Home::new();
+    let Some(disk) = home.small_disk("disk", 4 << 20) else { return skipped() };
+    let registry = disk.join("r.db").to_str().expect("a path").to_owned();
+    home.set("OSTLER_REGISTRY", &registry);
+    let scope = ["--scope", "place", "--grace", "2s"];
+    let older = home.start(&scope, &[helper!("ignore_term"), "1"]);
+    let root = home.root(&older);
+    let newer = home.spawn(&["run", "-d", "--scope", "place", "--", "sleep", "900"]);
+    let waiting = "SELECT count(*) FROM runs WHERE state = 'starting' AND scope_key = 'place'";
+    eventually("the newer one is recorded", || {
+        (ostler_e2e::Registry::open(&home).number(waiting) == 1).then_some(())
+    });
+    let filler = fill(&disk);
+    // Pages that were already there may take a few more.
+    while home.ostler(&["run", "--", "true"]).code == 0 {}
+    assert!(root.is_alive(), "the older one still has its grace");
+    root.wait_gone();
+    let newer = newer.finish();
+    std::fs::remove_file(filler).expect("removed");
+    assert_eq!(newer.code, 0, "{newer:?}");
+    eventually("there is room again, and nothing is owed", || {
+        let left = ostler_e2e::Registry::open(&home).number(waiting);
+        (left == 0 && home.ostler(&["run", "--", "true"]).code == 0).then_some(())
+    });
+    let newer = home.record(newer.text().trim());
+    assert_eq!(newer["state"], "running", "{newer}");
+    assert_eq!(home.record(&older)["state"], "exited");
+}
