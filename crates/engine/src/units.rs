@@ -8,8 +8,8 @@ use ostler_core::Event;
 use ostler_core::unit::{Ask as UnitAsk, Declared, UnitEvent};
 use ostler_model::wire::{Change, ChangeKind};
 use ostler_model::{
-    Actor, Backend, Detach, OsText, RunId, RunRecord, RunSpec, TerminalSize, UnitSpec, UnitState,
-    UnitView, What,
+    Actor, Backend, Desired, Detach, OsText, RunId, RunRecord, RunSpec, TerminalSize, UnitSpec,
+    UnitState, UnitView, What,
 };
 use serde_json::json;
 use std::collections::hash_map::DefaultHasher;
@@ -157,7 +157,11 @@ impl Supervisor {
         for waiter in std::mem::take(&mut self.unit_waiters) {
             let is_true = match waiter.until {
                 Until::Settled => self.is_settled(&waiter.names, now_ms),
-                Until::Stopped => waiter.names.iter().all(|name| self.world.is_unit_stopped(name)),
+                // Who is wanted again by somebody else may not be gone for a long time.
+                Until::Stopped => waiter
+                    .names
+                    .iter()
+                    .all(|name| self.world.is_unit_stopped(name) || self.is_unit_wanted(name)),
             };
             if is_true {
                 let mut views = self.unit_views();
@@ -167,6 +171,10 @@ impl Supervisor {
                 self.unit_waiters.push(waiter);
             }
         }
+    }
+
+    fn is_unit_wanted(&self, name: &str) -> bool {
+        self.world.unit(name).is_some_and(|record| record.desired == Desired::Running)
     }
 
     /// One that has nothing to say when it is ready has to live for a moment first: a program that cannot work

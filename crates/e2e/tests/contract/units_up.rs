@@ -1,7 +1,7 @@
 //! `ostler up`: the daemon matches the file, and nothing is touched that did not change.
 
 use crate::units::Project;
-use ostler_e2e::Output;
+use ostler_e2e::{Output, helper};
 
 const SLEEP: &str = "command = [\"sleep\", \"1000\"]";
 
@@ -186,4 +186,21 @@ fn up_does_not_call_ready_what_ends_at_once() {
     assert!(told.contains("crashes: backoff"), "{told}");
     assert!(told.contains("once: done (exit 0)"), "{told}");
     assert!(told.contains("stays: ready"), "{told}");
+}
+
+/// X2: `down` returns though somebody brings the units back while it waits.
+#[test]
+fn a_down_returns_though_somebody_brings_them_back() {
+    let stubborn =
+        format!("command = [\"{}\", \"1\"]\nstop = {{ grace = \"2s\" }}", helper!("ignore_term"));
+    let project = Project::of(&[("a", &stubborn), ("b", SLEEP)]);
+    project.up();
+    let old = project.process("a");
+    let down = project.spawn(&["down"]);
+    project.until("a", "being ended", |view| view["desired"] == "stopped");
+    assert!(old.is_alive(), "it has its grace");
+    project.call(&["up", "--no-wait"]).ok();
+    let told = down.finish();
+    assert_eq!(told.code, 0, "{told:?}");
+    project.next_process("a", &old);
 }
