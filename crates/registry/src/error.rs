@@ -26,6 +26,10 @@ pub enum RegistryError {
     Read { source: rusqlite::Error },
     #[error("the registry holds {value:?} where {what} belongs")]
     Value { what: &'static str, value: String },
+    #[error(
+        "{path} is damaged: it holds {value:?} where {what} belongs; move it away (Ostler then begins a new one) or restore a copy"
+    )]
+    Damaged { path: PathBuf, what: &'static str, value: String },
 }
 
 impl RegistryError {
@@ -51,6 +55,7 @@ impl RegistryError {
             {
                 Self::Corrupt { path: path.to_owned(), source }
             }
+            Self::Value { what, value } => Self::Damaged { path: path.to_owned(), what, value },
             other => other,
         }
     }

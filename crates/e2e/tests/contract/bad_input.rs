@@ -82,7 +82,17 @@ fn a_wrong_setting_names_its_variable() {
 #[test]
 fn a_registry_that_cannot_be_used_is_told_and_left_alone() {
     type Spoil<'a> = &'a dyn Fn(&Home);
-    let damage: [(&str, Spoil<'_>, &str); 4] = [
+    let damage: [(&str, Spoil<'_>, &str); 5] = [
+        (
+            "a value that is none",
+            &|home| {
+                Registry::open(home)
+                    .connection
+                    .execute("UPDATE runs SET run_id = 'x', state = 'running'", [])
+                    .expect("set");
+            },
+            "move it away",
+        ),
         (
             "garbage",
             &|home| std::fs::write(home.registry_file(), "garbage ".repeat(1000)).expect("written"),
