@@ -250,6 +250,10 @@ impl Supervisor {
             why_not: match (&alive, record.pid) {
                 (Some(_), _) => "",
                 (None, Some(_)) => "the recorded process is gone, or its pid is another's now",
+                // Its process was handed to our guardian before its program began.
+                (None, None) if self.guarding.inheritance.process(record.run_id).is_some() => {
+                    "it was recorded, and ended before its process was"
+                }
                 (None, None) => "it was recorded, but never executed",
             },
             identity: alive.map(|fingerprint| Identity {
