@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import signal
 import subprocess
 import threading
@@ -24,11 +25,11 @@ class Traffic:
         self.acknowledged: list[str] = []
         self.results: dict[str, int] = {}
         self.trouble: list[str] = []
+        self.told: set[tuple[int, str]] = set()
         self.calm = threading.Event()  # set: nobody begins anything
         self.over = threading.Event()
         self.busy = 0
         self.clients: dict[int, subprocess.Popen] = {}
-        self.harsh = False  # while clients themselves are killed, or calls may be refused
         self.threads = [threading.Thread(target=self.loop, args=(work,), daemon=True)
                         for work in (self.mail, self.once, self.terminal, self.scope)]
 
@@ -97,6 +98,13 @@ class Traffic:
         with self.lock:
             self.results[what] = self.results.get(what, 0) + 1
 
+    def tell(self, text: str) -> None:
+        """Each thing once a step, without what differs from call to call."""
+        same = (self.story.step, re.sub(r"[0-9.]+ ?m?s\b|[0-9a-f-]{36}", "", text))
+        if same not in self.told:
+            self.told.add(same)
+            self.story.tell(f"  {text}")
+
     def mail(self, choice: random.Random, number: int) -> None:
         subject = f"message-{number}"
         with self.lock:
@@ -114,11 +122,12 @@ class Traffic:
         self.count(f"{name} {said.code}")
         if said.code == CODE and name == "once":
             numbers = said.out.split()
-            if numbers != [f"{index:010}" for index in range(len(numbers))]:
+            # What was lost for want of room is told, with its place.
+            if numbers != [f"{index:010}" for index in range(len(numbers))] and "could not be kept" not in said.err:
                 with self.lock:
                     self.trouble.append(f"what `ostler run` showed is not whole: {said.out[:200]!r} … {said.out[-200:]!r} {said.err!r}")
         elif said.code != CODE:
-            self.story.tell(f"  {name} ended with {said.code} after {time.monotonic() - began:.1f} s: {said.err.strip()[-300:]}")
+            self.tell(f"{name} ended with {said.code} after {time.monotonic() - began:.1f} s: {said.err.strip()[-300:]}")
 
     def once(self, choice: random.Random, number: int) -> None:
         self.foreground(choice, [], "once")
@@ -131,4 +140,4 @@ class Traffic:
         said = self.call("run", "-d", "--grace", "300ms", "--scope", "place", "--", self.world.copy, str(self.world.facts), "scope-place", "tree")
         self.count(f"scope {said.code}")
         if said.code != 0:
-            self.story.tell(f"  scope ended with {said.code}: {said.err.strip()[-300:]}")
+            self.tell(f"scope ended with {said.code}: {said.err.strip()[-300:]}")

@@ -1,6 +1,8 @@
 """No room, no descriptors, a slow disk, another time of day."""
 
+import os
 import resource
+import socket
 import time
 
 from .. import disk
@@ -25,21 +27,32 @@ def full(campaign, choice):
 
 @fault("no-descriptors")
 def descriptors(campaign, choice):
-    """The supervisor may open no more, or hardly any."""
+    """The supervisor has all the descriptors it may have, or a few less; sometimes callers take those that are left."""
     supervisor = campaign.home.supervisor()
     if not supervisor:
         return
-    seconds, low = choice.choice([0.3, 1, 3]), choice.choice([0, 3, 40, 70])
+    seconds, room = choice.choice([0.3, 1, 3]), choice.choice([0, 0, 2, 5])
+    callers = []
     try:
+        last = max(int(number) for number in os.listdir(f"/proc/{supervisor.pid}/fd"))
         before = resource.prlimit(supervisor.pid, resource.RLIMIT_NOFILE)
-        resource.prlimit(supervisor.pid, resource.RLIMIT_NOFILE, (min(low, before[1]), before[1]))
-        campaign.tell(f"  supervisor {supervisor.pid} may have {low} descriptors instead of {before[0]} for {seconds} s")
-        time.sleep(seconds)
-    except (ProcessLookupError, PermissionError):
+    except OSError:
         return
-    finally:
-        if supervisor.alive():
-            resource.prlimit(supervisor.pid, resource.RLIMIT_NOFILE, before)
+    try:
+        resource.prlimit(supervisor.pid, resource.RLIMIT_NOFILE, (last + 1 + room, before[1]))
+        for _ in range(choice.choice([0, 20, 200])):
+            caller = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            callers.append(caller)
+            caller.settimeout(0.05)
+            caller.connect(str(campaign.home.path / "ostler.sock"))
+    except OSError:
+        pass
+    campaign.tell(f"  supervisor {supervisor.pid} may have {last + 1 + room} descriptors for {seconds} s, beside {len(callers)} callers")
+    time.sleep(seconds)
+    for caller in callers:
+        caller.close()
+    if supervisor.alive():
+        resource.prlimit(supervisor.pid, resource.RLIMIT_NOFILE, before)
 
 
 @fault("slow-disk", why_not=lambda campaign: campaign.without_layer)

@@ -16,6 +16,8 @@ SETTLED = (daemon.alone, units.running, ownership.everybody_has_a_run, ownership
            records.copies_have_one, records.open_ones_live, records.lease, records.told_as_stored, daemon.sound_registry)
 ONCE_CALM = (output.whole, mail.once, records.counters)
 
+TELL_AFTER = 8  # seconds
+
 
 class Oracle:
     def __init__(self, world: World, story: Story, traffic):
@@ -40,6 +42,7 @@ class Oracle:
         """All must be well at one moment, and no single trouble may last this long."""
         began = time.monotonic()
         since: dict[str, float] = {}
+        next_word = began + TELL_AFTER
         while True:
             self.never()
             problems = []
@@ -58,6 +61,9 @@ class Oracle:
                     raise Violation(f"for {seconds:.0f} s: {problem}")
             if now - began > 3 * seconds:
                 raise Violation(f"never calm, at last: {problems}")
+            if now > next_word:
+                next_word = now + TELL_AFTER
+                self.story.tell(f"  not well since {now - began:.0f} s: {problems[:3]}")
             time.sleep(0.1)
         for check in ONCE_CALM:
             self.calm(check, seconds)

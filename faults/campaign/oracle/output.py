@@ -5,6 +5,8 @@ from __future__ import annotations
 import mmap
 from dataclasses import dataclass
 
+from .. import registry
+
 
 @dataclass
 class Reading:
@@ -21,6 +23,7 @@ class Logs:
         self.world = world
         self.readings: dict[str, Reading] = {}
         self.wrong: list[str] = []  # no later look makes it right
+        self.gaps: set[str] = set()  # of runs that were excused, but then the journal must tell
 
     def read(self, run: str) -> None:
         reading = self.readings.setdefault(run, Reading())
@@ -49,6 +52,7 @@ class Logs:
                 reading.next += 1
             elif run in self.world.lossy and (not is_number or int(line) > reading.next):
                 reading.next = int(line) + 1 if is_number else reading.next
+                self.gaps.add(run)
             else:
                 self.wrong.append(f"the log of {run} has {line[:40]!r} where {reading.next:010} belongs")
                 return
@@ -76,4 +80,8 @@ def whole(oracle, snapshot):
             found.append(f"{run} has written {count} lines, and {reading.next} are in its log ({record['unit']}, {record['state']})")
         if record and record["state"] == "exited" and not found:
             reading.is_over = True
+            if reading.next < count and run not in oracle.world.deaf:
+                logs.gaps.add(run)
+    told = {row["run_id"] for row in registry.rows(oracle.world.home.registry, "SELECT run_id FROM entries WHERE what = 'output-lost'")}
+    found += [f"{run} has lost output, and the journal does not tell" for run in logs.gaps - told if run in snapshot.records]
     return found + logs.wrong
