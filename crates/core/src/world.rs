@@ -18,6 +18,7 @@ use ostler_model::{
 };
 use serde_json::{Map, json};
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 #[derive(Debug)]
 pub struct World {
@@ -26,6 +27,8 @@ pub struct World {
     /// Boxed: a map's node has room for eleven, and is seldom full.
     runs: BTreeMap<RunId, Box<Run>>,
     due: BTreeSet<(u64, RunId)>,
+    /// Who holds or wants a scope, by a digest of its key: every unit's run has one.
+    scoped: BTreeSet<(u64, RunId)>,
     serving: Serving,
     units: Units,
     /// What came in while the lease was in doubt.
@@ -47,6 +50,7 @@ impl World {
             lease: Lease::new(settings.lease_ms, now),
             runs: BTreeMap::new(),
             due: BTreeSet::new(),
+            scoped: BTreeSet::new(),
             serving: Serving::Open,
             units: Units::default(),
             deferred: Vec::new(),
@@ -205,15 +209,22 @@ impl World {
             self.units.started(&unit, id, now, out);
         }
         self.settle(id, now, out);
-        self.end_runs(now, out);
     }
 
-    /// What units want ended is ended here and now, by the way that every run is.
+    /// What units want ended is ended here and now, by the way that every run is. Whatever that makes others want is
+    /// ended in the next round: thousands may go at once, so none is ended from within another's end.
     fn end_runs(&mut self, now: Now, out: &mut Vec<Action>) {
-        while let Some(at) = out.iter().position(|action| matches!(action, Action::EndRun { .. })) {
-            if let Action::EndRun { run, by, why } = out.remove(at) {
-                let reason = Termination::ManualCancel;
-                self.tell(run, RunEvent::Cancel { reason, by, why }, now, out);
+        loop {
+            let wanted: Vec<Action> =
+                out.extract_if(.., |action| matches!(action, Action::EndRun { .. })).collect();
+            if wanted.is_empty() {
+                return;
+            }
+            for action in wanted {
+                if let Action::EndRun { run, by, why } = action {
+                    let reason = Termination::ManualCancel;
+                    self.tell(run, RunEvent::Cancel { reason, by, why }, now, out);
+                }
             }
         }
     }
@@ -238,10 +249,7 @@ impl World {
     }
 
     fn forget(&mut self, id: RunId, now: Now, out: &mut Vec<Action>) {
-        let Some(run) = self.runs.remove(&id) else { return };
-        if let Some(due) = run.listed_due {
-            self.due.remove(&(due, id));
-        }
+        let Some(run) = self.remove(id) else { return };
         match (self.serving, run.record.state, &run.record.unit) {
             (Serving::Open, RunState::Exited, _) => self.units.ended(&run.record, now, out),
             (Serving::Open, _, Some(unit)) => self.units.not_launched(unit, now),
@@ -255,11 +263,33 @@ impl World {
 
     /// The runs that hold or want a scope, oldest first.
     fn of_scope(&self, key: &str) -> Vec<RunId> {
-        self.runs
-            .values()
+        let digest = digest(key);
+        let ends = (digest, RunId::from_bytes([0; 16]))..=(digest, RunId::from_bytes([0xff; 16]));
+        self.scoped
+            .range(ends)
+            .filter_map(|(_, run)| self.runs.get(run))
             .filter(|run| run.record.scope_key.as_deref() == Some(key))
             .map(|run| run.id())
             .collect()
+    }
+
+    fn add(&mut self, run: Run) {
+        let id = run.id();
+        if let Some(key) = &run.record.scope_key {
+            self.scoped.insert((digest(key), id));
+        }
+        self.runs.insert(id, Box::new(run));
+    }
+
+    fn remove(&mut self, id: RunId) -> Option<Box<Run>> {
+        let run = self.runs.remove(&id)?;
+        if let Some(due) = run.listed_due {
+            self.due.remove(&(due, id));
+        }
+        if let Some(key) = &run.record.scope_key {
+            self.scoped.remove(&(digest(key), id));
+        }
+        Some(run)
     }
 
     /// The newest that waits for a scope may begin once nobody holds it.
@@ -331,7 +361,7 @@ impl World {
             out.push(Action::Spawn(id));
         }
         let unit = run.record.unit.clone();
-        self.runs.insert(id, Box::new(run));
+        self.add(run);
         if let Some(unit) = unit {
             self.units.launched(&unit, id, now, out);
         }
@@ -368,10 +398,7 @@ impl World {
     fn abandon(&mut self, lost: Vec<RunId>, now: Now, out: &mut Vec<Action>) {
         let mut keys = BTreeSet::new();
         for id in lost {
-            let Some(run) = self.runs.remove(&id) else { continue };
-            if let Some(due) = run.listed_due {
-                self.due.remove(&(due, id));
-            }
+            let Some(run) = self.remove(id) else { continue };
             out.push(run.note(
                 Actor::Supervisor,
                 What::LeaseLost,
@@ -422,7 +449,7 @@ impl World {
             now,
         ));
         out.push(Action::Count(Counter::Spawn, 1));
-        self.runs.insert(run.id(), Box::new(run));
+        self.add(run);
     }
 
     fn observed(
@@ -481,7 +508,14 @@ impl World {
             return;
         }
         self.units.adopted(&run.record, now, out);
-        self.runs.insert(id, Box::new(run));
+        self.add(run);
         self.settle(id, now, out);
     }
+}
+
+/// The same in every process: a seed replays.
+fn digest(key: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    key.hash(&mut hasher);
+    hasher.finish()
 }

@@ -5,7 +5,7 @@ use crate::dispatcher::{Business, Supervisor, now};
 use crate::error::EngineError;
 use crate::guarding::status_of;
 use ostler_core::{Claim, Event, ExitStatus, Hearing, Identity, Observation, Ownership, may_steal};
-use ostler_model::{Actor, InstanceId, RunRecord, RunSpec, What};
+use ostler_model::{Actor, InstanceId, RunId, RunRecord, RunSpec, What};
 use ostler_os::{Kin, Leader, Process, ScopeRoom};
 use ostler_registry::Claims;
 use serde_json::json;
@@ -149,22 +149,13 @@ impl Supervisor {
         let owned = match self.registry.renew(self.instance, &self.own_claims()) {
             Ok(owned) => Ok(owned),
             // Nobody can take a run over in a registry that cannot be written; but it can be read.
-            Err(_) => self.registry.owned(self.instance),
+            Err(_) => self.registry.owned(self.instance).map(Some),
         };
         let Ok(owned) = owned else {
             self.events.push_back(Event::LeaseRenewed { lost: Vec::new() });
             return;
         };
-        let owned: HashSet<_> = owned.into_iter().collect();
-        let unwritten: HashSet<_> =
-            self.owed.runs.iter().chain(&self.batch.runs).map(|record| record.run_id).collect();
-        let lost = self
-            .world
-            .records()
-            .map(|record| record.run_id)
-            .filter(|run| !owned.contains(run) && !unwritten.contains(run))
-            .filter(|run| !self.is_passing(*run))
-            .collect();
+        let lost = owned.map(|owned| self.lost(owned)).unwrap_or_default();
         self.events.push_back(Event::LeaseRenewed { lost });
         self.look_for_expired();
         // What is too old goes even where nothing new comes.
@@ -172,6 +163,23 @@ impl Supervisor {
             self.prune();
             self.forget_old_mail();
         }
+    }
+
+    /// Those we look after that are not among what the registry says is ours.
+    fn lost(&mut self, owned: Vec<RunId>) -> Vec<RunId> {
+        let owned: HashSet<_> = owned.into_iter().collect();
+        let unwritten: HashSet<_> =
+            self.owed.runs.iter().chain(&self.batch.runs).map(|record| record.run_id).collect();
+        let (lost, unsure): (Vec<RunId>, Vec<RunId>) = self
+            .world
+            .records()
+            .map(|record| record.run_id)
+            .filter(|run| !owned.contains(run))
+            .partition(|run| !unwritten.contains(run) && !self.is_passing(*run));
+        if !unsure.is_empty() {
+            self.registry.tell_again();
+        }
+        lost
     }
 
     fn look_for_expired(&mut self) {

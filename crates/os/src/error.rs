@@ -71,10 +71,17 @@ impl SpawnError {
                     "cannot execute {program:?}: its arguments and environment are larger than the kernel takes"
                 ),
             ),
-            (_, libc::EMFILE | libc::ENFILE) => (
+            (_, libc::EMFILE) => (
                 SpawnErrorKind::OutOfDescriptors,
                 format!(
-                    "cannot start {program:?}: out of file descriptors; end some runs or raise the limit (ulimit -n)"
+                    "cannot start {program:?}: out of file descriptors: the daemon may have {}; end some runs, or start it with more (ulimit -Hn)",
+                    crate::platform::files::descriptor_limit()
+                ),
+            ),
+            (_, libc::ENFILE) => (
+                SpawnErrorKind::OutOfDescriptors,
+                format!(
+                    "cannot start {program:?}: the machine is out of file descriptors; end something, or raise fs.file-max"
                 ),
             ),
             (_, libc::EAGAIN) => (

@@ -205,7 +205,7 @@ fn a_renewed_lease_is_not_stolen_and_a_lost_run_is_not_written() {
     registry.renew(owner, &claims(50)).expect("renewed again");
     assert!(matches!(registry.steal(&run, Some(&seen), thief, 99), Ok(Theft::Lost)));
     assert!(matches!(registry.steal(&run, Some(&claims(50)), thief, 99), Ok(Theft::Won(_))));
-    assert_eq!(registry.renew(owner, &claims(60)).expect("renewed"), []);
+    assert_eq!(registry.renew(owner, &claims(60)).expect("renewed"), Some(Vec::new()));
     let mut late = run.clone();
     late.state = RunState::Exited;
     save(&mut registry, vec![late]);
@@ -303,4 +303,33 @@ fn an_unknown_word_in_a_record_is_told() {
     connection.execute("UPDATE runs SET state = 'floating'", []).expect("set");
     let told = registry.live().expect_err("refused").told();
     assert!(told.contains("floating") && told.contains("state"), "{told}");
+}
+
+/// R14: who is alone is not told again what is ours; a theft on any other connection is.
+#[test]
+fn what_is_ours_is_told_again_only_if_somebody_else_has_written() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("registry.db");
+    let mut registry = Registry::open(&path).expect("opened");
+    let (owner, thief) = (instance(1), instance(2));
+    let runs = [record(1, owner), record(2, owner)];
+    save(&mut registry, runs.to_vec());
+    let all = registry.renew(owner, &claims(1)).expect("renewed").expect("told at first");
+    assert_eq!(all.len(), 2);
+    // Neither our own renewals nor our own writes, nor whoever only reads.
+    save(&mut registry, vec![record(3, owner)]);
+    let reader = Reader::open(&path).expect("a reader");
+    assert!(reader.run(runs[0].run_id).expect("read").is_some());
+    assert_eq!(registry.renew(owner, &claims(2)).expect("renewed"), None);
+    assert_eq!(registry.renew(owner, &claims(3)).expect("renewed"), None);
+    let mut other = Registry::open(&path).expect("opened");
+    assert!(matches!(other.steal(&runs[0], Some(&claims(3)), thief, 99), Ok(Theft::Won(_))));
+    let mut left = registry.renew(owner, &claims(4)).expect("renewed").expect("told again");
+    left.sort_unstable();
+    let mut expected = vec![runs[1].run_id, record(3, owner).run_id];
+    expected.sort_unstable();
+    assert_eq!(left, expected);
+    assert_eq!(registry.renew(owner, &claims(5)).expect("renewed"), None);
+    registry.tell_again();
+    assert_eq!(registry.renew(owner, &claims(6)).expect("renewed").map(|told| told.len()), Some(2));
 }

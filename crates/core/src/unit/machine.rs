@@ -595,8 +595,12 @@ impl Unit {
         let ran_ms = run
             .started_at_ms
             .map_or(0, |started| run.ended_at_ms.unwrap_or(now.wall_ms).saturating_sub(started));
-        let is_blamed = matches!(death.cause, Cause::NotReady | Cause::Unhealthy);
-        let blame = self.blame.take().filter(|_| is_blamed);
+        let blame = self.blame.take();
+        let blame = match death.cause {
+            Cause::NotReady | Cause::Unhealthy => blame,
+            Cause::NotSpawned => run.error.clone(),
+            Cause::Itself | Cause::TimedOut | Cause::OutOfMemory => None,
+        };
         let blame = blame.map(|blame| format!(": {blame}")).unwrap_or_default();
         let told = format!("{}{blame}", death.told());
         self.record.ends.insert(

@@ -29,6 +29,8 @@ impl Shared {
 #[derive(Debug, Default)]
 pub(crate) struct Units {
     units: BTreeMap<String, Box<Unit>>,
+    /// Who depends on whom, by the name of the one that is needed. What is in it may be there no more.
+    dependents: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl Units {
@@ -60,6 +62,21 @@ impl Units {
             let name = record.spec.name.clone();
             self.units.insert(name, Box::new(Unit::new(record, Phase::Reconciling, now)));
         }
+        self.index();
+    }
+
+    fn index(&mut self) {
+        self.dependents.clear();
+        for unit in self.units.values() {
+            for needed in &unit.record.spec.depends_on {
+                let dependents = self.dependents.entry(needed.clone()).or_default();
+                dependents.insert(unit.name().to_owned());
+            }
+        }
+    }
+
+    fn dependents(&self, name: &str) -> impl Iterator<Item = &Unit> {
+        self.dependents.get(name).into_iter().flatten().filter_map(|name| self.get(name))
     }
 
     /// The runs have been looked at: whoever has none begins, or rests.
@@ -145,6 +162,7 @@ impl Units {
         for name in gone {
             self.withdraw(name, by, now, out);
         }
+        self.index();
         self.leave(by, now, out);
         self.launch_ready(now, out);
     }
@@ -209,21 +227,32 @@ impl Units {
 
     /// Those that are to be ended and that nobody who leaves as well depends on any more.
     pub(crate) fn leave(&mut self, by: &Actor, now: Now, out: &mut Vec<Action>) {
+        let free: Vec<String> = self
+            .iter()
+            .filter(|unit| self.may_leave(unit))
+            .map(|unit| unit.name().to_owned())
+            .collect();
+        self.end_all(free, by, now, out);
+    }
+
+    /// The same where one is over: only those it depended on may go for that.
+    fn leave_after(&mut self, needed: &[String], now: Now, out: &mut Vec<Action>) {
+        let free = needed
+            .iter()
+            .filter(|name| self.get(name).is_some_and(|unit| self.may_leave(unit)))
+            .cloned()
+            .collect();
+        self.end_all(free, &Actor::Supervisor, now, out);
+    }
+
+    fn may_leave(&self, unit: &Unit) -> bool {
         let is_going =
             |unit: &Unit| matches!(unit.phase, Phase::Leaving { .. } | Phase::Stopping { .. });
-        let free: Vec<String> = self
-            .units
-            .values()
-            .filter(|unit| matches!(unit.phase, Phase::Leaving { .. }))
-            .map(|unit| unit.name().to_owned())
-            .filter(|name| {
-                !self
-                    .units
-                    .values()
-                    .any(|other| is_going(other) && other.record.spec.depends_on.contains(name))
-            })
-            .collect();
-        for name in free {
+        matches!(unit.phase, Phase::Leaving { .. }) && !self.dependents(unit.name()).any(is_going)
+    }
+
+    fn end_all(&mut self, names: Vec<String>, by: &Actor, now: Now, out: &mut Vec<Action>) {
+        for name in names {
             if let Some(unit) = self.units.get_mut(&name)
                 && let Phase::Leaving { run, then } = unit.phase.clone()
             {
@@ -287,12 +316,32 @@ impl Units {
     /// Every unit that waits and has nobody to wait for.
     pub(crate) fn launch_ready(&mut self, now: Now, out: &mut Vec<Action>) {
         let free: Vec<String> = self
-            .units
-            .values()
-            .filter(|unit| unit.phase == Phase::Waiting && self.missing(unit).is_empty())
+            .iter()
+            .filter(|unit| self.may_launch(unit))
             .map(|unit| unit.name().to_owned())
             .collect();
-        for name in free {
+        self.launch_all(free, now, out);
+    }
+
+    /// The same where only one has changed: it, and those that depend on it.
+    fn launch_after(&mut self, name: &str, now: Now, out: &mut Vec<Action>) {
+        let near = self.get(name).into_iter().chain(self.dependents(name));
+        let free: BTreeSet<String> =
+            near.filter(|unit| self.may_launch(unit)).map(|unit| unit.name().to_owned()).collect();
+        self.launch_all(free, now, out);
+    }
+
+    fn may_launch(&self, unit: &Unit) -> bool {
+        unit.phase == Phase::Waiting && self.missing(unit).is_empty()
+    }
+
+    fn launch_all(
+        &mut self,
+        names: impl IntoIterator<Item = String>,
+        now: Now,
+        out: &mut Vec<Action>,
+    ) {
+        for name in names {
             if let Some(unit) = self.units.get_mut(&name) {
                 unit.enter(Phase::Launching, now);
                 if unit.record.started_with.as_ref() != Some(&unit.record.run_digest) {
@@ -337,7 +386,7 @@ impl Units {
         if let Some(unit) = self.units.get_mut(name) {
             unit.started(run, now, out);
         }
-        self.launch_ready(now, out);
+        self.launch_after(name, now, out);
     }
 
     pub(crate) fn adopted(&mut self, record: &RunRecord, now: Now, out: &mut Vec<Action>) {
@@ -367,12 +416,13 @@ impl Units {
         let Some(name) = record.unit.as_deref() else { return };
         let Some(unit) = self.units.get_mut(name) else { return };
         let is_own = unit.run().is_none_or(|run| run == record.run_id);
+        let needed = unit.record.spec.depends_on.clone();
         if is_own && unit.ended(record, now, out) {
             self.units.remove(name);
         }
         self.spread(name);
-        self.leave(&Actor::Supervisor, now, out);
-        self.launch_ready(now, out);
+        self.leave_after(&needed, now, out);
+        self.launch_after(name, now, out);
     }
 
     /// Where many are to be started again at the same moment, one after the other is kinder to the machine.
@@ -399,10 +449,10 @@ impl Units {
     /// A run of it has ended with the supervisor's stop: it rests, and those it depended on may go.
     pub(crate) fn left(&mut self, record: &RunRecord, now: Now, out: &mut Vec<Action>) {
         let Some(name) = record.unit.as_deref() else { return };
-        if let Some(unit) = self.units.get_mut(name) {
-            unit.enter(Phase::Stopped, now);
-        }
-        self.leave(&Actor::Supervisor, now, out);
+        let Some(unit) = self.units.get_mut(name) else { return };
+        unit.enter(Phase::Stopped, now);
+        let needed = unit.record.spec.depends_on.clone();
+        self.leave_after(&needed, now, out);
     }
 
     pub(crate) fn tell(&mut self, name: &str, event: UnitEvent, now: Now, out: &mut Vec<Action>) {
@@ -424,7 +474,7 @@ impl Units {
             }
             UnitEvent::ScheduleDue => unit.fire(now, out),
         }
-        self.launch_ready(now, out);
+        self.launch_after(name, now, out);
     }
 }
 

@@ -110,7 +110,9 @@ fn out_of_descriptors_is_refused_and_survived() {
         runs.push(output.text().trim().to_owned());
         assert!(runs.len() < 80, "80 descriptors are enough for everything?");
     };
-    assert!(refusal.stderr.contains("descriptor"), "it says which: {refusal:?}");
+    for word in ["descriptor", "may have 80", "ulimit -Hn"] {
+        assert!(refusal.stderr.contains(word), "it says {word}: {refusal:?}");
+    }
     assert!(runs.len() >= 3, "only {} runs with 80 descriptors: {refusal:?}", runs.len());
     assert_eq!(home.supervisor_pid(), supervisor);
     for run in &runs {
@@ -123,6 +125,32 @@ fn out_of_descriptors_is_refused_and_survived() {
     });
     assert_eq!(home.supervisor_pid(), supervisor);
     assert!(home.processes_of_runs().is_empty());
+}
+
+/// X1: units for which there are no descriptors say so where people look, and begin when there is room.
+#[test]
+fn units_beyond_the_descriptors_say_why() {
+    let home = Home::new();
+    let units: String = (0..40)
+        .map(|number| format!("[units.u{number:02}]\ncommand = ['sleep', '603']\n"))
+        .collect();
+    let file = home.folder().join("ostler.toml");
+    std::fs::write(&file, units).expect("written");
+    let mut first = home.program("sh");
+    let script = format!("ulimit -n 80; exec {} runs", Home::binary().display());
+    first.args(["-c", &script]);
+    home.spawn_program(first).finish().ok();
+    let supervisor = home.supervisor_pid();
+    let file = file.to_str().expect("text");
+    let up = home.ostler(&["up", "-f", file]);
+    assert_ne!(up.code, 0, "{up:?}");
+    assert!(up.text().contains("u39") && up.text().contains("may have 80"), "{up:?}");
+    assert!(home.ostler(&["ls"]).text().contains("out of file descriptors"));
+    assert_eq!(home.supervisor_pid(), supervisor);
+    home.ostler(&["down", "-f", file]).ok();
+    eventually("there is room again", || {
+        (home.ostler(&["run", "--", "true"]).code == 0).then_some(())
+    });
 }
 
 /// X1: many viewers at once cannot take the supervisor's descriptors away from the runs it has.

@@ -78,7 +78,12 @@ pub fn lift_descriptor_limit() -> Allocated {
 pub fn is_last_reserve(newest: impl AsFd) -> bool {
     const RESERVE: u64 = 24;
     let number = newest.as_fd().as_raw_fd().max(0) as u64;
-    getrlimit(Resource::Nofile).current.is_some_and(|limit| number + RESERVE >= limit)
+    number + RESERVE >= descriptor_limit()
+}
+
+/// How many descriptors this process may have.
+pub(crate) fn descriptor_limit() -> u64 {
+    getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
 }
 
 pub fn out_of_descriptors() -> io::Error {

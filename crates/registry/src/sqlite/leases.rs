@@ -25,12 +25,13 @@ pub enum Theft {
 }
 
 impl Registry {
-    /// Renews our lease and says which live runs are ours.
+    /// Renews our lease and says which live runs are ours; `None` if nobody else has written anything since that was
+    /// last said, so that nobody can have taken one. At rest this is all there is to do, however many there are.
     pub fn renew(
         &mut self,
         instance: InstanceId,
         claims: &Claims,
-    ) -> Result<Vec<RunId>, RegistryError> {
+    ) -> Result<Option<Vec<RunId>>, RegistryError> {
         self.at(Moment::BeforeCommit);
         let transaction = self
             .connection
@@ -53,10 +54,21 @@ impl Registry {
                 ])
             })
             .map_err(RegistryError::write)?;
-        let owned = owned(&transaction, instance)?;
+        // Asked within the transaction: from here on nobody else can write.
+        let version = transaction
+            .query_row("PRAGMA data_version", [], |row| row.get::<_, i64>(0))
+            .map_err(RegistryError::read)?;
+        let is_told = self.told_version == Some(version);
+        let owned = if is_told { None } else { Some(owned(&transaction, instance)?) };
         transaction.commit().map_err(RegistryError::write)?;
+        self.told_version = Some(version);
         self.at(Moment::AfterCommit);
         Ok(owned)
+    }
+
+    /// The next renewal says it again: not all of what it said could be heeded.
+    pub fn tell_again(&mut self) {
+        self.told_version = None;
     }
 
     /// Which live runs are ours: what can still be known when nothing can be written.
@@ -98,6 +110,7 @@ impl Registry {
         at_ms: u64,
     ) -> Result<Theft, RegistryError> {
         self.at(Moment::BeforeCommit);
+        self.told_version = None;
         let transaction = self
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)

@@ -51,6 +51,8 @@ pub struct Registry {
     pub(super) connection: Connection,
     path: PathBuf,
     hook: Option<Box<dyn FnMut(Moment) + Send>>,
+    /// The state of the file, as far as others write it, for which it was said which runs are ours.
+    pub(super) told_version: Option<i64>,
 }
 
 impl std::fmt::Debug for Registry {
@@ -65,7 +67,7 @@ impl Registry {
         let mut connection = schema::open(path, flags)?;
         schema::prepare(&mut connection, path)?;
         connection.set_prepared_statement_cache_capacity(32);
-        Ok(Self { connection, path: path.to_owned(), hook: None })
+        Ok(Self { connection, path: path.to_owned(), hook: None, told_version: None })
     }
 
     /// Calls this at both sides of every commit.

@@ -1,0 +1,154 @@
+//! Thousands at once: nothing that is decided about all of them may go deeper, or look at all again, with each.
+
+use ostler_core::unit::{Ask, Declared};
+use ostler_core::{Action, Event, Identity, NewRun, Now, World};
+use ostler_model::{
+    Actor, Backend, Detach, Extinct, Fingerprint, HookSpec, InstanceId, Limits, Resources,
+    RestartPolicy, RunId, RunRecord, RunState, Settings, StopSpec, UnitSpec,
+};
+use std::collections::BTreeMap;
+
+const MANY: u64 = 20_000;
+const NOW: Now = Now { mono_ms: 1_000, wall_ms: 1_767_225_600_000 };
+/// What a thread of the supervisor has.
+const STACK: usize = 2 << 20;
+
+fn declared(number: u64) -> Declared {
+    let name = format!("u{number:05}");
+    let spec = UnitSpec {
+        name: name.clone(),
+        argv: vec!["sleep".to_owned()],
+        cwd: "/".to_owned(),
+        env: BTreeMap::new(),
+        inherited: [].into(),
+        umask: 0o22,
+        backend: Backend::Pipe,
+        restart: RestartPolicy::default(),
+        stop: StopSpec { signal: 15, grace_ms: 500 },
+        ready: None,
+        health: None,
+        liveness_backoff: None,
+        depends_on: Vec::new(),
+        schedule: None,
+        limits: Limits::default(),
+        resources: Resources::default(),
+        app: None,
+        container: None,
+        tmux: None,
+        resume: None,
+        heartbeat: None,
+        hooks: HookSpec::default(),
+        file: None,
+    };
+    Declared { spec, run_digest: name.clone(), digest: name }
+}
+
+fn asked(run_id: RunId, unit: &str) -> NewRun {
+    let record = RunRecord {
+        run_id,
+        session_id: "s".to_owned(),
+        backend_id: Backend::Pipe,
+        unit: Some(unit.to_owned()),
+        pid: None,
+        start_time: None,
+        boot_id: "boot".to_owned(),
+        process_unique: None,
+        process_group_id: None,
+        cgroup: None,
+        state: RunState::Starting,
+        created_at_ms: NOW.wall_ms,
+        updated_at_ms: NOW.wall_ms,
+        last_output_at_ms: None,
+        owner_instance_id: InstanceId::new(1, [1; 10]),
+        lease_expires_at_ms: None,
+        termination: None,
+        exit_code: None,
+        exit_signal: None,
+        extinct: Extinct::No,
+        scope_key: Some(format!("unit {unit}")),
+        command: String::new(),
+        error: None,
+        spawn_error_kind: None,
+        started_at_ms: None,
+        ended_at_ms: None,
+        timeout_ms: None,
+        no_output_timeout_ms: None,
+        grace_ms: 500,
+        stop_signal: None,
+        detach_allowed: false,
+        started_mono_ms: None,
+        output_bytes: 0,
+        enforced: None,
+        out_of_memory: false,
+        memory_kills: 0,
+    };
+    NewRun { by: Actor::Supervisor, record, limits: Limits::default(), detach: Detach::Forbid }
+}
+
+/// A world in which so many units run.
+fn world() -> World {
+    let mut world = World::new(&Settings::default(), NOW);
+    world.step(Event::Reconciled { begin: true }, NOW);
+    let declared = (0..MANY).map(declared).collect();
+    let by = Actor::Supervisor;
+    let actions =
+        world.step(Event::UnitsDeclared { declared, gone: Vec::new(), start: true, by }, NOW);
+    let launched = actions.into_iter().filter_map(|action| match action {
+        Action::Launch(unit) => Some(unit),
+        _ => None,
+    });
+    for (number, unit) in launched.enumerate() {
+        let mut random = [0; 10];
+        random[..8].copy_from_slice(&(number as u64).to_be_bytes());
+        let run = RunId::new(NOW.wall_ms, random);
+        world.step(Event::SpawnAsked(Box::new(asked(run, &unit))), NOW);
+        let pid = number as i32 + 1;
+        let fingerprint =
+            Fingerprint { pid, start_time: 1, boot_id: "boot".to_owned(), unique: None };
+        let identity =
+            Identity { fingerprint, process_group_id: pid, cgroup: None, enforced: None };
+        world.step(Event::Spawned { run, identity }, NOW);
+    }
+    assert_eq!(world.live() as u64, MANY);
+    world
+}
+
+fn signalled(actions: &[Action]) -> u64 {
+    actions.iter().filter(|action| matches!(action, Action::Signal { .. })).count() as u64
+}
+
+fn on_a_small_stack(work: impl FnOnce() + Send + 'static) {
+    let thread = std::thread::Builder::new().stack_size(STACK).spawn(work);
+    thread.expect("a thread").join().expect("it ended well");
+}
+
+/// Every one is told to end in the same step, and none from within another's end.
+#[test]
+fn all_units_are_stopped_in_one_step() {
+    on_a_small_stack(|| {
+        let mut world = world();
+        let names = (0..MANY).map(|number| format!("u{number:05}")).collect();
+        let ask = Event::UnitsAsked { names, ask: Ask::Stop, by: Actor::Supervisor };
+        assert_eq!(signalled(&world.step(ask, NOW)), MANY);
+    });
+}
+
+#[test]
+fn all_units_end_with_the_daemon() {
+    on_a_small_stack(|| {
+        let mut world = world();
+        let ask = Event::ShutdownAsked { by: Actor::Supervisor };
+        assert_eq!(signalled(&world.step(ask, NOW)), MANY);
+    });
+}
+
+#[test]
+fn all_units_are_withdrawn_in_one_step() {
+    on_a_small_stack(|| {
+        let mut world = world();
+        let gone = (0..MANY).map(|number| format!("u{number:05}")).collect();
+        let by = Actor::Supervisor;
+        let ask = Event::UnitsDeclared { declared: Vec::new(), gone, start: false, by };
+        assert_eq!(signalled(&world.step(ask, NOW)), MANY);
+    });
+}
