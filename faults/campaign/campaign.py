@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import shutil
@@ -21,6 +22,10 @@ from .world import World, has_tmux
 
 # A guardian waits twice as long after each crash; after so many in a row a new one is due, or most of the time is waiting.
 MOST_CRASHES = 3
+
+# Two of these at the same time may leave neither guardian nor supervisor.
+OF_THE_DAEMON = {"kill-supervisor", "kill-supervisor-twice", "kill-guardian", "stop-supervisor", "stop-guardian", "stop-both", "commands",
+                 "restart-daemon", "no-descriptors", "full-disk", "kill-both", "kill-both-apart"}
 
 
 class Campaign:
@@ -60,9 +65,15 @@ class Campaign:
         self.up()
         self.home.call("start", *self.world.names(), seconds=90)
 
-    def nobody_hears(self) -> None:
-        """Who lives now may lose what he writes from now on, and what he wrote just before: guardian and supervisor die together."""
+    @contextlib.contextmanager
+    def unheard(self):
+        """Guardian and supervisor die together: who lives meanwhile may lose what he writes, and what he wrote just before."""
+        began = time.monotonic_ns()
         self.world.deaf |= self.live()
+        try:
+            yield
+        finally:
+            self.world.deaf |= {life.run for life in lives(self.world, "lives") if life.at_ns >= began}
 
     def no_room(self, since_ns: int) -> None:
         self.world.lossy |= self.live() | {life.run for life in lives(self.world, "lives") if life.at_ns >= since_ns}
@@ -89,9 +100,9 @@ class Campaign:
         self.tell(" and ".join(fault.name for fault in struck))
         time.sleep(choice.uniform(0, 0.5))
         choices = [random.Random(f"{self.seed}/{number}/{fault.name}") for fault in struck]
-        if sum(fault.name.startswith(("kill-", "stop-")) or fault.name == "commands" for fault in struck) > 1:
-            self.nobody_hears()  # together they may end guardian and supervisor at once
-        self.strike(list(zip(struck, choices)))
+        # Together they may end guardian and supervisor at once.
+        with self.unheard() if sum(fault.name in OF_THE_DAEMON for fault in struck) > 1 else contextlib.nullcontext():
+            self.strike(list(zip(struck, choices)))
         for fault in struck:
             self.done[fault.name] = self.done.get(fault.name, 0) + 1
         self.oracle.never()

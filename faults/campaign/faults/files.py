@@ -42,9 +42,9 @@ def damaged_registry(campaign, choice):
         campaign.tell("  stop")
         home.call("stop", seconds=90)
     else:
-        campaign.nobody_hears()
-        campaign.tell("  kill both")
-        home.kill_daemon()
+        with campaign.unheard():
+            campaign.tell("  kill both")
+            home.kill_daemon()
     files = [home.registry] + [path for suffix in ("-wal",) if (path := home.registry.with_name(home.registry.name + suffix)).exists() and path.stat().st_size]
     campaign.tell(f"  {damage(choice.choice(files), choice)}")
     campaign.forget_records()

@@ -47,24 +47,24 @@ def guardian(campaign, choice):
 @fault("kill-both")
 def both(campaign, choice):
     """As if at once. Pipes and terminals close, and the next start finds what lives on."""
-    campaign.nobody_hears()
-    campaign.tell("  kill guardian and supervisor")
-    campaign.home.kill_daemon()
+    with campaign.unheard():
+        campaign.tell("  kill guardian and supervisor")
+        campaign.home.kill_daemon()
 
 
 @fault("kill-both-apart")
 def apart(campaign, choice):
     """One a moment after the other: the hand-over between them is cut at some place."""
-    campaign.nobody_hears()
     one, other = campaign.home.supervisor(), campaign.home.guardian()
     if choice.random() < 0.5:
         one, other = other, one
     distance = choice.uniform(0, 0.03)
     campaign.tell(f"  kill {one and one.pid}, and {other and other.pid} after {distance * 1000:.1f} ms")
-    for process in (one, other):
-        if process:
-            process.signal(signal.SIGKILL)
-        time.sleep(distance)
+    with campaign.unheard():
+        for process in (one, other):
+            if process:
+                process.signal(signal.SIGKILL)
+            time.sleep(distance)
 
 
 @fault("kill-members", weight=4)

@@ -13,7 +13,7 @@ from .snapshot import Snapshot
 # At once: what has happened cannot be put right. Settled: what must become true, and soon.
 NEVER = (bystanders.touched, copies.overlapping)
 SETTLED = (daemon.alone, units.running, ownership.everybody_has_a_run, ownership.no_leaf_of_the_ended, records.sound,
-           records.copies_have_one, records.open_ones_live, records.lease, records.told_as_stored, daemon.sound_registry)
+           records.copies_have_one, records.open_ones_live, records.lease, daemon.sound_registry)
 ONCE_CALM = (output.whole, mail.once, records.counters)
 
 TELL_AFTER = 8  # seconds

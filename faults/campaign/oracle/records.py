@@ -67,13 +67,6 @@ def lease(oracle, snapshot):
     return found + [f"live runs are owned by {owner}" for owner in owners - {own}]
 
 
-def told_as_stored(oracle, snapshot):
-    """`runs --json` says what the registry has."""
-    told = {record["runId"]: record for record in oracle.world.home.call("runs", "--live", "--json").json()}
-    stored = {run for run, record in snapshot.records.items() if record["state"] != "exited"}
-    return [f"{run} is live by {'the registry' if run in stored else 'its word'} only" for run in stored ^ set(told)]
-
-
 def counters(oracle, snapshot):
     """They never go back, and as many ended as records say, at least: checks have no record."""
     found = []

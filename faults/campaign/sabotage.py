@@ -1,0 +1,135 @@
+"""The oracle's own test: each check is made to fail once, in a world where nothing else is wrong."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import time
+from contextlib import closing, contextmanager, nullcontext
+
+from .oracle import bystanders, copies, daemon, mail, output, ownership, records, units
+from .oracle.snapshot import Snapshot
+
+
+def write(campaign, statement: str) -> None:
+    with closing(sqlite3.connect(campaign.home.registry, timeout=10)) as connection, connection:
+        connection.execute(statement)
+
+
+@contextmanager
+def stranger(campaign, words: list[str], **variables: str):
+    """A process that nobody knows of, with words and variables as wanted."""
+    with campaign.reaper.lock:
+        child = subprocess.Popen(words, executable="/bin/sleep", env=campaign.home.environment | variables, stdin=subprocess.DEVNULL)
+    time.sleep(0.1)
+    try:
+        yield
+    finally:
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+
+
+@contextmanager
+def altered(campaign, do: str, undo: str):
+    write(campaign, do)
+    try:
+        yield
+    finally:
+        write(campaign, undo)
+
+
+@contextmanager
+def leaf(campaign, run: str):
+    folder = campaign.home.groups() / f"run-{run}"
+    folder.mkdir()
+    try:
+        yield
+    finally:
+        folder.rmdir()
+
+
+@contextmanager
+def stopped(campaign, unit: str):
+    campaign.home.call("stop", unit)
+    try:
+        yield
+    finally:
+        campaign.home.call("start", unit)
+
+
+@contextmanager
+def appended(path, text: bytes):
+    with open(path, "ab") as file:
+        file.write(text)
+    yield
+
+
+@contextmanager
+def replaced(path, text: bytes):
+    path.write_bytes(text)
+    try:
+        yield
+    finally:
+        path.unlink()
+
+
+def disordered(campaign, run: str) -> None:
+    folder = campaign.home.path / "runs" / run
+    folder.mkdir(exist_ok=True)
+    (folder / "00000000000000000000.log").write_bytes(b"0000000001\n")
+
+
+def test(campaign) -> int:
+    """Returns how many checks could not be made to fail."""
+    campaign.traffic.pause()
+    home, oracle, world = campaign.home, campaign.oracle, campaign.world
+    ended = home.call("run", "--json", "--", "true").json()["runId"]
+    live = home.call("runs", "--live", "--json").json()
+    numbers = next(record["runId"] for record in live if record["unit"] == "numbers")
+    home.call("mail", "send", "somebody", "-s", "unknown", "-m", "x")
+    quick = next(life for life in Snapshot(world).lives if life.name == "quick")
+    cases = [
+        (daemon.alone, nullcontext, None),
+        (units.running, lambda: stopped(campaign, "quick"), None),
+        (ownership.everybody_has_a_run, lambda: stranger(campaign, ["sleep", "100"]), None),
+        (ownership.everybody_has_a_run, lambda: stranger(campaign, ["sleep", "100"], OSTLER_RUN_ID=ended), None),
+        (ownership.no_leaf_of_the_ended, lambda: leaf(campaign, ended), None),
+        (records.sound, lambda: altered(campaign, f"UPDATE runs SET ended_at_ms = NULL WHERE run_id = '{ended}'", f"UPDATE runs SET ended_at_ms = 1 WHERE run_id = '{ended}'"), None),
+        (records.copies_have_one, lambda: altered(campaign, f"UPDATE runs SET start_time = start_time + 1 WHERE run_id = '{numbers}'", f"UPDATE runs SET start_time = start_time - 1 WHERE run_id = '{numbers}'"), None),
+        (records.open_ones_live, lambda: altered(campaign, f"UPDATE runs SET state = 'running' WHERE run_id = '{ended}'", f"UPDATE runs SET state = 'exited' WHERE run_id = '{ended}'"), None),
+        (records.lease, lambda: altered(campaign, "INSERT INTO leases VALUES ('x', 'x', 1, 1, 1)", "DELETE FROM leases WHERE instance_id = 'x'"), None),
+        (records.counters, nullcontext, lambda: oracle.counted.update({"run_spawn_total{}": 10**9})),
+        (mail.once, nullcontext, None),
+        (output.whole, lambda: replaced(world.facts / "written" / ended, (3).to_bytes(8, "little")), None),
+        (output.whole, lambda: replaced(world.facts / "written" / ended, bytes(8)), lambda: disordered(campaign, ended)),
+        (copies.overlapping, lambda: appended(world.facts / "overlaps", f"quick {os.getpid()} 1 x {quick.at_ns + 1}\n".encode()), None),
+        (bystanders.touched, nullcontext, lambda: (world.bystanders[0].signal(signal.SIGKILL), time.sleep(0.2))),
+    ]
+    blind = 0
+    for check, sabotage, before in cases:
+        clean = oracle.run(check, Snapshot(world)) if check is not mail.once else []
+        if before:
+            before()
+        with sabotage():
+            if check is daemon.alone:
+                blind += fails(campaign, check, clean, lambda: two_supervisors(campaign))
+            else:
+                blind += fails(campaign, check, clean, lambda: oracle.run(check, Snapshot(world)))
+    return blind
+
+
+def fails(campaign, check, clean: list[str], look) -> int:
+    found = look()
+    is_good = bool(found) and not clean
+    campaign.tell(f"{'caught' if is_good else 'NOT CAUGHT'}: {check.__module__.rpartition('.')[2]}.{check.__name__}: {(found or clean or [''])[0][:150]}", always=True)
+    return 0 if is_good else 1
+
+
+def two_supervisors(campaign) -> list[str]:
+    """The look is given one twice."""
+    snapshot = Snapshot(campaign.world)
+    one = next(member for member in snapshot.members if member.verb == "supervisor")
+    snapshot.members.append(one)
+    return campaign.oracle.run(daemon.alone, snapshot)
