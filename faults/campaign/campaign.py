@@ -40,6 +40,7 @@ class Campaign:
         self.home = Home(ostler, folder, self.reaper, variables(folder, tools))
         self.without_disk = disk.mount(self.home.path)
         self.without_layer = None if is_dynamic(ostler) else "the executable is static"
+        self.without_clock: str | None = "not tried yet"
         self.without_tmux = None if has_tmux() else "there is no tmux"
         self.world = World(self.home, str(tools / "copy"), folder / "facts")
         self.traffic = Traffic(self.world, story, seed)
@@ -52,8 +53,17 @@ class Campaign:
         self.world.prepare(not self.without_tmux)
         self.world.start_bystanders()
         self.up()
+        self.without_clock = self.try_clock()
         self.oracle.settle()
         self.traffic.begin()
+
+    def try_clock(self) -> str | None:
+        """Whether the layer reaches the clock that the supervisor reads: a jump that it does not see is no fault."""
+        self.control.set_clock(3600)
+        run = self.home.call("run", "--json", "--", "true").json()["runId"]
+        self.control.set_clock(0)
+        made = registry.rows(self.home.registry, f"SELECT created_at_ms FROM runs WHERE run_id = '{run}'")[0][0]
+        return None if made / 1000 > time.time() + 1800 else "the supervisor reads the wall clock past libc, where the layer does not reach"
 
     def up(self) -> None:
         said = self.home.call("up", "--no-wait")

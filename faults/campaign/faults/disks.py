@@ -67,7 +67,7 @@ def slow(campaign, choice):
         campaign.control.set_slow(0)
 
 
-@fault("clock-jump", why_not=lambda campaign: campaign.without_layer)
+@fault("clock-jump", why_not=lambda campaign: campaign.without_layer or campaign.without_clock)
 def clock(campaign, choice):
     """The wall clock jumps, there and sometimes back. Deadlines and leases do not care."""
     for _ in range(choice.choice([1, 2, 4])):
