@@ -63,7 +63,6 @@ pub fn start_tool<A: AsRef<OsStr>>(
 }
 
 /// This process becomes another program, with these variables beside its own. Returns only if it cannot.
-#[expect(clippy::disallowed_methods, reason = "nobody is started: we are that program from now on")]
 pub fn become_program<A: AsRef<OsStr>>(
     program: &Path,
     arguments: &[A],
