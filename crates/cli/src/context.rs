@@ -39,7 +39,10 @@ impl Context {
     /// To the successor of one that went away. Nobody is started for it: it may have been stopped.
     pub fn connect_again(&self) -> Result<Client, Failure> {
         let home = self.home.path().to_owned();
-        Ok(self.connect_successor()?.ok_or(ClientError::Stopped { home })?)
+        Ok(self.connect_successor()?.ok_or_else(|| match self.home.is_stopped() {
+            true => ClientError::Stopped { home },
+            false => ClientError::Gone { home },
+        })?)
     }
 
     /// The same; `None` if the home has no owner any more.

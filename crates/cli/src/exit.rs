@@ -98,6 +98,7 @@ impl From<ClientError> for Failure {
                 | ErrorCode::Internal => Exit::FAILED,
             },
             ClientError::Stopped { .. }
+            | ClientError::Gone { .. }
             | ClientError::StartFailed { .. }
             | ClientError::NoAnswer { .. }
             | ClientError::Lost(_)

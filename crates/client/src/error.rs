@@ -9,6 +9,10 @@ pub enum ClientError {
     NotRunning { home: PathBuf },
     #[error("the daemon of {home} was stopped meanwhile, and what it looked after was ended")]
     Stopped { home: PathBuf },
+    #[error(
+        "the daemon of {home} is gone, and nobody starts it again; what it looked after may still run: `ostler runs` takes it up and shows it"
+    )]
+    Gone { home: PathBuf },
     #[error("the supervisor could not be started: {report}")]
     StartFailed { report: String },
     #[error(

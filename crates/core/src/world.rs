@@ -104,6 +104,11 @@ impl World {
         self.units.is_stopped(name)
     }
 
+    /// Whether it is ready, or has done its work.
+    pub fn is_unit_there(&self, name: &str) -> bool {
+        self.units.get(name).is_some_and(|unit| unit.is_there())
+    }
+
     /// How many units must be ended one after the other.
     pub fn stop_depth(&self) -> u64 {
         self.units.depth_of_all() as u64

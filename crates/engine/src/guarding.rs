@@ -51,6 +51,8 @@ pub(crate) struct Felt {
 pub(crate) struct Guarding {
     pub(crate) keeper: Keeper,
     pub(crate) inheritance: Inheritance,
+    /// Where runs say that they are ready: what they say while there is no supervisor is kept for the next.
+    pub(crate) words: HashMap<RunId, OwnedFd>,
     /// Ends that our guardian saw, by pid.
     ends: HashMap<i32, Ending>,
     reports: Option<OwnedFd>,
@@ -76,6 +78,7 @@ impl Guarding {
         Self {
             keeper: keeper.unwrap_or_default(),
             inheritance,
+            words: HashMap::new(),
             ends,
             reports,
             // It is our parent, or it is dead already and its number may be another's.
@@ -289,6 +292,9 @@ impl Supervisor {
         for (name, descriptor) in &self.guarding.permanent {
             keeper.keep(name, &**descriptor);
         }
+        for (run, word) in &self.guarding.words {
+            keeper.keep(&End::Word.name(*run), word);
+        }
         for (run, live) in self.live.iter().filter(|(_, live)| !live.is_passing) {
             for (end, descriptor) in &live.ends {
                 keeper.keep(&end.name(*run), &**descriptor);
@@ -322,6 +328,12 @@ impl Supervisor {
     pub(crate) fn let_go_ends(&mut self, run: RunId, ends: &[(End, Arc<OwnedFd>)]) {
         for (end, _) in ends {
             self.guarding.keeper.let_go(&end.name(run));
+        }
+    }
+
+    pub(crate) fn let_go_word(&mut self, run: RunId) {
+        if self.guarding.words.remove(&run).is_some() {
+            self.guarding.keeper.let_go(&End::Word.name(run));
         }
     }
 
@@ -387,7 +399,7 @@ pub(crate) fn sources(ends: &[(End, Arc<OwnedFd>)]) -> Vec<Source> {
             End::Stdout => Some(Source::Stdout(Arc::clone(descriptor))),
             End::Stderr => Some(Source::Stderr(Arc::clone(descriptor))),
             End::Terminal => Some(Source::Terminal(Arc::clone(descriptor))),
-            End::Input | End::Process => None,
+            End::Input | End::Word | End::Process => None,
         })
         .collect()
 }

@@ -154,8 +154,14 @@ impl Home {
     /// Whether somebody stopped the daemon since this machine was started: units rest then until somebody starts
     /// it, though any call may start a supervisor. Told once.
     pub(crate) fn take_stopped(&self) -> bool {
-        let boot = fs::read_to_string(self.stopped_file()).unwrap_or_default();
+        let is_stopped = self.is_stopped();
         let _ = fs::remove_file(self.stopped_file());
+        is_stopped
+    }
+
+    /// The same, for whoever only asks.
+    pub fn is_stopped(&self) -> bool {
+        let boot = fs::read_to_string(self.stopped_file()).unwrap_or_default();
         boot.trim() == ostler_os::boot_id()
     }
 

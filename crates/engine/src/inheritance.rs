@@ -13,6 +13,8 @@ pub(crate) enum End {
     Stderr,
     Terminal,
     Process,
+    /// Where it says of itself that it is ready.
+    Word,
 }
 
 impl End {
@@ -23,6 +25,7 @@ impl End {
             End::Stderr => 'e',
             End::Terminal => 't',
             End::Process => 'p',
+            End::Word => 'w',
         }
     }
 

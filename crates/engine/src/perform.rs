@@ -291,6 +291,10 @@ impl Supervisor {
     fn take_ends(&mut self, run: RunId) -> (Vec<(End, Arc<OwnedFd>)>, Input) {
         let mut ends = Vec::new();
         let mut input = Input::Closed;
+        // What it said while nobody listened is in there.
+        if let Some(word) = self.guarding.inheritance.take_end(run, End::Word) {
+            self.guarding.words.insert(run, word);
+        }
         for end in [End::Input, End::Stdout, End::Stderr, End::Terminal] {
             let Some(descriptor) = self.guarding.inheritance.take_end(run, end) else { continue };
             let descriptor = Arc::new(descriptor);
@@ -300,7 +304,7 @@ impl Supervisor {
                     let master = Arc::clone(&descriptor);
                     input = Input::Terminal { master, turn: Mutex::new(()) };
                 }
-                End::Stdout | End::Stderr | End::Process => {}
+                End::Stdout | End::Stderr | End::Process | End::Word => {}
             }
             ends.push((end, descriptor));
         }
@@ -610,6 +614,7 @@ impl Supervisor {
         if !live.is_passing {
             self.let_go_ends(run, &live.ends);
         }
+        self.let_go_word(run);
         if live.process.is_some() && !live.is_passing {
             self.guarding.keeper.let_go(&End::Process.name(run));
         }

@@ -3,6 +3,7 @@
 use crate::apps::{Refused, Told, Vitals};
 use crate::dispatcher::Supervisor;
 use crate::handle::Claim;
+use crate::inheritance::End;
 use crate::live::LiveRun;
 use crate::prober::Order;
 use ostler_core::Event;
@@ -11,6 +12,7 @@ use ostler_model::{AppSpec, Check, OsText, RunId, UnitSpec, What};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixDatagram;
 use std::path::Path;
 use std::sync::Arc;
@@ -66,11 +68,28 @@ impl Supervisor {
         }
         let id = spec.app.as_ref().map(|app| app.id.clone());
         let vitals = Arc::new(Vitals::new(run, unit.to_owned(), id, spec.heartbeat));
-        if says && let Some(word) = listen(&self.home.word_of(unit)) {
+        if says && let Some(word) = self.word_of(unit, run) {
             let _ = self.prober.order(Order::Hear { run, word, vitals: Arc::clone(&vitals) });
         }
         self.apps.add(Arc::clone(&vitals));
         Some(vitals)
+    }
+
+    /// As a supervisor before us left it, or a new one, which is held for whoever comes after us until the unit is ready:
+    /// one that sends a sign of life every second would fill it, and wait.
+    fn word_of(&mut self, unit: &str, run: RunId) -> Option<UnixDatagram> {
+        if let Some(held) = self.guarding.words.get(&run) {
+            return held.try_clone().ok().map(UnixDatagram::from);
+        }
+        let word = listen(&self.home.word_of(unit))?;
+        if !self.world.is_unit_there(unit)
+            && let Ok(held) = word.try_clone()
+        {
+            let held = OwnedFd::from(held);
+            self.guarding.keeper.keep(&End::Word.name(run), &held);
+            self.guarding.words.insert(run, held);
+        }
+        Some(word)
     }
 
     /// The caller must be of the run that was started for the app, or have what only that was given.

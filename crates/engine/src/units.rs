@@ -221,6 +221,7 @@ impl Supervisor {
             }
             Err(_) => {
                 self.apps.forget(run);
+                self.let_go_word(run);
                 self.events.push_back(Event::NotLaunched { unit: unit.to_owned() });
             }
         }
@@ -305,6 +306,9 @@ impl Supervisor {
     }
 
     pub(crate) fn take_probed(&mut self, unit: String, event: UnitEvent) {
+        if let UnitEvent::Ready { run } = event {
+            self.let_go_word(run);
+        }
         self.events.push_back(Event::Unit { name: unit, event });
     }
 }

@@ -1,7 +1,7 @@
 //! When a unit is ready: a line, a port, an answer, a command, its own word, a delay. Not in time is an error.
 
 use crate::units::Project;
-use ostler_e2e::{Process, helper};
+use ostler_e2e::{Process, Signal, eventually, helper};
 use std::net::TcpListener;
 
 /// A port that nobody has at this moment.
@@ -94,6 +94,28 @@ fn its_own_word_makes_it_ready() {
         "command = [\"{serve}\", \"say\", \"STATUS=soon\\\\nREADY=1\"]\nready = {{ notify = true }}"
     );
     ready_with_go(&Project::new(), &body);
+}
+
+/// D8: what it says of itself while there is no supervisor is heard by the next one.
+#[test]
+fn a_word_that_is_said_while_nobody_listens_is_heard() {
+    let serve = helper!("serve");
+    let body =
+        format!("command = [\"{serve}\", \"say\", \"READY=1\"]\nready = {{ notify = true }}");
+    let project = Project::of(&[("a", &body)]);
+    project.call(&["up", "--no-wait"]).ok();
+    let view = project.until("a", "running", |view| view["pid"].is_i64());
+    let process = Process::find(view["pid"].as_i64().expect("a pid") as i32).expect("it lives");
+    let old = eventually("a supervisor", || project.home.supervisor());
+    old.signal(Signal::KILL);
+    old.wait_gone();
+    touch(&project, "go");
+    eventually("it has said it", || {
+        std::path::Path::new(&project.path("said")).exists().then_some(())
+    });
+    crate::daemon::answering(&project.home, &old);
+    project.until_state("a", "ready");
+    assert_eq!(project.process("a"), process);
 }
 
 /// W6: another word does not.
