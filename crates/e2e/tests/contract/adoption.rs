@@ -237,6 +237,22 @@ fn a_foreground_run_goes_on_across_a_crash() {
     assert_eq!(output.text(), "ready\nover\n");
 }
 
+/// D8: guardian and supervisor die at once: whoever waits is not told that anything was stopped.
+#[test]
+fn a_daemon_that_died_is_not_called_stopped() {
+    let home = quick_home();
+    let run = home.spawn(&["run", "--", "sh", "-c", "trap '' PIPE; echo ready; exec sleep 1000"]);
+    run.until_written("ready");
+    let daemon = [home.guardian().expect("a guardian"), home.supervisor().expect("a supervisor")];
+    for process in &daemon {
+        process.signal(Signal::KILL);
+    }
+    let output = run.finish();
+    assert!(output.stderr.contains("is gone") && output.stderr.contains("may still run"), "{output:?}");
+    assert!(!output.stderr.contains("stopped"), "{output:?}");
+    home.call(&["stop"]).ok();
+}
+
 /// D8, R8: an adopted run is cancelled like any other, its whole tree.
 #[test]
 fn an_adopted_tree_is_cancelled_whole() {
