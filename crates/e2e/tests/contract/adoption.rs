@@ -248,7 +248,10 @@ fn a_daemon_that_died_is_not_called_stopped() {
         process.signal(Signal::KILL);
     }
     let output = run.finish();
-    assert!(output.stderr.contains("is gone") && output.stderr.contains("may still run"), "{output:?}");
+    assert!(
+        output.stderr.contains("is gone") && output.stderr.contains("may still run"),
+        "{output:?}"
+    );
     assert!(!output.stderr.contains("stopped"), "{output:?}");
     home.call(&["stop"]).ok();
 }
