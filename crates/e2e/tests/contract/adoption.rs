@@ -253,7 +253,7 @@ fn a_daemon_that_died_is_not_called_stopped() {
         "{output:?}"
     );
     assert!(!output.stderr.contains("stopped"), "{output:?}");
-    home.call(&["stop"]).ok();
+    home.ostler(&["start"]).ok();
 }
 
 /// D8, R8: an adopted run is cancelled like any other, its whole tree.
