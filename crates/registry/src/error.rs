@@ -20,6 +20,10 @@ pub enum RegistryError {
     Foreign { path: PathBuf, found: i64 },
     #[error("the registry's disk is full; free some space")]
     Full { source: rusqlite::Error },
+    #[error(
+        "the registry {path} cannot be read or written; look after its disk, or move it away (Ostler then begins a new one)"
+    )]
+    Disk { path: PathBuf, source: rusqlite::Error },
     #[error("the registry cannot be written")]
     Write { source: rusqlite::Error },
     #[error("the registry cannot be read")]
@@ -47,13 +51,13 @@ impl RegistryError {
     /// A damaged file is named, wherever the damage was met.
     pub fn at(self, path: &std::path::Path) -> Self {
         match self {
-            Self::Write { source } | Self::Read { source }
-                if matches!(
-                    source.sqlite_error_code(),
-                    Some(rusqlite::ErrorCode::DatabaseCorrupt | rusqlite::ErrorCode::NotADatabase)
-                ) =>
-            {
+            Self::Write { source } | Self::Read { source } if is_damage(&source) => {
                 Self::Corrupt { path: path.to_owned(), source }
+            }
+            Self::Write { source } | Self::Read { source }
+                if source.sqlite_error_code() == Some(rusqlite::ErrorCode::SystemIoFailure) =>
+            {
+                Self::Disk { path: path.to_owned(), source }
             }
             Self::Value { what, value } => Self::Damaged { path: path.to_owned(), what, value },
             other => other,
@@ -74,5 +78,16 @@ impl RegistryError {
             cause = error.source();
         }
         told
+    }
+}
+
+/// What is in the file is not what was written, or not all of it.
+pub(crate) fn is_damage(source: &rusqlite::Error) -> bool {
+    match source.sqlite_error_code() {
+        Some(rusqlite::ErrorCode::DatabaseCorrupt | rusqlite::ErrorCode::NotADatabase) => true,
+        Some(_) => source
+            .sqlite_error()
+            .is_some_and(|error| error.extended_code == rusqlite::ffi::SQLITE_IOERR_SHORT_READ),
+        None => false,
     }
 }

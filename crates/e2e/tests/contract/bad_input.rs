@@ -82,7 +82,7 @@ fn a_wrong_setting_names_its_variable() {
 #[test]
 fn a_registry_that_cannot_be_used_is_told_and_left_alone() {
     type Spoil<'a> = &'a dyn Fn(&Home);
-    let damage: [(&str, Spoil<'_>, &str); 5] = [
+    let damage: [(&str, Spoil<'_>, &str); 6] = [
         (
             "a value that is none",
             &|home| {
@@ -90,6 +90,14 @@ fn a_registry_that_cannot_be_used_is_told_and_left_alone() {
                     .connection
                     .execute("UPDATE runs SET run_id = 'x', state = 'running'", [])
                     .expect("set");
+            },
+            "move it away",
+        ),
+        (
+            "cut within a page",
+            &|home| {
+                let file = std::fs::File::options().write(true).open(home.registry_file());
+                file.and_then(|file| file.set_len(4096 * 3 + 100)).expect("cut");
             },
             "move it away",
         ),

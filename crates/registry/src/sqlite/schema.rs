@@ -50,9 +50,12 @@ pub(super) fn recognise(connection: &Connection, path: &Path) -> Result<(), Regi
 }
 
 fn opening(path: &Path, source: rusqlite::Error) -> RegistryError {
+    if crate::error::is_damage(&source) {
+        return RegistryError::Corrupt { path: path.to_owned(), source };
+    }
     match source.sqlite_error_code() {
-        Some(rusqlite::ErrorCode::NotADatabase | rusqlite::ErrorCode::DatabaseCorrupt) => {
-            RegistryError::Corrupt { path: path.to_owned(), source }
+        Some(rusqlite::ErrorCode::SystemIoFailure) => {
+            RegistryError::Disk { path: path.to_owned(), source }
         }
         Some(rusqlite::ErrorCode::DiskFull) => RegistryError::Full { source },
         _ => RegistryError::Open { path: path.to_owned(), source },
