@@ -60,6 +60,8 @@ def idle(s, seconds: float) -> dict:
     a, t0 = procfs.total_activity(pids), time.monotonic()
     time.sleep(seconds)
     b, dt = procfs.total_activity(pids), time.monotonic() - t0
+    if b["cpu_ns"] < a["cpu_ns"]:
+        return {}  # some of them ended meanwhile and took their count along: it was not at rest
     return {"cpu_pct": round((b["cpu_ns"] - a["cpu_ns"]) / 1e7 / dt, 4),
             "switches_per_s": round((b["switches"] - a["switches"]) / dt, 2)}
 
