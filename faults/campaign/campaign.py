@@ -95,6 +95,7 @@ class Campaign:
     def forget_records(self) -> None:
         """A registry was damaged: what it held is not asked for any longer."""
         self.world.since_ns = time.monotonic_ns()
+        self.world.untold |= self.world.lossy
         self.oracle.counted.clear()
         with self.traffic.lock:
             self.traffic.acknowledged.clear()

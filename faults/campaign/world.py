@@ -40,6 +40,7 @@ class World:
     own: list[subprocess.Popen] = field(default_factory=list)
     deaf: set[str] = field(default_factory=set)  # runs whose output nobody could read any longer
     lossy: set[str] = field(default_factory=set)  # runs that lived while there was no room for output
+    untold: set[str] = field(default_factory=set)  # of those, whose losses were told in a registry that was damaged
     struck: set[str] = field(default_factory=set)  # runs that lived while guardian and supervisor were killed
     since_ns: int = 0  # copies before this have no record, because their registry was lost
     lock: threading.Lock = field(default_factory=threading.Lock)

@@ -83,5 +83,5 @@ def whole(oracle, snapshot):
             if reading.next < count and run not in oracle.world.deaf:
                 logs.gaps.add(run)
     told = {row["run_id"] for row in registry.rows(oracle.world.home.registry, "SELECT run_id FROM entries WHERE what = 'output-lost'")}
-    found += [f"{run} has lost output, and the journal does not tell" for run in logs.gaps - told if run in snapshot.records]
+    found += [f"{run} has lost output, and the journal does not tell" for run in logs.gaps - told - oracle.world.untold if run in snapshot.records]
     return found + logs.wrong
