@@ -59,11 +59,11 @@ pub fn guard(home: &Path) -> u8 {
             u8::from(!guardian.keep())
         }
         Ok(None) => {
-            report.give("owned");
+            report.refused("owned");
             0
         }
         Err(error) => {
-            report.give(&format!("the home {} cannot be guarded: {error}", home.display()));
+            report.refused(&format!("the home {} cannot be guarded: {error}", home.display()));
             1
         }
     }
@@ -129,7 +129,7 @@ impl Guardian {
             Some(pid) => {
                 guardian.events.push_back(Event::TakeUp { ran_ms: age_ms(pid).unwrap_or(0) });
                 // It is told where to find us, and that we are there.
-                report.give("ready");
+                report.ready();
                 forget_text();
             }
             None => guardian.events.push_back(Event::Begin),
@@ -268,16 +268,16 @@ impl Guardian {
                 clear_away();
                 // What is left are our children or will be. We end as a program that ends them all.
                 let error = become_sweeper(&self.executable);
-                self.report.give(&format!("what is left cannot be ended: {error}"));
+                self.report.refused(&format!("what is left cannot be ended: {error}"));
             }
             Action::TellReady => {
-                self.report.give("ready");
+                self.report.ready();
                 forget_text();
             }
             Action::TellRefused => {
                 // Said to us first: the disk may be full.
                 let told = self.status.take().unwrap_or_else(|| self.output.last_line());
-                self.report.give(&told);
+                self.report.refused(&told);
             }
             Action::Try => match self.candidate.take().map(|path| Executable::at(&path)) {
                 Some(Ok(trial)) => self.trial = Some(trial),
