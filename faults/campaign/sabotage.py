@@ -9,13 +9,18 @@ import subprocess
 import time
 from contextlib import closing, contextmanager, nullcontext
 
-from .oracle import bystanders, copies, daemon, mail, output, ownership, records, units
+from .oracle import bystanders, copies, daemon, ending, mail, output, ownership, records, units
 from .oracle.snapshot import Snapshot
+from .story import Violation
+
+NULL_WHERE_NONE_MAY_BE = """
+    CREATE TABLE sabotage (x); INSERT INTO sabotage VALUES (NULL); PRAGMA writable_schema = 1;
+    UPDATE sqlite_master SET sql = 'CREATE TABLE sabotage (x NOT NULL)' WHERE name = 'sabotage'"""
 
 
 def write(campaign, statement: str) -> None:
-    with closing(sqlite3.connect(campaign.home.registry, timeout=10)) as connection, connection:
-        connection.execute(statement)
+    with closing(sqlite3.connect(campaign.home.registry, timeout=10)) as connection:
+        connection.executescript(statement)
 
 
 @contextmanager
@@ -75,6 +80,16 @@ def replaced(path, text: bytes):
         path.unlink()
 
 
+@contextmanager
+def lost(campaign, run: str):
+    """A loss of which the journal says nothing."""
+    disordered(campaign, run)
+    campaign.world.lossy.add(run)
+    with replaced(campaign.world.facts / "written" / run, bytes(8)):
+        yield
+    campaign.world.untold.add(run)
+
+
 def disordered(campaign, run: str) -> None:
     folder = campaign.home.path / "runs" / run
     folder.mkdir(exist_ok=True)
@@ -85,7 +100,7 @@ def test(campaign) -> int:
     """Returns how many checks could not be made to fail."""
     campaign.traffic.pause()
     home, oracle, world = campaign.home, campaign.oracle, campaign.world
-    ended = home.call("run", "--json", "--", "true").json()["runId"]
+    ended, lossy = (home.call("run", "--json", "--", "true").json()["runId"] for _ in range(2))
     live = home.call("runs", "--live", "--json").json()
     numbers = next(record["runId"] for record in live if record["unit"] == "numbers")
     home.call("mail", "send", "somebody", "-s", "unknown", "-m", "x")
@@ -103,13 +118,16 @@ def test(campaign) -> int:
         (records.counters, nullcontext, lambda: oracle.counted.update({"run_spawn_total{}": 10**9})),
         (mail.once, nullcontext, None),
         (output.whole, lambda: replaced(world.facts / "written" / ended, (3).to_bytes(8, "little")), None),
+        (output.whole, lambda: lost(campaign, lossy), None),
+        # Last of these: a log that is wrong stays wrong.
         (output.whole, lambda: replaced(world.facts / "written" / ended, bytes(8)), lambda: disordered(campaign, ended)),
+        (daemon.sound_registry, lambda: altered(campaign, NULL_WHERE_NONE_MAY_BE, "DROP TABLE sabotage"), None),
         (copies.overlapping, lambda: appended(world.facts / "overlaps", f"quick {os.getpid()} 1 x {quick.at_ns + 1}\n".encode()), None),
         (bystanders.touched, nullcontext, lambda: (world.bystanders[0].signal(signal.SIGKILL), time.sleep(0.2))),
     ]
     blind = 0
     for check, sabotage, before in cases:
-        clean = oracle.run(check, Snapshot(world)) if check is not mail.once else []
+        clean = at_rest(lambda: oracle.run(check, Snapshot(world))) if check is not mail.once else []
         if before:
             before()
         with sabotage():
@@ -117,7 +135,34 @@ def test(campaign) -> int:
                 blind += fails(campaign, check, clean, lambda: two_supervisors(campaign))
             else:
                 blind += fails(campaign, check, clean, lambda: oracle.run(check, Snapshot(world)))
-    return blind
+    return blind + ends_dirty(campaign)
+
+
+def ends_dirty(campaign) -> int:
+    """Last, because it stops everything: somebody is left."""
+    campaign.world.bystanders.pop(0)  # which is dead by now
+    campaign.oracle.output.wrong.clear()
+    for words in (["down"], ["stop"]):
+        campaign.home.call(*words, seconds=60)
+
+    def look() -> list[str]:
+        try:
+            ending.nothing_left(campaign.oracle)
+        except Violation as violation:
+            return [str(violation)]
+        return []
+
+    clean = [problem for problem in look() if "processes are left" in problem]
+    with stranger(campaign, ["sleep", "100"]):
+        return fails(campaign, ending.nothing_left, clean, look)
+
+
+def at_rest(look) -> list[str]:
+    """What is written and not yet read is nobody's fault."""
+    end = time.monotonic() + 10
+    while (found := look()) and time.monotonic() < end:
+        time.sleep(0.1)
+    return found
 
 
 def fails(campaign, check, clean: list[str], look) -> int:
