@@ -45,7 +45,7 @@ impl Lines {
     pub fn next(&mut self) -> Option<Line<'_>> {
         loop {
             let rest = &self.bytes[self.searched..];
-            let Some(at) = rest.iter().position(|byte| *byte == b'\n') else {
+            let Some(at) = memchr::memchr(b'\n', rest) else {
                 return self.unended();
             };
             let (from, end) = (self.begin, self.searched + at);

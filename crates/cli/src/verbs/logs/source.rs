@@ -311,7 +311,7 @@ impl Cutter {
         let (at_ms, stream, run) = (piece.at_ms, piece.stream, piece.run);
         let part = &mut self.parts[stream as usize];
         let mut rest = piece.bytes.as_slice();
-        while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
+        while let Some(end) = memchr::memchr(b'\n', rest) {
             let mut text = std::mem::take(part);
             text.extend_from_slice(&rest[..end]);
             rest = &rest[end + 1..];
