@@ -6,7 +6,6 @@
 //! orphans knows by what it carries that it is of none.
 
 use ostler_model::RunSpec;
-use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -106,13 +105,8 @@ pub(crate) fn forget(place: &str) {
 
 /// Leaves the run, and becomes podman's own conmon.
 pub fn conmon(program: &Path, arguments: &[String]) -> i32 {
-    let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-    let runs: BTreeSet<&str> =
-        groups.split('/').filter_map(|part| part.trim_end().strip_prefix("run-")).collect();
-    for run in runs {
-        if !ostler_os::leave_run(run) {
-            tell("the kernel does not let it leave the service's run: it ends with it");
-        }
+    if !ostler_os::leave_run() {
+        tell("the kernel does not let it leave the service's run: it ends with it");
     }
     let error =
         ostler_os::become_program(program, arguments, &[(RunSpec::RUN_ID_VARIABLE, NOBODY)]);

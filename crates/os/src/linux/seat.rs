@@ -6,6 +6,7 @@ use super::cgroup::{SELF, unescape};
 use super::identity::stat;
 use super::process::Ending;
 use rustix::fs::Mode;
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
@@ -93,9 +94,16 @@ pub fn join_group(members: &Path) -> bool {
     fs::write(members, std::process::id().to_string()).is_ok()
 }
 
-/// Out of the run's groups, to where whoever made them stands: for what is started by a run and is not of it. Whether we
-/// are in none of them any more.
-pub fn leave_run(run: &str) -> bool {
+/// Out of the groups of the run that we were started in, to where whoever made them stands: for what is started by a run
+/// and is not of it. Whether we are in none of them any more.
+pub fn leave_run() -> bool {
+    let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let runs: BTreeSet<&str> =
+        groups.split('/').filter_map(|part| part.trim_end().strip_prefix("run-")).collect();
+    runs.into_iter().all(leave_groups_of)
+}
+
+fn leave_groups_of(run: &str) -> bool {
     let beside = |members: &PathBuf| -> Option<PathBuf> {
         let room = members.parent()?.ancestors().find(|folder| {
             let name = folder.file_name().and_then(OsStr::to_str).unwrap_or_default();
