@@ -1,0 +1,110 @@
+//! Durations, sizes and the like, as they are written.
+
+use ostler_model::{Limits, TerminalSize};
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
+
+/// Milliseconds. A bare number is not a duration: of what?
+pub fn parse_duration(text: &str) -> Result<u64, String> {
+    let wrong =
+        || format!("{text:?} is not a duration; write it as 500ms, 30s, 10m or 1h30m (0 is off)");
+    if text.trim() == "0" {
+        return Ok(0);
+    }
+    let duration: jiff::SignedDuration = text.parse().map_err(|_| wrong())?;
+    u64::try_from(duration.as_millis()).map_err(|_| wrong())
+}
+
+/// A duration as it was written, once it is one.
+pub(super) fn parse_time(text: &str) -> Result<String, String> {
+    parse_duration(text).map(|_| text.to_owned())
+}
+
+/// Bytes, as the kernel counts: 1K is 1024.
+pub(super) fn parse_bytes(text: &str) -> Result<u64, String> {
+    const LEAST: u64 = 1 << 20;
+    let wrong = || format!("{text:?} is not a size; write it as 512M, 2G or 256MiB");
+    let number = text.trim().trim_end_matches("iB");
+    let (number, shift) = match number.char_indices().last() {
+        Some((at, 'K')) => (&number[..at], 10),
+        Some((at, 'M')) => (&number[..at], 20),
+        Some((at, 'G')) => (&number[..at], 30),
+        Some((at, 'T')) => (&number[..at], 40),
+        Some(_) | None => (number, 0),
+    };
+    let number: u64 = number.trim().parse().map_err(|_| wrong())?;
+    let bytes = number.checked_mul(1 << shift).ok_or_else(wrong)?;
+    if bytes < LEAST {
+        return Err(format!("{text:?} is less than any program needs; it is at least 1M"));
+    }
+    Ok(bytes)
+}
+
+pub(super) fn parse_grace(text: &str) -> Result<u64, String> {
+    let grace = parse_duration(text)?;
+    if grace > Limits::MAX_GRACE_MS {
+        return Err(format!(
+            "a grace of {text} is too long; at most {}s",
+            Limits::MAX_GRACE_MS / 1_000
+        ));
+    }
+    Ok(grace)
+}
+
+pub(super) fn parse_size(text: &str) -> Result<TerminalSize, String> {
+    let wrong = || format!("{text:?} is not a size; write it as 120x30");
+    let (columns, rows) = text.split_once('x').ok_or_else(wrong)?;
+    let columns = columns.parse().map_err(|_| wrong())?;
+    let rows = rows.parse().map_err(|_| wrong())?;
+    if columns == 0 || rows == 0 {
+        return Err(wrong());
+    }
+    Ok(TerminalSize { columns, rows })
+}
+
+pub(super) fn parse_variable(text: OsString) -> Result<OsString, String> {
+    match text.as_bytes().iter().position(|byte| *byte == b'=') {
+        Some(1..) => Ok(text),
+        Some(0) | None => Err(format!("{text:?} is not a variable; write it as NAME=VALUE")),
+    }
+}
+
+pub(super) fn parse_regex(text: &str) -> Result<regex::bytes::Regex, String> {
+    regex::bytes::Regex::new(text).map_err(|error| error.to_string())
+}
+
+pub(super) fn parse_key(text: &str) -> Result<u8, String> {
+    let wrong = || format!("{text:?} is not a key; write it as ctrl-] or ctrl-a");
+    let key = text.strip_prefix("ctrl-").filter(|key| key.len() == 1).ok_or_else(wrong)?;
+    match key.as_bytes()[0].to_ascii_uppercase() {
+        key @ b'@'..=b'_' => Ok(key & 0x1f),
+        _ => Err(wrong()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_read_and_nonsense_is_told() {
+        assert_eq!(parse_duration("500ms"), Ok(500));
+        assert_eq!(parse_duration("1h30m"), Ok(5_400_000));
+        assert_eq!(parse_duration("0"), Ok(0));
+        for bad in ["banana", "10", "-5s", "", "5 parsecs"] {
+            let message = parse_duration(bad).expect_err(bad);
+            assert!(message.contains("30s"), "{message}");
+        }
+        assert!(parse_grace("61s").is_err());
+    }
+
+    #[test]
+    fn keys_sizes_and_variables() {
+        assert_eq!(parse_key("ctrl-]"), Ok(0x1d));
+        assert_eq!(parse_key("ctrl-a"), Ok(1));
+        assert!(parse_key("x").is_err());
+        assert!(parse_size("0x5").is_err());
+        assert_eq!(parse_size("80x24"), Ok(TerminalSize { columns: 80, rows: 24 }));
+        assert!(parse_variable("=x".into()).is_err());
+    }
+}
