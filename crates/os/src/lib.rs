@@ -13,6 +13,7 @@ mod error;
 pub use boot::InitSystem;
 pub use error::{SpawnError, SpawnStage};
 pub use platform::background::{Background, start_background, start_beside};
+pub use platform::census::Census;
 pub use platform::client::{Asked, ask_client};
 pub use platform::clock::{mono_ms, started_at_ms, wall_ms};
 pub use platform::door::{Door, Peer, connect, peer_of};
@@ -28,6 +29,7 @@ pub use platform::identity::{boot_id, fingerprint_of, is_same_process, parent_pi
 pub use platform::inherited::take_inherited;
 pub use platform::init::{Contained, contain};
 pub use platform::kinship::{KinOf, kin_of};
+pub use platform::members::{Kin, Leader, Member, Members, MemoryState};
 pub use platform::memory::{forget_text, keep_one_heap, trim};
 pub use platform::memory_watch::{MemoryAlarm, MemorySubject, memory_of, rest_alarm};
 pub use platform::notify::{Notifier, Sent};
@@ -37,16 +39,16 @@ pub use platform::pipe::{
 };
 pub use platform::poll::{Interest, Poller, Ready, Waker};
 pub use platform::process::{Ending, Process, Signal, die};
+pub use platform::program::Program;
 pub use platform::pty::{Pty, resize, terminal_size};
 pub use platform::reaper::{Notice, Reaped, Reaper, become_reaper, beside_first_thread, read_ends};
-pub use platform::scope::{
-    Census, KillReport, Kin, Leader, Member, Members, MemoryState, Scope, ScopeRoom, Watch,
-};
+pub use platform::scope::{KillReport, Scope, Watch};
+pub use platform::scope_room::ScopeRoom;
 pub use platform::seat::{
     Manners, SeatNote, Seated, groups_of_run, join_group, leave_run, make_fifo, own_environment,
     own_manners,
 };
-pub use platform::spawn::{Launch, Launched, Launcher, Program, Stdio};
+pub use platform::spawn::{Launch, Launched, Launcher, Stdio};
 pub use platform::stop_words::StopWords;
 pub use platform::sweep::{Swept, sweep};
 pub use platform::terminal::{

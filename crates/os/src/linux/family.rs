@@ -1,8 +1,8 @@
 //! A process that somebody else started for us, and all that came of it.
 
+use super::descent::children_of;
 use super::identity::{fingerprint_of, stat};
 use super::process::{Process, Signal};
-use super::scope::children_of;
 use std::collections::BTreeMap;
 
 /// One that forks while it is looked at is looked at so often.

@@ -4,7 +4,7 @@
 //! is there, its memory. Otherwise it is the sum over the members; pages they share are counted for each.
 
 use super::cgroup::Leaf;
-use super::scope::{carried, children_of};
+use super::descent::{carried, children_of};
 use super::seat::SeatNote;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, fstat, openat, statat};
 use std::collections::HashMap;

@@ -1,0 +1,233 @@
+//! The child's side of a start: what it does between its birth and the program it becomes.
+
+use super::seats::leave_table;
+use crate::error::SpawnStage;
+use std::ffi::{CStr, CString};
+use std::os::fd::RawFd;
+use std::ptr;
+
+/// What the child reads and writes in our memory.
+pub(super) struct Plan {
+    pub(super) candidates: Vec<*const libc::c_char>,
+    pub(super) arguments: Vec<*const libc::c_char>,
+    /// For a script without a `#!` line: `sh`, the script, its arguments.
+    pub(super) shell_arguments: Vec<*const libc::c_char>,
+    pub(super) environment: Vec<*const libc::c_char>,
+    pub(super) directory: *const libc::c_char,
+    pub(super) stdio: [RawFd; 3],
+    /// It is born on our table of descriptors, and leaves it with what is below this.
+    pub(super) leaves_with: Option<RawFd>,
+    pub(super) terminal: bool,
+    pub(super) umask: libc::mode_t,
+    pub(super) descriptors: Option<libc::rlimit>,
+    pub(super) ignored: Vec<libc::c_int>,
+    /// To be joined by the child itself, where it could not be born there.
+    pub(super) boundary: RawFd,
+    /// Groups beside its boundary.
+    pub(super) joins: Vec<RawFd>,
+    /// The brake on its data.
+    pub(super) data: Option<libc::rlimit>,
+    /// As a number, and as the kernel wants to read it for a whole session.
+    pub(super) nice: Option<(i32, CString)>,
+    pub(super) failed_stage: SpawnStage,
+    pub(super) failed_errno: i32,
+}
+
+/// The kernel's own structure (the C library hides two signals): the handler first, all zero is default.
+static DEFAULT_ACTION: [usize; 4] = [0; 4];
+const SIGNAL_SET_BYTES: usize = 8;
+pub(super) const SHELL: &CStr = c"/bin/sh";
+
+#[expect(unsafe_code, reason = "std and rustix do not tell what is ignored")]
+pub(super) fn ignored_signals() -> Vec<libc::c_int> {
+    (1..=64)
+        .filter(|signal| {
+            let mut action = DEFAULT_ACTION;
+            // SAFETY: only asks; the out parameter is ours and as large as the kernel's structure.
+            let asked = unsafe {
+                libc::syscall(libc::SYS_rt_sigaction, *signal, 0, &raw mut action, SIGNAL_SET_BYTES)
+            };
+            asked == 0 && action[0] == libc::SIG_IGN
+        })
+        .collect()
+}
+
+/// Makes the child, which runs `child` on its own stack and never returns here.
+#[expect(unsafe_code, reason = "the child begins on another stack: only assembly can say that")]
+pub(super) fn raw_clone(number: libc::c_long, arguments: [usize; 3], plan: &mut Plan) -> isize {
+    let entry: unsafe extern "C" fn(*mut Plan) -> ! = child;
+    let result: isize;
+    // SAFETY: the parent stands still until the child has executed or exited, so the plan and the stack
+    // outlive the child's use of them. The child touches no register of the parent's.
+    #[cfg(target_arch = "x86_64")]
+    unsafe {
+        std::arch::asm!(
+            "syscall",
+            "test rax, rax",
+            "jnz 2f",
+            "xor ebp, ebp",
+            "mov rdi, r12",
+            "call r13",
+            "ud2",
+            "2:",
+            inlateout("rax") number as isize => result,
+            in("rdi") arguments[0],
+            in("rsi") arguments[1],
+            in("rdx") arguments[2],
+            in("r10") 0,
+            in("r8") 0,
+            in("r12") ptr::from_mut(plan),
+            in("r13") entry,
+            lateout("rcx") _,
+            lateout("r11") _,
+        );
+    }
+    // SAFETY: as above.
+    #[cfg(target_arch = "aarch64")]
+    unsafe {
+        std::arch::asm!(
+            "svc 0",
+            "cbnz x0, 2f",
+            "mov x29, xzr",
+            "mov x0, x20",
+            "blr x21",
+            "brk 0",
+            "2:",
+            in("x8") number,
+            inlateout("x0") arguments[0] => result,
+            in("x1") arguments[1],
+            in("x2") arguments[2],
+            in("x3") 0,
+            in("x4") 0,
+            in("x20") ptr::from_mut(plan),
+            in("x21") entry,
+        );
+    }
+    result
+}
+
+/// The child's whole life before it executes. It runs on our memory: system calls only, no allocation,
+/// no lock, no panic.
+#[expect(unsafe_code, reason = "plain system calls between birth and exec")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a child that could not execute has nothing to clean up"
+)]
+unsafe extern "C" fn child(plan: *mut Plan) -> ! {
+    // SAFETY: the plan outlives this; every pointer in it was made from an owned string of the caller.
+    unsafe {
+        let plan = &mut *plan;
+        let (stage, errno) = attempt(plan);
+        plan.failed_stage = stage;
+        plan.failed_errno = errno;
+        libc::_exit(127)
+    }
+}
+
+#[expect(unsafe_code, reason = "plain system calls between birth and exec")]
+unsafe fn attempt(plan: &mut Plan) -> (SpawnStage, i32) {
+    // SAFETY: see `child`.
+    unsafe {
+        if plan.boundary >= 0 && libc::write(plan.boundary, c"0".as_ptr().cast(), 1) != 1 {
+            return (SpawnStage::Scope, errno());
+        }
+        for group in &plan.joins {
+            if libc::write(*group, c"0".as_ptr().cast(), 1) != 1 {
+                return (SpawnStage::Group, errno());
+            }
+        }
+        // Before anything that changes a table.
+        if let Some(end) = plan.leaves_with
+            && !leave_table(end)
+        {
+            return (SpawnStage::Stdio, errno());
+        }
+        if libc::setsid() < 0 {
+            return (SpawnStage::Session, errno());
+        }
+        if plan.terminal && libc::ioctl(plan.stdio[0], libc::TIOCSCTTY, 0) < 0 {
+            return (SpawnStage::Terminal, errno());
+        }
+        for (target, source) in plan.stdio.iter().enumerate() {
+            if libc::dup2(*source, target as RawFd) < 0 {
+                return (SpawnStage::Stdio, errno());
+            }
+        }
+        if libc::chdir(plan.directory) < 0 {
+            return (SpawnStage::Directory, errno());
+        }
+        libc::umask(plan.umask);
+        if let Some(limit) = &plan.descriptors
+            && libc::setrlimit(libc::RLIMIT_NOFILE, limit) < 0
+        {
+            return (SpawnStage::Limits, errno());
+        }
+        if let Some(limit) = &plan.data {
+            // It may be above what we may have ourselves; then that is the brake.
+            libc::setrlimit(libc::RLIMIT_DATA, limit);
+        }
+        if let Some((nice, text)) = &plan.nice {
+            // More than the usual needs a right we may not have.
+            libc::setpriority(libc::PRIO_PROCESS, 0, *nice);
+            let session =
+                libc::open(c"/proc/self/autogroup".as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC);
+            if session >= 0 {
+                libc::write(session, text.as_ptr().cast(), text.count_bytes());
+                libc::close(session);
+            }
+        }
+        // When memory runs out, a run goes before its supervisor. Not being allowed to say so is no error.
+        let score =
+            libc::open(c"/proc/self/oom_score_adj".as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC);
+        if score >= 0 {
+            libc::write(score, c"200".as_ptr().cast(), 3);
+            libc::close(score);
+        }
+        // What the supervisor ignores or blocks is nothing to the program. What it handles, exec resets.
+        for signal in &plan.ignored {
+            libc::syscall(
+                libc::SYS_rt_sigaction,
+                *signal,
+                &raw const DEFAULT_ACTION,
+                0,
+                SIGNAL_SET_BYTES,
+            );
+        }
+        let mut none = std::mem::zeroed::<libc::sigset_t>();
+        libc::sigemptyset(&raw mut none);
+        libc::sigprocmask(libc::SIG_SETMASK, &raw const none, ptr::null_mut());
+        (SpawnStage::Execute, execute(plan))
+    }
+}
+
+#[expect(unsafe_code, reason = "plain system calls between birth and exec")]
+unsafe fn execute(plan: &mut Plan) -> i32 {
+    let mut refused = 0;
+    for candidate in &plan.candidates {
+        // SAFETY: see `child`. The shell's argument list has room for the script in its second place.
+        unsafe {
+            libc::execve(*candidate, plan.arguments.as_ptr(), plan.environment.as_ptr());
+            match errno() {
+                libc::ENOENT | libc::ENOTDIR => {}
+                libc::EACCES => refused = libc::EACCES,
+                libc::ENOEXEC => {
+                    *plan.shell_arguments.as_mut_ptr().add(1) = *candidate;
+                    libc::execve(
+                        SHELL.as_ptr(),
+                        plan.shell_arguments.as_ptr(),
+                        plan.environment.as_ptr(),
+                    );
+                    return errno();
+                }
+                other => return other,
+            }
+        }
+    }
+    if refused == 0 { libc::ENOENT } else { refused }
+}
+
+#[expect(unsafe_code, reason = "the thread's errno, shared with the parent that stands still")]
+fn errno() -> i32 {
+    // SAFETY: always a valid pointer.
+    unsafe { *libc::__errno_location() }
+}

@@ -1,0 +1,144 @@
+//! Where one instance's scopes are made, found again and cleared away.
+
+use super::cgroup::{self, Leaf};
+use super::limits::{Held, LimitRoom};
+use super::reserve;
+use super::scope::{Boundary, Lineage, Scope};
+use super::spare::Spares;
+use ostler_model::{Enforced, Resources};
+use std::fs;
+use std::path::PathBuf;
+
+/// Where one instance's scopes are made.
+#[derive(Debug)]
+pub struct ScopeRoom {
+    room: Result<PathBuf, String>,
+    limits: LimitRoom,
+    spares: Spares,
+    /// What was killed in them was not gone yet when they were to be removed.
+    dying: Vec<Leaf>,
+}
+
+impl ScopeRoom {
+    pub fn open(instance: &str) -> Self {
+        reserve::hold_back();
+        let limits = LimitRoom::new(instance, true);
+        Self { room: cgroup::make_room(instance), limits, spares: Spares::new(), dying: Vec::new() }
+    }
+
+    /// A room that has no kernel boundary to offer.
+    pub fn without_boundary(instance: &str, why: &str) -> Self {
+        reserve::hold_back();
+        let limits = LimitRoom::new(instance, true);
+        Self { room: Err(why.to_owned()), limits, spares: Spares::new(), dying: Vec::new() }
+    }
+
+    /// Limits are kept by looking only.
+    pub fn without_groups(self, instance: &str) -> Self {
+        Self { limits: LimitRoom::new(instance, false), ..self }
+    }
+
+    /// How a run will be kept to its limits; `None` if it has none.
+    pub fn planned_limits(&self, run: &str, resources: Resources) -> Option<Box<Enforced>> {
+        self.limits.plan(run, resources, self.room.as_deref().ok())
+    }
+
+    /// Why runs get no kernel boundary here.
+    pub fn why_no_boundary(&self) -> Option<&str> {
+        self.room.as_ref().err().map(String::as_str)
+    }
+
+    /// The boundary a run will have, so that it can be recorded before there is a process in it.
+    pub fn planned(&self, run: &str) -> Option<String> {
+        let room = self.room.as_ref().ok()?;
+        Some(room.join(format!("run-{run}")).to_string_lossy().into_owned())
+    }
+
+    /// Makes the boundary for a run, and what keeps it to its limits.
+    pub fn make(&self, run: &str, tag: &str, limits: Option<&Enforced>) -> Scope {
+        let leaf = self.planned(run).and_then(|path| Leaf::make(path.into()).ok());
+        let held = limits.map(|plan| Held::set_up(plan, leaf.as_ref()));
+        let leaf = leaf.map(Boundary::Own);
+        Scope { leaf, held, tag: tag.to_owned(), lineage: Lineage::Child, seat: None }
+    }
+
+    /// The same for one that is over in a moment and is followed by others: it may have the boundary of one before
+    /// it, and leaves its own to the next. What has limits has a boundary of its own, because they are set there.
+    pub fn make_passing(&mut self, run: &str, tag: &str, limits: Option<&Enforced>) -> Scope {
+        if limits.is_some() {
+            return self.make(run, tag, limits);
+        }
+        let fresh = self.planned(run).map(PathBuf::from);
+        let leaf = match (self.spares.take(), &fresh) {
+            (Some(spare), _) => Some(Boundary::Shared { leaf: spare, fresh }),
+            (None, Some(path)) => Boundary::shared(path.clone()),
+            (None, None) => None,
+        };
+        Scope { leaf, held: None, tag: tag.to_owned(), lineage: Lineage::Child, seat: None }
+    }
+
+    /// The run is over: nothing is in it any more. What can serve another is kept.
+    pub fn take_back(&mut self, mut scope: Scope) {
+        match scope.leaf.take() {
+            Some(Boundary::Shared { leaf, .. }) => self.spares.give_back(leaf),
+            own => {
+                scope.leaf = own;
+                scope.remove();
+            }
+        }
+    }
+
+    /// Removes what was kept for runs to come, and was not needed since this was called last.
+    pub fn trim(&mut self) {
+        self.spares.trim();
+        self.bury();
+    }
+
+    /// Removes the boundary of a run that nobody records, now or as soon as those that were killed in it are gone.
+    pub fn remove_stray(&mut self, scope: &Scope) {
+        scope.remove();
+        self.dying.extend(scope.leaf().filter(|leaf| leaf.path().exists()).cloned());
+    }
+
+    fn bury(&mut self) {
+        self.dying.retain(|leaf| {
+            leaf.remove();
+            leaf.path().exists()
+        });
+    }
+
+    /// The boundary of a run that an earlier supervisor started.
+    pub fn reopen(boundary: Option<&str>, tag: &str, limits: Option<&Enforced>) -> Scope {
+        let leaf = boundary.map(|path| Leaf::at(path.into())).filter(|leaf| leaf.path().exists());
+        let leaf = leaf.map(Boundary::Own);
+        let held = limits.map(Held::found);
+        Scope { leaf, held, tag: tag.to_owned(), lineage: Lineage::Adopted, seat: None }
+    }
+
+    /// Removes groups of ours that no live run has. How many processes had to be killed for it.
+    pub fn clear_groups(&self, is_recorded: impl Fn(&str) -> bool) -> usize {
+        self.limits.clear(is_recorded)
+    }
+
+    /// The boundaries of runs that are there.
+    pub fn found(&self) -> Vec<String> {
+        let Ok(room) = &self.room else { return Vec::new() };
+        cgroup::sub_groups(room)
+            .into_iter()
+            .filter(|path| {
+                path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("run-"))
+            })
+            .map(|path| path.to_string_lossy().into_owned())
+            .collect()
+    }
+
+    /// Removes the room, if nothing is in it any more.
+    pub fn close(&mut self) {
+        self.spares.clear();
+        self.bury();
+        self.limits.close();
+        if let Ok(room) = &self.room {
+            let _ = fs::remove_dir(room);
+        }
+    }
+}
