@@ -1,0 +1,285 @@
+//! A run's first process: started, or taken over from the supervisor before us.
+
+use crate::adapters;
+use crate::dispatcher::Supervisor;
+use crate::guarding::{sources, status_of};
+use crate::inheritance::End;
+use crate::input::Input;
+use crate::live::LiveRun;
+use crate::output::{NewLog, OutputState, Resumed, Screen, end_on_disk};
+use ostler_core::{Event, Identity};
+use ostler_model::{Backend, RunId, RunRecord, RunSpec, SpawnErrorKind};
+use ostler_os::{
+    Allocated, Interest, Launch, Process, Program, ScopeRoom, SpawnError, SpawnStage, Stdio,
+};
+use std::ffi::CString;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use tokio::sync::Mutex;
+
+impl Supervisor {
+    pub(crate) fn spawn(&mut self, run: RunId) {
+        let event = match self.try_spawn(run) {
+            Ok(identity) => Event::Spawned { run, identity },
+            Err(error) => Event::SpawnFailed { run, kind: error.kind, error: error.message },
+        };
+        let is_silent = self.live.get(&run).is_some_and(|live| live.output.is_ended());
+        self.events.push_back(event);
+        if is_silent {
+            self.events.push_back(Event::OutputEnded { run });
+        }
+    }
+
+    fn try_spawn(&mut self, run: RunId) -> Result<Identity, SpawnError> {
+        let spec = self
+            .live
+            .get_mut(&run)
+            .and_then(|live| live.spec.take())
+            .or_else(|| {
+                let unit = self.world.record(run)?.unit.as_deref()?;
+                self.copy_of(unit, run).map(Box::new)
+            })
+            .ok_or_else(|| SpawnError::new(SpawnStage::Prepare, 0, "run", "", false))?;
+        let prepared = |error: io::Error| prepare_error(&spec, error);
+        let tag = RunSpec::run_id_variable(run);
+        let environment = environment_of(&spec, &tag).map_err(prepared)?;
+        let name = spec.argv.first().map(|name| name.as_bytes()).unwrap_or_default();
+        let program = Program::find(name, &environment).map_err(prepared)?;
+        let arguments = spec
+            .argv
+            .iter()
+            .map(|argument| c_string(argument.as_bytes()))
+            .collect::<io::Result<Vec<_>>>()
+            .map_err(prepared)?;
+        let directory = c_string(spec.cwd.as_bytes()).map_err(prepared)?;
+        let connection = adapters::connect(&spec).map_err(prepared)?;
+        let limits = self.world.record(run).and_then(|record| record.enforced.clone());
+        let is_passing = self.is_passing(run);
+        let mut scope = if is_passing {
+            self.room.make_passing(&run.to_string(), &tag, limits.as_deref())
+        } else {
+            self.room.make(&run.to_string(), &tag, limits.as_deref())
+        };
+        if let Some(note) = self.world.record(run).and_then(|record| self.seat_note_of(record)) {
+            // Whoever sat there before is not this run's.
+            let _ = std::fs::remove_file(&note);
+            scope.sit_at(note);
+        }
+        self.keep_ends(run, &connection.ends);
+        let launched = self.launcher.launch(
+            &Launch {
+                program,
+                arguments,
+                environment,
+                directory,
+                stdio: match &connection.theirs {
+                    Some(theirs) => Stdio::Given(theirs.each_ref().map(AsFd::as_fd)),
+                    None => Stdio::Nothing,
+                },
+                terminal: spec.backend == Backend::Pty,
+                umask: spec.umask,
+                descriptors: descriptors_of(spec.resources.descriptors, self.descriptors),
+                is_recorded: !is_passing,
+            },
+            &mut scope,
+        );
+        let launched = match launched {
+            Ok(launched) => launched,
+            Err(error) => {
+                self.room.take_back(scope);
+                if !is_passing {
+                    self.let_go_ends(run, &connection.ends);
+                }
+                return Err(error);
+            }
+        };
+        if !is_passing {
+            let pid = launched.process.fingerprint().pid;
+            self.guarding.keeper.keep_process(run, pid, &launched.process);
+        }
+        let fingerprint = launched.process.fingerprint().clone();
+        let Some(live) = self.live.get_mut(&run) else {
+            return Err(SpawnError::new(SpawnStage::Prepare, 0, "run", "", false));
+        };
+        if connection.theirs.is_some() {
+            self.drain.add(NewLog {
+                run,
+                state: Arc::clone(&live.output),
+                sources: sources(&connection.ends),
+                most_bytes: self.settings.log_bytes,
+                resumed: None,
+            });
+        } else {
+            live.output.end();
+        }
+        let identity = Identity {
+            process_group_id: fingerprint.pid,
+            cgroup: scope.boundary(),
+            enforced: scope.enforced().map(|held| Box::new(held.clone())),
+            fingerprint,
+        };
+        self.limit_watch.add(run, scope.memory_alarm(&tag, identity.fingerprint.pid));
+        live.leader = identity.fingerprint.pid;
+        live.process = Some(launched.process);
+        live.scope = Some(scope);
+        live.input = Arc::new(connection.input);
+        live.ends = connection.ends;
+        self.leaders.insert(identity.fingerprint.pid, run);
+        Ok(identity)
+    }
+
+    /// Takes up a run that an earlier supervisor started: its process if it lives, its scope in any case.
+    pub(crate) fn adopt(&mut self, record: &RunRecord) {
+        let run = record.run_id;
+        let token = self.new_token(run);
+        let held = self.guarding.inheritance.take_end(run, End::Process);
+        let process = match (record.fingerprint(), held) {
+            (Some(fingerprint), Some(held)) => Some(Process::held(held, fingerprint)),
+            (Some(fingerprint), None) => {
+                let process = Process::open(&fingerprint);
+                if let Some(process) = &process {
+                    self.guarding.keeper.keep_process(run, fingerprint.pid, process);
+                }
+                process
+            }
+            (None, _) => None,
+        };
+        if let Some(process) = &process {
+            let _ = self.poller.add(process, token, Interest::Readable);
+        }
+        let tag = RunSpec::run_id_variable(run);
+        let mut scope =
+            ScopeRoom::reopen(record.cgroup.as_deref(), &tag, record.enforced.as_deref());
+        if let Some(note) = self.seat_note_of(record) {
+            scope.sit_at(note);
+        }
+        let leader = record.process_group_id.or(record.pid).unwrap_or(0);
+        self.limit_watch.add(run, scope.memory_alarm(&tag, leader));
+        let is_gone = process.is_none();
+        let (ends, input) = self.take_ends(run);
+        let output = self.resumed_output(record, &ends);
+        self.live.insert(
+            run,
+            LiveRun {
+                run,
+                spec: None,
+                leader,
+                process,
+                scope: Some(scope),
+                watch: None,
+                output: Arc::clone(&output),
+                input: Arc::new(input),
+                ends: ends.clone(),
+                root_gone: is_gone,
+                is_adopted: true,
+                is_passing: false,
+                asked: None,
+                token,
+            },
+        );
+        let sources = sources(&ends);
+        if !sources.is_empty() {
+            self.drain.add(NewLog {
+                run,
+                state: output,
+                sources,
+                most_bytes: self.settings.log_bytes,
+                resumed: Some(Resumed { leftover: self.guarding.leftover_of(run) }),
+            });
+        }
+        if is_gone {
+            // It may have ended between the look and now; nobody else would tell.
+            let tree = self.survey(run);
+            let ending = record.pid.and_then(|pid| self.guarding.end_of(pid));
+            self.events.push_back(Event::RootExited { run, status: status_of(ending), tree });
+        }
+    }
+
+    /// Its stdin, its output, its terminal, as somebody held them for us.
+    fn take_ends(&mut self, run: RunId) -> (Vec<(End, Arc<OwnedFd>)>, Input) {
+        let mut ends = Vec::new();
+        let mut input = Input::Closed;
+        // What it said while nobody listened is in there.
+        if let Some(word) = self.guarding.inheritance.take_end(run, End::Word) {
+            self.guarding.words.insert(run, word);
+        }
+        for end in [End::Input, End::Stdout, End::Stderr, End::Terminal] {
+            let Some(descriptor) = self.guarding.inheritance.take_end(run, end) else { continue };
+            let descriptor = Arc::new(descriptor);
+            match end {
+                End::Input => input = Input::Pipe(Mutex::new(Some(Arc::clone(&descriptor)))),
+                End::Terminal => {
+                    let master = Arc::clone(&descriptor);
+                    input = Input::Terminal { master, turn: Mutex::new(()) };
+                }
+                End::Stdout | End::Stderr | End::Process | End::Word => {}
+            }
+            ends.push((end, descriptor));
+        }
+        (ends, input)
+    }
+
+    fn resumed_output(
+        &self,
+        record: &RunRecord,
+        ends: &[(End, Arc<OwnedFd>)],
+    ) -> Arc<OutputState> {
+        let folder = self.home.run_folder(record.run_id);
+        let is_heard = ends.iter().any(|(end, _)| *end != End::Input);
+        if !is_heard {
+            return Arc::new(OutputState::of_ended(folder, record.output_bytes));
+        }
+        let terminal = ends.iter().find(|(end, _)| *end == End::Terminal);
+        let size = terminal.and_then(|(_, master)| ostler_os::terminal_size(&**master));
+        let written = end_on_disk(&folder).max(record.output_bytes);
+        Arc::new(OutputState::resumed(
+            folder,
+            written,
+            terminal.map(|_| Screen::undrawn(size.unwrap_or_default())),
+            record.last_output_at_ms,
+        ))
+    }
+}
+
+/// Never more than we may give.
+fn descriptors_of(limit: Option<u64>, usual: Allocated) -> Allocated {
+    match limit {
+        Some(limit) => {
+            let most = usual.hard.map_or(limit, |hard| hard.min(limit));
+            Allocated { soft: Some(most), hard: Some(most) }
+        }
+        None => usual,
+    }
+}
+
+fn c_string(bytes: &[u8]) -> io::Result<CString> {
+    CString::new(bytes)
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "a zero byte in it"))
+}
+
+/// What the spec names, and the run's own id.
+fn environment_of(spec: &RunSpec, tag: &str) -> io::Result<Vec<CString>> {
+    let own = format!("{}=", RunSpec::RUN_ID_VARIABLE);
+    let mut environment = spec
+        .env
+        .iter()
+        .filter(|entry| !entry.as_bytes().starts_with(own.as_bytes()))
+        .map(|entry| c_string(entry.as_bytes()))
+        .collect::<io::Result<Vec<_>>>()?;
+    environment.push(c_string(tag.as_bytes())?);
+    Ok(environment)
+}
+
+fn prepare_error(spec: &RunSpec, error: io::Error) -> SpawnError {
+    let name = spec.argv.first().map(ostler_model::OsText::shown).unwrap_or_default();
+    match error.raw_os_error() {
+        Some(errno) => SpawnError::new(SpawnStage::Prepare, errno, &name, &spec.cwd.shown(), false),
+        None => SpawnError {
+            kind: SpawnErrorKind::Other,
+            stage: SpawnStage::Prepare,
+            message: format!("cannot start {name:?}: {error}"),
+            source: error,
+        },
+    }
+}
