@@ -89,12 +89,12 @@ impl World {
         self.units.next_due().is_some_and(|due| now.mono_ms >= due)
     }
 
-    /// Whether nothing is about to change of this unit by itself.
     /// The run that is the unit's now.
     pub fn unit_run(&self, name: &str) -> Option<RunId> {
         self.units.get(name).and_then(|unit| unit.run())
     }
 
+    /// Whether nothing is about to change of this unit by itself.
     pub fn is_unit_settled(&self, name: &str) -> bool {
         self.units.is_settled(name)
     }
