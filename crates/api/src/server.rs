@@ -67,8 +67,12 @@ impl Shared {
     }
 
     /// Questions to the registry are short; the lock is never held over an await.
-    pub(crate) fn read<T>(&self, question: impl FnOnce(&Reader) -> T) -> T {
+    pub(crate) fn read<T>(
+        &self,
+        question: impl FnOnce(&Reader) -> Result<T, RegistryError>,
+    ) -> Result<T, RegistryError> {
         question(&self.reader.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
+            .map_err(|error| error.at(self.home.registry()))
     }
 }
 

@@ -38,15 +38,15 @@ impl Supervisor {
                 Durable::Yes
             }
             Err(error) => {
-                self.registry_failed(&error);
+                self.registry_failed(error);
                 self.owe();
                 Durable::No
             }
         }
     }
 
-    fn registry_failed(&mut self, error: &RegistryError) {
-        let message = error.told();
+    fn registry_failed(&mut self, error: RegistryError) {
+        let message = error.at(self.home.registry()).told();
         if self.registry_error.is_none() {
             // Our own log may be on the same full disk.
             let _ = writeln!(std::io::stderr(), "ostler: {message}");

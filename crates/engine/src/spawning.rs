@@ -220,11 +220,7 @@ impl Supervisor {
         (ends, input)
     }
 
-    fn resumed_output(
-        &self,
-        record: &RunRecord,
-        ends: &[(End, Arc<OwnedFd>)],
-    ) -> Arc<OutputState> {
+    fn resumed_output(&self, record: &RunRecord, ends: &[(End, Arc<OwnedFd>)]) -> Arc<OutputState> {
         let folder = self.home.run_folder(record.run_id);
         let is_heard = ends.iter().any(|(end, _)| *end != End::Input);
         if !is_heard {

@@ -81,13 +81,19 @@ impl RegistryError {
     }
 }
 
-/// What is in the file is not what was written, or not all of it.
+/// What is in the file is not what was written, or not all of it. What SQLite itself does not notice is met as text that
+/// is none, a number where none may be, or a table that has other columns than we made.
 pub(crate) fn is_damage(source: &rusqlite::Error) -> bool {
-    match source.sqlite_error_code() {
-        Some(rusqlite::ErrorCode::DatabaseCorrupt | rusqlite::ErrorCode::NotADatabase) => true,
-        Some(_) => source
-            .sqlite_error()
-            .is_some_and(|error| error.extended_code == rusqlite::ffi::SQLITE_IOERR_SHORT_READ),
-        None => false,
+    use rusqlite::{Error, ErrorCode, ffi};
+    match source {
+        Error::Utf8Error(..)
+        | Error::FromSqlConversionFailure(..)
+        | Error::IntegralValueOutOfRange(..)
+        | Error::InvalidColumnType(..) => true,
+        _ => source.sqlite_error().is_some_and(|error| match error.code {
+            ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => true,
+            ErrorCode::Unknown => error.extended_code == ffi::SQLITE_ERROR,
+            _ => error.extended_code == ffi::SQLITE_IOERR_SHORT_READ,
+        }),
     }
 }

@@ -172,6 +172,47 @@ fn a_registry_that_cannot_be_used_is_told_and_left_alone() {
     }
 }
 
+/// X1: damage that SQLite does not notice is met as text that is none, a number that cannot be, a column that is not there.
+#[test]
+fn a_registry_with_damage_that_sqlite_does_not_see_is_named() {
+    for spoil in [
+        "UPDATE runs SET state = 'running', command = CAST(x'7b22ff22' AS TEXT)",
+        "ALTER TABLE runs RENAME COLUMN state TO stase",
+    ] {
+        let home = Home::new();
+        home.run(&[], &["true"]);
+        home.ostler(&["stop"]).ok();
+        Registry::open(&home).execute(spoil, []);
+        let output = home.ostler(&["runs"]);
+        assert_ne!(output.code, 0, "{spoil}: {output:?}");
+        no_panic(&output);
+        let path = home.registry_file().display().to_string();
+        assert!(output.stderr.contains(&path), "{spoil}: {output:?}");
+        assert!(output.stderr.contains("move it away"), "{spoil}: {output:?}");
+        assert!(home.processes().is_empty(), "{spoil}");
+        std::fs::rename(&path, format!("{path}.damaged")).expect("moved away");
+        assert_eq!(
+            home.run(&[], &["true"])["exitCode"],
+            0,
+            "{spoil}: what was said to be right is"
+        );
+    }
+}
+
+/// X1: the same in what has ended, met by a supervisor that runs.
+#[test]
+fn damage_that_is_met_later_is_named_too() {
+    let home = Home::new();
+    home.run(&[], &["true"]);
+    Registry::open(&home).execute("UPDATE runs SET command = CAST(x'7b22ff22' AS TEXT)", []);
+    let output = home.ostler(&["runs"]);
+    assert_eq!(output.code, 1, "{output:?}");
+    assert!(
+        output.stderr.contains(&home.registry_file().display().to_string()),
+        "it names the file: {output:?}"
+    );
+}
+
 /// X1: the doctor names the file too.
 #[test]
 fn doctor_names_a_registry_that_cannot_be_used() {
