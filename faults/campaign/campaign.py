@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 from . import disk, faults, native, procfs, registry
+from .engine import Engine
 from .home import Home
 from .oracle import Oracle, ending
 from .oracle.snapshot import lives, members
@@ -38,11 +39,13 @@ class Campaign:
         self.reaper = procfs.Reaper()
         self.control = native.Control(folder / "control")
         self.home = Home(ostler, folder, self.reaper, variables(folder, tools))
+        self.engines: list[Engine] = []
+        self.without_engine: dict[str, str] = {}
         self.without_disk = disk.mount(self.home.path)
         self.without_layer = None if is_dynamic(ostler) else "the executable is static"
         self.without_clock: str | None = "not tried yet"
         self.without_tmux = None if has_tmux() else "there is no tmux"
-        self.world = World(self.home, str(tools / "copy"), folder / "facts")
+        self.world = World(self.home, str(tools / "copy"), folder / "facts", engines=self.engines)
         self.traffic = Traffic(self.world, story, seed)
         self.oracle = Oracle(self.world, story, self.traffic)
 
@@ -50,12 +53,22 @@ class Campaign:
         return members(self.world, procfs.everyone())
 
     def begin(self) -> None:
+        self.start_engines()
         self.world.prepare(not self.without_tmux)
         self.world.start_bystanders()
         self.up()
         self.without_clock = self.try_clock()
         self.oracle.settle()
         self.traffic.begin()
+
+    def start_engines(self) -> None:
+        for engine in [Engine(kind, self.folder / kind, self.reaper) for kind in ("docker", "podman")]:
+            if why := engine.why_not(Path(self.world.copy)):
+                self.without_engine[engine.kind] = why
+                continue
+            self.engines.append(engine)
+            if engine.kind == "docker":
+                self.home.environment |= engine.variables()
 
     def try_clock(self) -> str | None:
         """Whether the layer reaches the clock that the supervisor reads: a jump that it does not see is no fault."""
@@ -66,9 +79,10 @@ class Campaign:
         return None if made / 1000 > time.time() + 1800 else "the supervisor reads the wall clock past libc, where the layer does not reach"
 
     def up(self) -> None:
-        said = self.home.call("up", "--no-wait")
-        if said.code != 0:
-            raise Violation(f"`ostler up` ended with {said.code}: {said.err[:500]}")
+        for project in self.world.each_project():
+            said = self.home.call("up", "--no-wait", **project)
+            if said.code != 0:
+                raise Violation(f"`ostler up` ended with {said.code}: {said.err[:500]}")
 
     def wanted(self) -> None:
         """Everything, whatever was asked meanwhile."""
@@ -94,11 +108,16 @@ class Campaign:
 
     def forget_records(self) -> None:
         """A registry was damaged: what it held is not asked for any longer."""
+        self.containers_struck()
         self.world.since_ns = time.monotonic_ns()
         self.world.untold |= self.world.lossy
         self.oracle.counted.clear()
         with self.traffic.lock:
             self.traffic.acknowledged.clear()
+
+    def containers_struck(self) -> None:
+        """By somebody who may: another one is as good."""
+        self.oracle.kept = {}
 
     def step(self, number: int) -> None:
         choice = random.Random(f"{self.seed}/{number}")
@@ -150,6 +169,7 @@ class Campaign:
     def renew(self) -> None:
         """A new guardian, that waits for a second again."""
         self.tell("  a new guardian: stop and start")
+        self.containers_struck()
         self.home.call("stop", seconds=90)
         self.home.call("start", seconds=90)
         self.oracle.settle()
@@ -160,8 +180,8 @@ class Campaign:
         self.control.set_clock(0)
         self.traffic.pause()
         self.traffic.end()
-        for words in (["down"], ["stop"]):
-            said = self.home.call(*words, seconds=120)
+        for words, options in [*((["down"], project) for project in self.world.each_project()), (["stop"], {})]:
+            said = self.home.call(*words, seconds=120, **options)
             if said.code != 0:
                 raise Violation(f"`ostler {words[0]}` ended with {said.code}: {said.err[:500]}")
         ending.nothing_left(self.oracle)
@@ -170,6 +190,12 @@ class Campaign:
     def clean(self, keep: bool) -> None:
         """After a violation: everything below us is ended, by descriptor, until there is nobody."""
         self.traffic.over.set()
+        if self.engines:
+            for seen in members(self.world, procfs.everyone()):
+                if not seen.container:
+                    seen.look.process.signal(signal.SIGKILL)
+            for engine in self.engines:
+                engine.end()
         while below := procfs.descendants(os.getpid()):
             for seen in below:
                 seen.process.signal(signal.SIGKILL)

@@ -47,10 +47,9 @@ class Home:
         self.registry = self.path / "registry.db"
 
     def spawn(self, words: list[str], program: str | None = None, **options) -> subprocess.Popen:
-        defaults = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        defaults = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "env": self.environment, "cwd": self.project}
         with self.reaper.lock:
-            child = subprocess.Popen([program or str(self.ostler), *words], env=self.environment, cwd=self.project,
-                                     **(defaults | options))
+            child = subprocess.Popen([program or str(self.ostler), *words], **(defaults | options))
             self.reaper.waited.add(child.pid)
         return child
 
@@ -67,8 +66,8 @@ class Home:
                 self.reaper.waited.discard(child.pid)
         return Said(words, child.returncode, out.decode(errors="replace"), err.decode(errors="replace"))
 
-    def call(self, *words: str, seconds: float = 60) -> Said:
-        return self.finish(self.spawn(list(words)), list(words), seconds)
+    def call(self, *words: str, seconds: float = 60, **options) -> Said:
+        return self.finish(self.spawn(list(words), **options), list(words), seconds)
 
     def own(self, verb: str) -> list[Process]:
         """Processes of this home that are the supervisor or the guardian, by their own words and environment."""

@@ -9,7 +9,7 @@ import subprocess
 import time
 from contextlib import closing, contextmanager, nullcontext
 
-from .oracle import bystanders, copies, daemon, ending, mail, output, ownership, records, units
+from .oracle import bystanders, containers, copies, daemon, ending, mail, output, ownership, records, units
 from .oracle.snapshot import Snapshot
 from .story import Violation
 
@@ -62,6 +62,67 @@ def stopped(campaign, unit: str):
         yield
     finally:
         campaign.home.call("start", unit)
+        campaign.containers_struck()
+
+
+@contextmanager
+def another(campaign, engine, **labels: str):
+    """A container that nobody of ours made, labelled as wanted."""
+    made = engine.make("faults-another", {f"ostler.{name}": value for name, value in labels.items()}, ["/bin/copy", "stay"], [])
+    try:
+        yield
+    finally:
+        engine.ask("DELETE", f"/v1.41/containers/{made}?force=1")
+
+
+@contextmanager
+def halted(engine):
+    engine.ask("POST", f"/v1.41/containers/{engine.stranger}/pause")
+    try:
+        yield
+    finally:
+        engine.ask("POST", f"/v1.41/containers/{engine.stranger}/unpause")
+
+
+@contextmanager
+def made_anew(campaign, unit: str):
+    """As it is after somebody struck it and did not say so."""
+    campaign.oracle.kept = {one.unit: one for one in Snapshot(campaign.world).containers}
+    campaign.home.call("restart", unit)
+    yield
+    campaign.containers_struck()
+
+
+def of_containers(campaign) -> list:
+    cases = []
+    for engine in campaign.engines:
+        home, unit = campaign.home.instance(), next(unit.name for unit in campaign.world.contained() if unit.engine == engine.kind)
+        cases += [
+            (containers.alone, lambda engine=engine, unit=unit: another(campaign, engine, home=home, unit=unit), None),
+            (containers.running, lambda engine=engine: another(campaign, engine, home=home, unit="nobody"), None),
+            (containers.running, lambda engine=engine, unit=unit: another(campaign, engine, home=home, unit=unit), None),
+            (containers.running, lambda unit=unit: stopped(campaign, unit), None),
+            (containers.left, nullcontext, None),
+            (containers.kept, lambda unit=unit: made_anew(campaign, unit), None),
+            (containers.stranger, lambda engine=engine: halted(engine), None),
+            (ownership.everybody_has_a_run, lambda engine=engine: another(campaign, engine), None),
+        ]
+    if campaign.engines:
+        made_by = "UPDATE runs SET unit = '%s' WHERE unit = '%s'"
+        one = campaign.world.contained()[0].name
+        late = f"{one} 1 1 - {time.monotonic_ns() + 10**12}\n".encode()
+        cases += [(containers.running, lambda: altered(campaign, made_by % ("x", one), made_by % (one, "x")), None),
+                  (copies.overlapping, lambda: cut_again(campaign.world.inside() / "overlaps", late), None),
+                  (containers.running, lambda: cut_again(campaign.world.inside() / "lives", late), None)]
+    return cases
+
+
+@contextmanager
+def cut_again(path, text: bytes):
+    size = path.stat().st_size
+    with appended(path, text):
+        yield
+    os.truncate(path, size)
 
 
 @contextmanager
@@ -117,6 +178,7 @@ def test(campaign) -> int:
         (records.lease, lambda: altered(campaign, "INSERT INTO leases VALUES ('x', 'x', 1, 1, 1)", "DELETE FROM leases WHERE instance_id = 'x'"), None),
         (records.counters, nullcontext, lambda: oracle.counted.update({"run_spawn_total{}": 10**9})),
         (mail.once, nullcontext, None),
+        *of_containers(campaign),
         (output.whole, lambda: replaced(world.facts / "written" / ended, (3).to_bytes(8, "little")), None),
         (output.whole, lambda: lost(campaign, lossy), None),
         # Last of these: a log that is wrong stays wrong.
@@ -127,7 +189,7 @@ def test(campaign) -> int:
     ]
     blind = 0
     for check, sabotage, before in cases:
-        clean = at_rest(lambda: oracle.run(check, Snapshot(world))) if check is not mail.once else []
+        clean = at_rest(lambda: oracle.run(check, Snapshot(world))) if check not in (mail.once, containers.left) else []
         if before:
             before()
         with sabotage():

@@ -13,11 +13,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from . import procfs
+from .engine import Engine
 from .home import Home
 from .procfs import Process
 
 AT_ONCE = 'restart = { when = "always", initial = "0", limit = { count = 0, window = "1s" } }'
 SOON = 'restart = { when = "always", initial = "1s", factor = 1, max = "1s", limit = { count = 0, window = "1s" } }'
+
+# By engine: name, words, the rest.
+CONTAINERS = {"docker": [("docked", "tree", AT_ONCE), ("moored", "", SOON)], "podman": [("podded", "tree", SOON)]}
 
 
 @dataclass
@@ -27,6 +31,7 @@ class Unit:
     rest: str
     must_run: bool = True  # whenever nobody strikes, it is ready
     numbered: bool = False
+    engine: str | None = None  # whose container it is
 
 
 @dataclass
@@ -36,6 +41,7 @@ class World:
     facts: Path  # where copies tell of themselves
     ports: list[int] = field(default_factory=list)
     units: list[Unit] = field(default_factory=list)
+    engines: list[Engine] = field(default_factory=list)
     bystanders: list[Process] = field(default_factory=list)
     own: list[subprocess.Popen] = field(default_factory=list)
     deaf: set[str] = field(default_factory=set)  # runs whose output nobody could read any longer
@@ -46,10 +52,11 @@ class World:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def prepare(self, with_tmux: bool) -> None:
-        for folder in ("locks", "written"):
-            (self.facts / folder).mkdir(parents=True)
-        for file in ("lives", "overlaps"):
-            (self.facts / file).touch()
+        for facts in (self.facts, self.inside()):
+            for folder in ("locks", "written"):
+                (facts / folder).mkdir(parents=True)
+            for file in ("lives", "overlaps"):
+                (facts / file).touch()
         self.ports = [free_port()]
         self.units = [
             Unit("quick", "tree", AT_ONCE),
@@ -65,15 +72,40 @@ class World:
         ]
         if with_tmux:
             self.units.append(Unit("seated", "tree", f'backend = "tmux"\n{SOON}'))
+        for engine in self.engines:
+            self.units += [Unit(name, words, rest, engine=engine.kind) for name, words, rest in CONTAINERS[engine.kind]]
         self.declare()
 
     def declare(self) -> None:
-        text = ""
+        """A file for what needs no engine and for docker's, and one for podman's: a file has the engine of whoever calls `up`."""
+        texts: dict[Path, str] = {}
         for unit in self.units:
-            words = ", ".join(f'"{word}"' for word in [self.copy, str(self.facts), unit.name, *unit.words.split()])
-            text += f'[units.{unit.name}]\ncommand = [{words}]\nenv.FAULTS_MARK = "{self.home.mark}"\n'
-            text += f'stop = {{ grace = "500ms" }}\n{unit.rest}\n\n'
-        (self.home.project / "ostler.toml").write_text(text)
+            file = self.project(unit.engine) / "ostler.toml"
+            program = ["/bin/copy", "/facts"] if unit.engine else [self.copy, str(self.facts)]
+            words = ", ".join(f'"{word}"' for word in [*program, unit.name, *unit.words.split()])
+            text = f'[units.{unit.name}]\ncommand = [{words}]\nenv.FAULTS_MARK = "{self.home.mark}"\n'
+            if unit.engine:
+                image = next(engine.image for engine in self.engines if engine.kind == unit.engine)
+                text += f'backend = "container"\nimage = "{image}"\nnetwork = "none"\nvolumes = ["{self.inside()}:/facts"]\n'
+            texts[file] = texts.get(file, "") + text + f'stop = {{ grace = "500ms" }}\n{unit.rest}\n\n'
+        for file, text in texts.items():
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(text)
+
+    def project(self, engine: str | None) -> Path:
+        return self.home.project.with_name("q") if engine == "podman" else self.home.project
+
+    def each_project(self) -> list[dict]:
+        """Where and with what to call `up` and `down`."""
+        others = [engine for engine in self.engines if engine.kind == "podman"]
+        return [{}, *({"cwd": self.project(engine.kind), "env": self.home.environment | engine.variables()} for engine in others)]
+
+    def inside(self) -> Path:
+        """Where copies in containers tell of themselves: their pid is another there, and they know of no run."""
+        return self.facts / "inside"
+
+    def contained(self) -> list[Unit]:
+        return [unit for unit in self.units if unit.engine]
 
     def names(self) -> list[str]:
         return [unit.name for unit in self.units]
@@ -92,7 +124,17 @@ class World:
             while not (facts / "lives").exists():
                 time.sleep(0.005)
         # Nobody else is below us yet, and what was orphaned has come to us.
-        self.bystanders = [seen.process for seen in procfs.descendants(os.getpid())]
+        below = [seen.process for seen in procfs.descendants(os.getpid())]
+        self.bystanders = [process for process in below if not any(engine.is_own(process.pid) for engine in self.engines)]
+        for engine in self.engines:
+            unit = CONTAINERS[engine.kind][0][0]
+            facts = self.facts.parent / "elsewhere" / unit
+            for folder in ("locks", "written"):
+                (facts / folder).mkdir(parents=True)
+            engine.make_stranger(unit, facts)
+            while not (facts / "lives").exists():
+                time.sleep(0.005)
+            self.bystanders += [seen.process for seen in procfs.everyone().values() if engine.container_of(seen.process.pid) == engine.stranger]
 
     def stop_bystanders(self) -> None:
         for process in self.bystanders:

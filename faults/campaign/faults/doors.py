@@ -52,6 +52,7 @@ def crowd(campaign, choice):
 def commands(campaign, choice):
     """Many verbs at once, of different minds; then everything is wanted again."""
     home, units = campaign.home, campaign.world.names()
+    campaign.containers_struck()
     calls = []
     for _ in range(choice.choice([4, 8, 16])):
         unit = choice.choice(units)
@@ -70,6 +71,8 @@ def restart(campaign, choice):
     """Orderly: stop and start, a hand-over, an upgrade to the same program."""
     words = choice.choice([["reload", "--self"], ["upgrade", str(campaign.home.ostler)], ["restart"], ["stop"]])
     campaign.tell(f"  ostler {words[0]}")
+    if words[0] in ("restart", "stop"):
+        campaign.containers_struck()
     campaign.home.call(*words, seconds=90)
     if words == ["stop"]:
         campaign.home.call("start", seconds=90)

@@ -74,6 +74,8 @@ def members(campaign, choice):
     struck = choice.sample(found, min(len(found), choice.choice([1, 1, 2, 5, 20])))
     pause = choice.choice([0, 0, 0.01, 0.1])
     campaign.tell(f"  kill {len(struck)} of {len(found)} members: {[member.look.process.pid for member in struck]}")
+    if any(member.container for member in struck):
+        campaign.containers_struck()
     for member in struck:
         member.look.process.signal(signal.SIGKILL)
         time.sleep(pause)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import time
 
+from ..engine import Container
 from ..registry import Unreadable
 from ..story import Story, Violation
 from ..world import World
-from . import bystanders, copies, daemon, mail, output, ownership, records, units
+from . import bystanders, containers, copies, daemon, mail, output, ownership, records, units
 from .snapshot import Snapshot
 
 # At once: what has happened cannot be put right. Settled: what must become true, and soon.
-NEVER = (bystanders.touched, copies.overlapping)
-SETTLED = (daemon.alone, units.running, ownership.everybody_has_a_run, ownership.no_leaf_of_the_ended, records.sound,
+NEVER = (bystanders.touched, copies.overlapping, containers.alone)
+SETTLED = (daemon.alone, units.running, containers.running, containers.kept, containers.stranger, ownership.everybody_has_a_run, ownership.no_leaf_of_the_ended, records.sound,
            records.copies_have_one, records.open_ones_live, records.lease, daemon.sound_registry)
 ONCE_CALM = (output.whole, mail.once, records.counters)
 
@@ -25,6 +26,7 @@ class Oracle:
         self.checks: dict[str, int] = {}
         self.output = output.Logs(world)
         self.counted: dict[str, int] = {}
+        self.kept: dict[str, Container] = {}  # by unit: what must still be there, if nobody strikes it
 
     def run(self, check, snapshot: Snapshot) -> list[str]:
         name = f"{check.__module__.rpartition('.')[2]}.{check.__name__}"
@@ -55,6 +57,7 @@ class Oracle:
             now = time.monotonic()
             since = {problem: since.get(problem, now) for problem in problems}
             if not problems:
+                self.kept = {one.unit: one for one in snapshot.containers}
                 break
             for problem, first in since.items():
                 if now - first > seconds:

@@ -7,7 +7,7 @@ import time
 
 from .. import procfs, registry
 from ..story import Violation
-from . import copies, bystanders, output
+from . import bystanders, containers, copies, output
 from .snapshot import Snapshot, members
 
 
@@ -25,7 +25,7 @@ def nothing_left(oracle) -> None:
         raise Violation(f"records are open after the stop: {sorted(open_ones)}")
     quick = Snapshot(world, quick=True)
     quick.records = {row["run_id"]: dict(row) for row in registry.rows(world.home.registry, "SELECT * FROM runs")}
-    for check in (copies.overlapping, bystanders.touched, output.whole):
+    for check in (copies.overlapping, bystanders.touched, containers.left, containers.stranger, output.whole):
         for problem in oracle.run(check, quick):
             raise Violation(problem)
 

@@ -7,6 +7,10 @@ def everybody_has_a_run(oracle, snapshot):
     found = []
     for member in snapshot.members:
         pid = member.look.process.pid
+        if member.container:
+            if not any(one.id == member.container for one in snapshot.containers):
+                found.append(f"process {pid} is in the container {member.container[:12]}, which is none of ours")
+            continue
         if member.verb in ("supervisor", "guardian") and not member.run:
             continue
         run = member.leaf or member.run

@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 
 from .. import procfs, registry
+from ..engine import Away, Container, Engine
 from ..home import MARK
 from ..procfs import Look, Process
 from ..world import World
@@ -32,13 +33,16 @@ class Member:
     leaf: str | None  # the run whose cgroup it is in
     run: str | None  # OSTLER_RUN_ID
     verb: str | None  # of Ostler's own: supervisor, guardian, shim, seat ...
+    container: str | None = None  # the one it is in
 
 
 class Snapshot:
     def __init__(self, world: World, quick: bool = False):
         self.lives = lives(world, "lives")
-        self.overlaps = lives(world, "overlaps")
+        self.overlaps = lives(world, "overlaps") + lives(world, "inside/overlaps")
+        self.inside = lives(world, "inside/lives")
         self.everyone = procfs.everyone()
+        self.containers = [one for engine in world.engines for one in asked(world, engine, quick)]
         if quick:
             return
         self.members = members(world, self.everyone)
@@ -59,6 +63,24 @@ def lives(world: World, file: str) -> list[Life]:
     return found
 
 
+def asked(world: World, engine: Engine, quick: bool) -> list[Container]:
+    """In a quick look an engine that is away is no trouble: what happens at one moment is seen at the next."""
+    try:
+        return engine.containers(world.home.instance(), 2 if quick else 20, deep=not quick)
+    except Away as error:
+        if quick:
+            return []
+        raise registry.Unreadable(str(error)) from None
+
+
+def is_below(pid: int, whom: set[int], everyone: dict[int, Look]) -> bool:
+    while pid in everyone:
+        if pid in whom:
+            return True
+        pid = everyone[pid].parent
+    return False
+
+
 def members(world: World, everyone: dict[int, Look]) -> list[Member]:
     strangers = {process.pid for process in world.bystanders} | set(world.home.reaper.waited)
     below = {look.process.pid: look for look in procfs.descendants(os.getpid(), everyone)}
@@ -67,8 +89,14 @@ def members(world: World, everyone: dict[int, Look]) -> list[Member]:
         if pid not in below and look.state not in "ZX" and procfs.variable(pid, MARK) == world.home.mark:
             below[pid] = look
     found = []
+    engines = {pid for pid in below if any(str(engine.folder) in word for engine in world.engines for word in procfs.arguments(pid))}
     for pid, look in below.items():
         if pid in strangers:
+            continue
+        if container := next((id for engine in world.engines if (id := engine.container_of(pid))), None):
+            found.append(Member(look, None, None, None, container))
+            continue
+        if is_below(pid, engines, everyone):
             continue
         words = procfs.arguments(pid)
         leaf = LEAF.search(procfs.group(pid))

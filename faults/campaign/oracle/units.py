@@ -4,7 +4,7 @@
 def running(oracle, snapshot):
     found = []
     for unit in oracle.world.units:
-        if not unit.must_run:
+        if not unit.must_run or unit.engine:
             continue
         view = snapshot.views.get(unit.name)
         if view is None or view["state"] != "ready":
