@@ -116,6 +116,7 @@ class Engine:
 
     def strike(self, number: int) -> None:
         """The engine's first process; if that ends it, until it has ended."""
+        beside = self.containerd()
         self.child.send_signal(number)
         if number in (signal.SIGTERM, signal.SIGKILL):
             try:
@@ -124,6 +125,11 @@ class Engine:
                 self.child.kill()
                 self.child.wait()
             self.reaper.waited.discard(self.child.pid)
+            # It goes too, a moment later. The next docker would take it for its own until then, even while it waits to be reaped.
+            if beside:
+                beside.signal(signal.SIGKILL)
+                while (seen := procfs.look(beside.pid)) and seen.process == beside:
+                    time.sleep(0.005)
 
     def containerd(self) -> Process | None:
         """What docker has beside it."""

@@ -34,13 +34,14 @@ def restarted(campaign, choice):
 
 @fault("kill-engine", why_not=none)
 def killed(campaign, choice):
-    """SIGKILL of the engine, and of what docker has beside it."""
-    engine, seconds, also = choice.choice(campaign.engines), choice.choice([0, 0, 0.5, 2]), choice.random() < 0.3
+    """SIGKILL of the engine, or of what docker has beside it and starts again itself."""
+    engine, seconds, only_beside = choice.choice(campaign.engines), choice.choice([0, 0, 0.5, 2]), choice.random() < 0.2
     with engine.struck:
-        beside = engine.containerd() if also else None
-        campaign.tell(f"  kill {engine.kind} {engine.child.pid}{f' and containerd {beside.pid}' if beside else ''}, away for {seconds} s")
-        if beside:
+        if only_beside and (beside := engine.containerd()):
+            campaign.tell(f"  kill containerd {beside.pid}")
             beside.signal(signal.SIGKILL)
+            return
+        campaign.tell(f"  kill {engine.kind} {engine.child.pid}, away for {seconds} s")
         engine.strike(signal.SIGKILL)
         time.sleep(seconds)
         engine.start()
