@@ -89,10 +89,10 @@ pub(crate) fn is_damage(source: &rusqlite::Error) -> bool {
         Error::Utf8Error(..)
         | Error::FromSqlConversionFailure(..)
         | Error::IntegralValueOutOfRange(..)
-        | Error::InvalidColumnType(..) => true,
+        | Error::InvalidColumnType(..)
+        | Error::SqlInputError { .. } => true,
         _ => source.sqlite_error().is_some_and(|error| match error.code {
             ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => true,
-            ErrorCode::Unknown => error.extended_code == ffi::SQLITE_ERROR,
             _ => error.extended_code == ffi::SQLITE_IOERR_SHORT_READ,
         }),
     }
