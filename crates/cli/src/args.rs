@@ -1,6 +1,7 @@
 //! The words of the command line.
 
 mod daemon;
+mod later;
 mod mail;
 mod nudge;
 mod patrol;
@@ -14,6 +15,7 @@ pub use daemon::{
     BootArguments, EnableArguments, InitArguments, JsonArguments, Means, Names, StartArguments,
     StatusArguments, UpgradeArguments,
 };
+pub use later::Later;
 pub use mail::{
     HandoffArguments, MailArguments, MailCheckArguments, MailInboxArguments, MailReadArguments,
     MailRemoveArguments, MailSendArguments, MailVerb,
@@ -61,77 +63,77 @@ pub struct Arguments {
 #[derive(Debug, Subcommand)]
 pub enum Verb {
     /// Run a command: own its whole tree, record it, clean up after it
-    Run(Box<RunArguments>),
+    Run(Later<Box<RunArguments>>),
     /// List runs: what they are doing, and why
-    Runs(RunsArguments),
+    Runs(Later<RunsArguments>),
     /// Wait until a run has ended, and print how
-    Wait(WaitArguments),
+    Wait(Later<WaitArguments>),
     /// End a run and its whole tree: TERM, the grace, then KILL
-    Cancel(CancelArguments),
+    Cancel(Later<CancelArguments>),
     /// Give text to a run's standard input or terminal
-    Write(WriteArguments),
+    Write(Later<WriteArguments>),
     /// Look at a run as it is now, and type into it
-    Attach(AttachArguments),
+    Attach(Later<AttachArguments>),
     /// Show what units or runs have written
-    Logs(LogsArguments),
+    Logs(Later<LogsArguments>),
     /// Show the journal: who did what to which run, and why
-    Events(EventsArguments),
+    Events(Later<EventsArguments>),
     /// Tell the chain of events behind the present state of a unit or run
-    Why(WhyArguments),
+    Why(Later<WhyArguments>),
     /// List the last ends of units: how, after how long, and what followed
-    Crashes(CrashesArguments),
+    Crashes(Later<CrashesArguments>),
     /// Print the counters, in the format that Prometheus reads
-    Metrics(JsonArguments),
+    Metrics(Later<JsonArguments>),
     /// Check what this machine lets Ostler do, and whether its home is sound
-    Doctor(JsonArguments),
+    Doctor(Later<JsonArguments>),
     /// Look after one server in the foreground: restarts, backoff, breaker, health checks, watchdog.log
-    Watch(Box<WatchArguments>),
+    Watch(Later<Box<WatchArguments>>),
     /// Type a text into a unit's terminal, see it arrive, and print the receipt
-    Nudge(NudgeArguments),
+    Nudge(Later<NudgeArguments>),
     /// Send mail to agents and people, and read it
-    Mail(MailArguments),
+    Mail(Later<MailArguments>),
     /// Leave word for your next session
-    Handoff(HandoffArguments),
+    Handoff(Later<HandoffArguments>),
     /// Look after agents in terminals: who is stuck, who only thinks, and what is done about it
-    Patrol(PatrolArguments),
+    Patrol(Later<PatrolArguments>),
     /// Make the daemon match ostler.toml, and start what it declares
-    Up(UpArguments),
+    Up(Later<UpArguments>),
     /// End every unit of ostler.toml, or those named, and forget them
-    Down(DownArguments),
+    Down(Later<DownArguments>),
     /// List units: what they do, and why
-    Ls(ListArguments),
+    Ls(Later<ListArguments>),
     /// Watch units live, and start, stop, restart them and look into them by single keys
     #[cfg(feature = "top")]
     Top,
     /// Check ostler.toml, an app's manifest or a config.json: with the line, and what would be right
-    Check(CheckArguments),
+    Check(Later<CheckArguments>),
     /// Print an ostler.toml made of a Procfile, pm2's ecosystem JSON or a supervisord.conf
-    Import(ImportArguments),
+    Import(Later<ImportArguments>),
     /// Start units; without a name the daemon: a guardian, and the supervisor it keeps alive
-    Start(StartArguments),
+    Start(Later<StartArguments>),
     /// Stop units for good; without a name end every run, then the daemon
-    Stop(UnitsArguments),
+    Stop(Later<UnitsArguments>),
     /// Restart units; without a name the daemon: end every run, then start what was not stopped by name
     #[command(
         after_help = "Examples:\n  ostler restart bot                 a unit\n  ostler restart                     the daemon, with all that it \
 looks after\n\nTo start the supervisor anew while everything goes on: `ostler reload --self`."
     )]
-    Restart(UnitsArguments),
+    Restart(Later<UnitsArguments>),
     /// Say how units are; without a name whether the daemon runs, and how often it crashed
-    Status(StatusArguments),
+    Status(Later<StatusArguments>),
     /// Make the token for HTTP and show it, this once; the one before it is no longer valid
     #[cfg(feature = "http")]
-    Token(TokenArguments),
+    Token(Later<TokenArguments>),
     /// Replace the running supervisor's program; every run goes on
-    Upgrade(UpgradeArguments),
+    Upgrade(Later<UpgradeArguments>),
     /// Apply what changed; with --self, start the supervisor anew from the program on disk
-    Reload(ReloadArguments),
+    Reload(Later<ReloadArguments>),
     /// Start the daemon whenever this machine starts
-    Enable(EnableArguments),
+    Enable(Later<EnableArguments>),
     /// No longer start the daemon with this machine; what runs goes on
-    Disable(BootArguments),
+    Disable(Later<BootArguments>),
     /// Be process 1 of a container: run a command, reap everything, pass signals on
-    Init(InitArguments),
+    Init(Later<InitArguments>),
     /// Print a completion script for a shell
     Completions {
         /// bash, zsh, fish, elvish or powershell

@@ -32,7 +32,7 @@ mod write;
 
 pub use init::init;
 
-use crate::args::{Arguments, StartArguments, Verb};
+use crate::args::{Arguments, Later, StartArguments, Verb};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::supervisor::Purpose;
@@ -70,7 +70,7 @@ pub fn carry_out(arguments: Arguments) -> Result<Exit, Failure> {
         context => context?,
     };
     match arguments.verb {
-        Verb::Run(run) => run::run(&context, *run).map_err(Failure::while_running),
+        Verb::Run(run) => run::run(&context, *run.0).map_err(Failure::while_running),
         Verb::Runs(runs) => runs::runs(&context, &runs),
         Verb::Wait(wait) => wait::wait(&context, &wait),
         Verb::Cancel(cancel) => cancel::cancel(&context, &cancel),
@@ -83,39 +83,43 @@ pub fn carry_out(arguments: Arguments) -> Result<Exit, Failure> {
         Verb::Metrics(metrics) => metrics::metrics(&context, &metrics),
         Verb::Doctor(doctor) => doctor::doctor(&context, &doctor),
         Verb::Watch(arguments) => {
-            watch::watch(&context, *arguments).map_err(Failure::while_running)
+            watch::watch(&context, *arguments.0).map_err(Failure::while_running)
         }
-        Verb::Nudge(arguments) => nudge::nudge(&context, arguments),
-        Verb::Mail(arguments) => mail::mail(&context, arguments.verb),
-        Verb::Handoff(arguments) => mail::handoff(&context, arguments),
+        Verb::Nudge(arguments) => nudge::nudge(&context, arguments.0),
+        Verb::Mail(arguments) => mail::mail(&context, arguments.0.verb),
+        Verb::Handoff(arguments) => mail::handoff(&context, arguments.0),
         Verb::Patrol(arguments) => patrol::patrol(&context, &arguments),
         Verb::Up(arguments) => unit::up(&context, &arguments),
         Verb::Down(arguments) => unit::down(&context, &arguments),
         #[cfg(feature = "top")]
         Verb::Top => top::top(&context),
         Verb::Ls(arguments) => unit::list(&context, &arguments),
-        Verb::Start(StartArguments { name: Some(name), no_wait, json, command, .. }) => {
+        Verb::Start(Later(StartArguments { name: Some(name), no_wait, json, command, .. })) => {
             unit::declare_one(&context, &name, &command, no_wait, json)
         }
         Verb::Start(start) if start.names.is_empty() => start::start(&context, start.json),
         Verb::Start(start) => {
-            unit::asked(&context, start.names, UnitAsk::Start, start.no_wait, start.json)
+            unit::asked(&context, start.0.names, UnitAsk::Start, start.0.no_wait, start.0.json)
         }
         Verb::Stop(stop) if stop.names.is_empty() => stop::stop(&context, stop.json),
         Verb::Stop(stop) => {
-            unit::asked(&context, stop.names, UnitAsk::Stop, stop.no_wait, stop.json)
+            unit::asked(&context, stop.0.names, UnitAsk::Stop, stop.0.no_wait, stop.0.json)
         }
         Verb::Restart(restart) if restart.names.is_empty() => {
             restart::restart(&context, restart.json)
         }
-        Verb::Restart(restart) => {
-            unit::asked(&context, restart.names, UnitAsk::Restart, restart.no_wait, restart.json)
-        }
+        Verb::Restart(restart) => unit::asked(
+            &context,
+            restart.0.names,
+            UnitAsk::Restart,
+            restart.0.no_wait,
+            restart.0.json,
+        ),
         Verb::Status(status) if status.names.is_empty() => status::status(&context, status.json),
         Verb::Status(status) => unit::show(&context, &status.names, status.json),
         #[cfg(feature = "http")]
         Verb::Token(token) => token::token(&context, &token),
-        Verb::Upgrade(upgrade) => upgrade::upgrade(&context, upgrade.path, upgrade.json),
+        Verb::Upgrade(upgrade) => upgrade::upgrade(&context, upgrade.0.path, upgrade.0.json),
         Verb::Enable(enable) => boot::enable(&context, &enable),
         Verb::Disable(disable) => boot::disable(&disable),
         Verb::Reload(reload) if reload.own => upgrade::upgrade(&context, None, reload.units.json),

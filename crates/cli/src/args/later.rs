@@ -1,0 +1,36 @@
+//! Words that are not looked at until they are asked for: each command of ours uses one verb, and to build what the
+//! others take was half of the time of a short one.
+
+use clap::{ArgMatches, Args, Command, Error, FromArgMatches};
+use std::ops::Deref;
+
+#[derive(Debug)]
+pub struct Later<T>(pub T);
+
+impl<T> Deref for Later<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T: FromArgMatches> FromArgMatches for Later<T> {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
+        T::from_arg_matches(matches).map(Self)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+        self.0.update_from_arg_matches(matches)
+    }
+}
+
+impl<T: Args> Args for Later<T> {
+    fn augment_args(command: Command) -> Command {
+        command.defer(T::augment_args)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        command.defer(T::augment_args_for_update)
+    }
+}
