@@ -106,6 +106,9 @@ class Campaign:
         """By the word of the copies: those that are alive."""
         return {life.run for life in lives(self.world, "lives") if life.process.alive()}
 
+    def lives_of(self, name: str):
+        return [life for life in lives(self.world, "lives") if life.name == name]
+
     def forget_records(self) -> None:
         """A registry was damaged: what it held is not asked for any longer."""
         self.containers_struck()
@@ -159,12 +162,31 @@ class Campaign:
         """Somebody asks first: a daemon that was killed whole comes back when it is needed."""
         self.home.call("ls", seconds=90)
         self.traffic.pause()
+        self.agents_back()
         self.oracle.settle()
         if self.traffic.trouble:
             raise Violation(self.traffic.trouble[0])
         if self.home.crashes_in_a_row() >= MOST_CRASHES:
             self.renew()
         self.traffic.go_on()
+
+    def agents_back(self) -> None:
+        """The patrol waits longer after each death, and is itself waited for longer after each of its own, until its breaker
+        opens; a person who sees that says that it was nobody's fault."""
+        began = time.monotonic()
+        for unit in self.world.agents():
+            self.home.call("patrol", "clear", unit.name, seconds=90)  # also of a death that is yet to be noticed
+        while self.world.agents() and time.monotonic() < began + 15:
+            views = {view["name"]: view["state"] for view in self.home.call("ls", "--json", seconds=90).json()}
+            away = [unit.name for unit in self.world.agents() if views.get(unit.name) != "ready"]
+            patrol = views.get("patrol")
+            if patrol == "error" or patrol != "ready" and time.monotonic() > began + 2:
+                self.home.call("start", "patrol", seconds=90)
+            elif patrol == "ready" and not away:
+                return
+            for name in away:
+                self.home.call("patrol", "clear", name, seconds=90)
+            time.sleep(0.3)
 
     def renew(self) -> None:
         """A new guardian, that waits for a second again."""

@@ -9,7 +9,7 @@ import subprocess
 import time
 from contextlib import closing, contextmanager, nullcontext
 
-from .oracle import bystanders, containers, copies, daemon, ending, mail, output, ownership, records, units
+from .oracle import bystanders, containers, copies, daemon, ending, mail, output, ownership, patrol, records, units
 from .oracle.snapshot import Snapshot
 from .story import Violation
 
@@ -118,6 +118,22 @@ def of_containers(campaign) -> list:
 
 
 @contextmanager
+def second_session(campaign, agent: str):
+    campaign.world.tmux("new-session", "-d", "-s", f"gt-{agent}", "sleep", "100")
+    try:
+        yield
+    finally:
+        campaign.world.tmux("kill-session", "-t", f"=gt-{agent}")
+
+
+def of_the_patrol(campaign) -> list:
+    if not campaign.world.agents():
+        return []
+    return [(patrol.alone, lambda: stopped(campaign, "patrol"), None), (units.running, lambda: stopped(campaign, "digger"), None),
+            (patrol.sessions, lambda: second_session(campaign, "deacon"), None)]
+
+
+@contextmanager
 def cut_again(path, text: bytes):
     size = path.stat().st_size
     with appended(path, text):
@@ -179,6 +195,7 @@ def test(campaign) -> int:
         (records.counters, nullcontext, lambda: oracle.counted.update({"run_spawn_total{}": 10**9})),
         (mail.once, nullcontext, None),
         *of_containers(campaign),
+        *of_the_patrol(campaign),
         (output.whole, lambda: replaced(world.facts / "written" / ended, (3).to_bytes(8, "little")), None),
         (output.whole, lambda: lost(campaign, lossy), None),
         # Last of these: a log that is wrong stays wrong.

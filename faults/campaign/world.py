@@ -32,6 +32,7 @@ class Unit:
     must_run: bool = True  # whenever nobody strikes, it is ready
     numbered: bool = False
     engine: str | None = None  # whose container it is
+    is_agent: bool = False  # the patrol starts it again
 
 
 @dataclass
@@ -72,6 +73,7 @@ class World:
         ]
         if with_tmux:
             self.units.append(Unit("seated", "tree", f'backend = "tmux"\n{SOON}'))
+            self.units += [Unit("deacon", "tree", "", is_agent=True), Unit("digger", "", "", is_agent=True)]
         for engine in self.engines:
             self.units += [Unit(name, words, rest, engine=engine.kind) for name, words, rest in CONTAINERS[engine.kind]]
         self.declare()
@@ -79,11 +81,15 @@ class World:
     def declare(self) -> None:
         """A file for what needs no engine and for docker's, and one for podman's: a file has the engine of whoever calls `up`."""
         texts: dict[Path, str] = {}
+        if self.agents():
+            (self.home.project / "town").mkdir()
+            texts[self.home.project / "ostler.toml"] = '[patrol]\nroot = "town"\ntick = "1s"\n\n'
         for unit in self.units:
             file = self.project(unit.engine) / "ostler.toml"
             program = ["/bin/copy", "/facts"] if unit.engine else [self.copy, str(self.facts)]
             words = ", ".join(f'"{word}"' for word in [*program, unit.name, *unit.words.split()])
-            text = f'[units.{unit.name}]\ncommand = [{words}]\nenv.FAULTS_MARK = "{self.home.mark}"\n'
+            table = "patrol.watch" if unit.is_agent else "units"
+            text = f'[{table}.{unit.name}]\ncommand = [{words}]\nenv.FAULTS_MARK = "{self.home.mark}"\n'
             if unit.engine:
                 image = next(engine.image for engine in self.engines if engine.kind == unit.engine)
                 text += f'backend = "container"\nimage = "{image}"\nnetwork = "none"\nvolumes = ["{self.inside()}:/facts"]\n'
@@ -103,6 +109,17 @@ class World:
     def inside(self) -> Path:
         """Where copies in containers tell of themselves: their pid is another there, and they know of no run."""
         return self.facts / "inside"
+
+    def agents(self) -> list[Unit]:
+        return [unit for unit in self.units if unit.is_agent]
+
+    def tmux(self, *words: str) -> str:
+        """The server of the home, asked by somebody else."""
+        words = ("-S", str(self.home.path / "tmux.sock"), *words)
+        return self.home.finish(self.home.spawn(list(words), program="tmux"), list(words), 60).out
+
+    def sessions(self) -> list[str]:
+        return self.tmux("list-sessions", "-F", "#{session_name}").split()
 
     def contained(self) -> list[Unit]:
         return [unit for unit in self.units if unit.engine]

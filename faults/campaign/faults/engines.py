@@ -34,17 +34,23 @@ def restarted(campaign, choice):
 
 @fault("kill-engine", why_not=none)
 def killed(campaign, choice):
-    """SIGKILL of the engine, or of what docker has beside it and starts again itself."""
-    engine, seconds, only_beside = choice.choice(campaign.engines), choice.choice([0, 0, 0.5, 2]), choice.random() < 0.2
+    """SIGKILL of the engine."""
+    engine, seconds = choice.choice(campaign.engines), choice.choice([0, 0, 0.5, 2])
     with engine.struck:
-        if only_beside and (beside := engine.containerd()):
-            campaign.tell(f"  kill containerd {beside.pid}")
-            beside.signal(signal.SIGKILL)
-            return
         campaign.tell(f"  kill {engine.kind} {engine.child.pid}, away for {seconds} s")
         engine.strike(signal.SIGKILL)
         time.sleep(seconds)
         engine.start()
+
+
+# Alone: docker itself does not hear for many seconds of a container that ends meanwhile.
+@fault("kill-containerd", weight=1, alone=True, why_not=lambda campaign: campaign.without_engine.get("docker"))
+def beside_killed(campaign, choice):
+    """SIGKILL of what docker has beside it, and starts again itself."""
+    beside = next(engine for engine in campaign.engines if engine.kind == "docker").containerd()
+    campaign.tell(f"  kill containerd {beside and beside.pid}")
+    if beside:
+        beside.signal(signal.SIGKILL)
 
 
 @fault("stop-engine", weight=1, why_not=none)

@@ -8,12 +8,13 @@ from ..engine import Container
 from ..registry import Unreadable
 from ..story import Story, Violation
 from ..world import World
-from . import bystanders, containers, copies, daemon, mail, output, ownership, records, units
+from . import bystanders, containers, copies, daemon, mail, output, ownership, patrol, records, units
 from .snapshot import Snapshot
 
 # At once: what has happened cannot be put right. Settled: what must become true, and soon.
 NEVER = (bystanders.touched, copies.overlapping, containers.alone)
-SETTLED = (daemon.alone, units.running, containers.running, containers.kept, containers.stranger, ownership.everybody_has_a_run, ownership.no_leaf_of_the_ended, records.sound,
+SETTLED = (daemon.alone, units.running, containers.running, containers.kept, containers.stranger, patrol.alone, patrol.sessions,
+           ownership.everybody_has_a_run, ownership.no_leaf_of_the_ended, records.sound,
            records.copies_have_one, records.open_ones_live, records.lease, daemon.sound_registry)
 ONCE_CALM = (output.whole, mail.once, records.counters)
 
