@@ -181,13 +181,54 @@ pub struct Member {
 pub struct Observation {
     /// The recorded identity is alive: the process that was started, no other.
     pub identity: Option<Identity>,
-    /// Why not, where it is not.
-    pub why_not: &'static str,
+    /// What became of it, where it is not.
+    pub gone: Gone,
     pub tree: Survey,
     pub ownership: crate::Ownership,
     /// How the recorded process ended, where it did.
     pub status: ExitStatus,
     pub hearing: Hearing,
+}
+
+/// What became of a recorded run that is not alive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gone {
+    NotLookedAt,
+    MachineRestarted,
+    /// The process that was recorded.
+    Process,
+    /// It was started and had ended before its process was recorded.
+    BeforeItsProcess,
+    /// Its supervisor ended when it was just being started, or took with it whoever could tell.
+    PerhapsStarted,
+    /// Its supervisor ended between its record and its start, or while it waited for its place.
+    NeverStarted,
+}
+
+impl Gone {
+    pub fn why(self) -> &'static str {
+        match self {
+            Gone::NotLookedAt => "not looked at",
+            Gone::MachineRestarted => "the machine was started anew since",
+            Gone::Process => "the recorded process is gone, or its pid is another's now",
+            Gone::BeforeItsProcess => "it was recorded, and ended before its process was",
+            Gone::PerhapsStarted => {
+                "it was recorded, and its supervisor ended before its process was"
+            }
+            Gone::NeverStarted => "its supervisor ended before it had started it",
+        }
+    }
+
+    /// For whoever waits for its end, if how it ended is not known.
+    pub(crate) fn told(self) -> String {
+        match self {
+            Gone::NeverStarted => format!("{}; run it again", self.why()),
+            Gone::PerhapsStarted => format!("{}; whether it ran is not known", self.why()),
+            Gone::NotLookedAt | Gone::MachineRestarted | Gone::Process | Gone::BeforeItsProcess => {
+                format!("{}; how it ended is not known", self.why())
+            }
+        }
+    }
 }
 
 /// What became of a run's output and input when its supervisor died.

@@ -15,7 +15,7 @@ mod world;
 
 pub use action::{Action, Reach, Refusal, Signal};
 pub use event::{
-    Event, ExitStatus, Hearing, Identity, Member, MemorySeen, NewRun, Observation, Survey,
+    Event, ExitStatus, Gone, Hearing, Identity, Member, MemorySeen, NewRun, Observation, Survey,
 };
 pub use lease::{Claim, may_steal};
 pub use reconcile::{Decision, Ownership, decide};

@@ -1,5 +1,6 @@
 //! What a supervisor before us left for us with our guardian, or with systemd.
 
+use ostler_core::Gone;
 use ostler_model::RunId;
 use ostler_os::{Note, Siphon};
 use std::collections::HashMap;
@@ -44,11 +45,14 @@ pub(crate) const SIPHON: [&str; 3] = ["siphon-out", "siphon-in", "siphon-note"];
 #[derive(Default)]
 pub struct Inheritance {
     descriptors: HashMap<String, OwnedFd>,
+    /// There was a supervisor before us, and whoever keeps this for us saw it.
+    is_of_another: bool,
 }
 
 impl Inheritance {
     pub fn new(descriptors: Vec<(String, OwnedFd)>) -> Self {
-        Self { descriptors: descriptors.into_iter().collect() }
+        let descriptors: HashMap<_, _> = descriptors.into_iter().collect();
+        Self { is_of_another: descriptors.contains_key(DOOR), descriptors }
     }
 
     pub(crate) fn take(&mut self, name: &str) -> Option<OwnedFd> {
@@ -63,6 +67,18 @@ impl Inheritance {
         [End::Stdout, End::Stderr, End::Terminal]
             .iter()
             .any(|end| self.descriptors.contains_key(&end.name(run)))
+    }
+
+    /// What became of a run whose process was never recorded. Its ends are handed over before its program begins, and its
+    /// process right after.
+    pub(crate) fn fate_of(&self, run: RunId) -> Gone {
+        if self.process(run).is_some() {
+            Gone::BeforeItsProcess
+        } else if self.has_output(run) || !self.is_of_another {
+            Gone::PerhapsStarted
+        } else {
+            Gone::NeverStarted
+        }
     }
 
     pub(crate) fn process(&self, run: RunId) -> Option<&OwnedFd> {

@@ -4,7 +4,9 @@ use crate::containing::unlisted;
 use crate::dispatcher::{Business, Supervisor, now};
 use crate::error::EngineError;
 use crate::guarding::status_of;
-use ostler_core::{Claim, Event, ExitStatus, Hearing, Identity, Observation, Ownership, may_steal};
+use ostler_core::{
+    Claim, Event, ExitStatus, Gone, Hearing, Identity, Observation, Ownership, may_steal,
+};
 use ostler_model::{Actor, InstanceId, RunId, RunRecord, RunSpec, What};
 use ostler_os::{Kin, Leader, Process, ScopeRoom};
 use ostler_registry::Claims;
@@ -208,19 +210,19 @@ impl Supervisor {
     /// Asks the kernel about one record. Another's healthy run is not even looked at.
     fn observe(&self, record: &RunRecord, ownership: Ownership) -> Observation {
         let kin = Kin { leaders: &self.leaders, alone: false, census: &self.census };
-        let nothing = |why_not| Observation {
+        let nothing = |gone| Observation {
             identity: None,
-            why_not,
+            gone,
             tree: ostler_core::Survey::default(),
             ownership,
             status: ExitStatus::Unknown,
             hearing: Hearing::Lost,
         };
         if ownership == Ownership::Another {
-            return nothing("not looked at");
+            return nothing(Gone::NotLookedAt);
         }
         if record.boot_id != ostler_os::boot_id() {
-            return nothing("the machine was started anew since");
+            return nothing(Gone::MachineRestarted);
         }
         let scope = ScopeRoom::reopen(
             record.cgroup.as_deref(),
@@ -255,14 +257,9 @@ impl Supervisor {
             scope.remove();
         }
         Observation {
-            why_not: match (&alive, record.pid) {
-                (Some(_), _) => "",
-                (None, Some(_)) => "the recorded process is gone, or its pid is another's now",
-                // Its process was handed to our guardian before its program began.
-                (None, None) if self.guarding.inheritance.process(record.run_id).is_some() => {
-                    "it was recorded, and ended before its process was"
-                }
-                (None, None) => "it was recorded, but never executed",
+            gone: match record.pid {
+                Some(_) => Gone::Process,
+                None => self.guarding.inheritance.fate_of(record.run_id),
             },
             identity: alive.map(|fingerprint| Identity {
                 process_group_id: leader.group,

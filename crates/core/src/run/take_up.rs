@@ -42,7 +42,6 @@ impl Run {
 
     /// The recorded process does not exist any more; what is known of its end is kept.
     pub(crate) fn found_gone(&mut self, seen: &Observation, now: Now, out: &mut Vec<Action>) {
-        let why = seen.why_not;
         if let Some(memory) = seen.tree.memory {
             self.learn_memory(memory, now, out);
         }
@@ -50,14 +49,14 @@ impl Run {
         out.push(self.note(
             Actor::Supervisor,
             What::ReconciledStale,
-            why,
+            seen.gone.why(),
             json!({ "pid": self.record.pid, "startTime": self.record.start_time }),
             now,
         ));
         let status = self.recorded_status();
         self.judge_memory(status, now);
         if status == ExitStatus::Unknown {
-            self.record.error = Some(format!("{why}; how it ended is not known"));
+            self.record.error = Some(seen.gone.told());
         }
         self.phase = Phase::Draining {
             reason: Some(reason),

@@ -1,7 +1,7 @@
 //! A scope key has one run: the newest.
 
 use crate::setup::{Setup, on_every_backend};
-use ostler_e2e::{Home, Process, helper};
+use ostler_e2e::{Home, Process, Registry, Signal, eventually, helper};
 
 on_every_backend! {
     /// R16
@@ -80,4 +80,26 @@ fn a_scope_outlives_its_supervisor() {
     assert!(!root.is_alive());
     assert_eq!(home.record(&older)["termination"], "manual-cancel");
     assert_eq!(home.record(&newer)["state"], "running");
+}
+
+/// R16, X1: one that waits for its place when its supervisor dies was never started, and that is what is said.
+#[test]
+fn one_that_waits_for_its_place_when_the_supervisor_dies_is_told_so() {
+    let home = Home::new();
+    let scope = ["--scope", "place", "--grace", "30s"];
+    let older = home.start(&scope, &[helper!("ignore_term"), "1"]);
+    let newer = home.spawn(&["run", "-d", "--scope", "place", "--", "sleep", "900"]);
+    let waiting = "SELECT count(*) FROM runs WHERE state = 'starting' AND scope_key = 'place'";
+    eventually("the newer one is recorded", || {
+        (Registry::open(&home).number(waiting) == 1).then_some(())
+    });
+    home.kill_supervisor();
+    let newer = newer.finish();
+    assert_eq!(newer.code, 125, "{newer:?}");
+    assert!(
+        newer.stderr.contains("its supervisor ended before it had started it; run it again"),
+        "{newer:?}"
+    );
+    // Its grace is over at some time; nobody here waits for it.
+    home.root(&older).signal(Signal::KILL);
 }

@@ -2,7 +2,7 @@
 
 use super::{LEASE_MS, Simulation, instance};
 use crate::kernel::{BOOT, Tree};
-use ostler_core::{Claim, ExitStatus, Hearing, Observation, Ownership, may_steal};
+use ostler_core::{Claim, ExitStatus, Gone, Hearing, Observation, Ownership, may_steal};
 use ostler_model::{RunId, RunRecord};
 
 impl Simulation {
@@ -41,7 +41,7 @@ impl Simulation {
         let tree = self.trees.get(&record.run_id).filter(|_| ownership != Ownership::Another);
         Observation {
             identity: tree.filter(|tree| tree.status.is_none()).map(Tree::identity),
-            why_not: "gone",
+            gone: Gone::Process,
             tree: tree.map(Tree::survey).unwrap_or_default(),
             ownership,
             status: tree
