@@ -42,6 +42,9 @@ impl Supervisor {
             })
             .ok_or_else(|| SpawnError::new(SpawnStage::Prepare, 0, "run", "", false))?;
         let prepared = |error: io::Error| prepare_error(&spec, error);
+        if let Some(unit) = &spec.unit {
+            self.vitals_of(unit, run).map_err(prepared)?;
+        }
         let tag = RunSpec::run_id_variable(run);
         let environment = environment_of(&spec, &tag).map_err(prepared)?;
         let name = spec.argv.first().map(|name| name.as_bytes()).unwrap_or_default();

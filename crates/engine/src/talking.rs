@@ -12,6 +12,7 @@ use ostler_model::{AppSpec, Check, OsText, RunId, UnitSpec, What};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixDatagram;
 use std::path::Path;
@@ -56,30 +57,32 @@ impl Supervisor {
         ways
     }
 
-    /// From before it is started until it is over. After a supervisor before us the places are the same.
-    pub(crate) fn vitals_of(&mut self, unit: &str, run: RunId) -> Option<Arc<Vitals>> {
+    /// From before it is started until it is over. After a supervisor before us the places are the same. One that nobody
+    /// could hear is an error: it would say that it is ready, and wait for ever.
+    pub(crate) fn vitals_of(&mut self, unit: &str, run: RunId) -> io::Result<Option<Arc<Vitals>>> {
         if let Some(known) = self.apps.get(run) {
-            return Some(known);
+            return Ok(Some(known));
         }
-        let spec = &self.world.unit(unit)?.spec;
+        let Some(spec) = self.world.unit(unit).map(|record| &record.spec) else { return Ok(None) };
         let says = says_itself(spec);
         if spec.app.is_none() && !says {
-            return None;
+            return Ok(None);
         }
         let id = spec.app.as_ref().map(|app| app.id.clone());
         let vitals = Arc::new(Vitals::new(run, unit.to_owned(), id, spec.heartbeat));
-        if says && let Some(word) = self.word_of(unit, run) {
-            let _ = self.prober.order(Order::Hear { run, word, vitals: Arc::clone(&vitals) });
+        if says {
+            let word = self.word_of(unit, run)?;
+            self.prober.order(Order::Hear { run, word, vitals: Arc::clone(&vitals) })?;
         }
         self.apps.add(Arc::clone(&vitals));
-        Some(vitals)
+        Ok(Some(vitals))
     }
 
     /// As a supervisor before us left it, or a new one, which is held for whoever comes after us until the unit is ready:
     /// one that sends a sign of life every second would fill it, and wait.
-    fn word_of(&mut self, unit: &str, run: RunId) -> Option<UnixDatagram> {
+    fn word_of(&mut self, unit: &str, run: RunId) -> io::Result<UnixDatagram> {
         if let Some(held) = self.guarding.words.get(&run) {
-            return held.try_clone().ok().map(UnixDatagram::from);
+            return held.try_clone().map(UnixDatagram::from);
         }
         let word = listen(&self.home.word_of(unit))?;
         if !self.world.is_unit_there(unit)
@@ -89,7 +92,7 @@ impl Supervisor {
             self.guarding.keeper.keep(&End::Word.name(run), &held);
             self.guarding.words.insert(run, held);
         }
-        Some(word)
+        Ok(word)
     }
 
     /// The caller must be of the run that was started for the app, or have what only that was given.
@@ -198,11 +201,12 @@ fn says_itself(spec: &UnitSpec) -> bool {
     spec.app.is_none() && (is_notify || spec.heartbeat.is_some())
 }
 
-fn listen(place: &Path) -> Option<UnixDatagram> {
-    let folder = place.parent()?;
-    crate::home::make_private_folder(folder).ok()?;
+fn listen(place: &Path) -> io::Result<UnixDatagram> {
+    if let Some(folder) = place.parent() {
+        crate::home::make_private_folder(folder)?;
+    }
     let _ = std::fs::remove_file(place);
-    let socket = UnixDatagram::bind(place).ok()?;
-    socket.set_nonblocking(true).ok()?;
-    Some(socket)
+    let socket = UnixDatagram::bind(place)?;
+    socket.set_nonblocking(true)?;
+    Ok(socket)
 }

@@ -207,7 +207,8 @@ impl Supervisor {
         let Some((run, spec)) = spec else {
             return self.events.push_back(Event::NotLaunched { unit: unit.to_owned() });
         };
-        self.vitals_of(unit, run);
+        // If it cannot be heard now, it is not started: then that is told.
+        let _ = self.vitals_of(unit, run);
         let lacks = self.world.unit(unit).and_then(|record| lacks_tmux(&record.spec));
         match self.new_run(Box::new(spec), Actor::Supervisor) {
             // Made again when it is spawned: a thousand that wait would take more room than all else.
@@ -268,7 +269,7 @@ impl Supervisor {
     }
 
     fn subject(&mut self, unit: String, run: RunId) -> Option<Subject> {
-        let vitals = self.vitals_of(&unit, run);
+        let vitals = self.vitals_of(&unit, run).ok().flatten();
         let spec = &self.world.unit(&unit)?.spec;
         let mut like = Box::new(run_spec(spec));
         like.session_id = RunSpec::CHECK_SESSION.to_owned();

@@ -118,6 +118,27 @@ fn a_word_that_is_said_while_nobody_listens_is_heard() {
     assert_eq!(project.process("a"), process);
 }
 
+/// W6, X1: one whose word nobody could hear is not started, and that is told; it is started as soon as it can be heard.
+#[test]
+fn one_that_could_not_be_heard_is_not_started() {
+    let serve = helper!("serve");
+    let body = format!(
+        "command = [\"{serve}\", \"say\", \"READY=1\"]\nready = {{ notify = true }}\n\
+         restart = {{ initial = \"100ms\", max = \"100ms\", limit = {{ count = 0, window = \"1s\" }} }}"
+    );
+    let project = Project::of(&[("a", &body)]);
+    touch(&project, "go");
+    project.home.ostler(&["start"]).ok();
+    // Where its socket would be made.
+    std::fs::write(project.home.file("notify"), "in the way").expect("written");
+    project.call(&["up", "--no-wait"]).ok();
+    project.until("a", "not started", |view| {
+        view["why"].as_str().is_some_and(|why| why.contains("File exists"))
+    });
+    std::fs::remove_file(project.home.file("notify")).expect("removed");
+    project.until_state("a", "ready");
+}
+
 /// W6: another word does not.
 #[test]
 fn another_word_does_not() {
