@@ -1,5 +1,6 @@
 //! Dying on purpose, in debug builds: `OSTLER_FAILPOINT=before:N` or `after:N` ends the supervisor as
-//! SIGKILL would, at that side of its N-th commit. `say:FILE` and `panic:FILE` end it at its first commit
+//! SIGKILL would, at that side of its N-th commit; with `:FILE` behind it, of the N-th after FILE is there, which is
+//! taken away. `say:FILE` and `panic:FILE` end it at its first commit
 //! after FILE is there, which is taken away: with the file's bytes as its last words, or with a panic.
 
 #[cfg(debug_assertions)]
@@ -19,11 +20,15 @@ pub(crate) fn arm(registry: &mut Registry) {
         "after" => Moment::AfterCommit,
         _ => return,
     };
+    let (number, file) =
+        number.split_once(':').map_or((number, None), |(number, file)| (number, Some(file)));
     let Ok(mut left) = number.parse::<u64>() else { return };
+    let file = file.map(std::path::PathBuf::from);
     registry.on_commit(Box::new(move |moment| {
-        if moment == wanted {
+        if moment == wanted && file.as_ref().is_none_or(|file| file.exists()) {
             left = left.saturating_sub(1);
             if left == 0 {
+                let _ = file.as_ref().map(std::fs::remove_file);
                 ostler_os::die();
             }
         }

@@ -12,6 +12,7 @@ use ostler_os::{Kin, Leader, Process, ScopeRoom};
 use ostler_registry::Claims;
 use serde_json::json;
 use std::collections::{HashMap, HashSet};
+use std::os::fd::AsFd;
 
 const PRUNE_EVERY_MS: u64 = 600_000;
 
@@ -241,7 +242,9 @@ impl Supervisor {
                     .and_then(|held| Process::held(held, recorded.clone()).ending())
                     .or_else(|| held.and_then(|_| self.guarding.end_of(recorded.pid))),
             ),
-            (None, _) => ExitStatus::Unknown,
+            // It was over before its process was recorded; who it was is not known any more, how it ended is.
+            (None, Some(held)) => status_of(ostler_os::ending_behind(held.as_fd())),
+            (None, None) => ExitStatus::Unknown,
         };
         let alive = fingerprint.filter(ostler_os::is_same_process);
         let leader = Leader {

@@ -38,7 +38,7 @@ pub use platform::pipe::{
     Pipe, Siphon, nap, read_some, set_capacity, spin_down_timer_slack, write_all,
 };
 pub use platform::poll::{Interest, Poller, Ready, Waker};
-pub use platform::process::{Ending, Process, Signal, die};
+pub use platform::process::{Ending, Process, Signal, die, ending_behind};
 pub use platform::program::Program;
 pub use platform::pty::{Pty, resize, terminal_size};
 pub use platform::reaper::{Notice, Reaped, Reaper, become_reaper, beside_first_thread, read_ends};

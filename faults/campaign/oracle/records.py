@@ -36,7 +36,7 @@ def copies_have_one(oracle, snapshot):
         record = snapshot.records.get(life.run)
         if record is None:
             found.append(f"the copy {life.name} {life.process.pid} of run {life.run} has no record")
-        elif record["pid"] is None and record["termination"] == "reconciled-stale":
+        elif record["pid"] is None and record["state"] == "exited":
             pass  # struck between its birth and the record of it, and over before anybody looked
         elif record["backend_id"] in ("pipe", "pty") and (record["pid"], record["start_time"]) != (life.process.pid, life.process.start):
             found.append(f"run {life.run} is recorded as {record['pid']} {record['start_time']} and was {life.process}")

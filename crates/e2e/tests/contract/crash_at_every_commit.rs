@@ -130,3 +130,29 @@ fn killed_before_every_commit_without_cgroup() {
 fn killed_after_every_commit_without_cgroup() {
     crash_at(Setup::PIPE_WITHOUT_CGROUP, "after");
 }
+
+/// R2, R15: killed between the start of a program and the record of its process, which was over before anybody looked:
+/// its end is known all the same.
+#[test]
+fn one_that_ended_before_its_process_was_recorded_has_its_end() {
+    let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").expect("a version");
+    let mut numbers = kernel.split('.').map(|number| number.parse().unwrap_or(0));
+    if (numbers.next(), numbers.next()) < (Some(6), Some(15)) {
+        return println!("skipped: Linux {} does not tell how a stranger ended", kernel.trim());
+    }
+    let mut home = Home::new();
+    let file = home.folder().join("now");
+    home.set("OSTLER_FAILPOINT", &format!("before:2:{}", file.display()));
+    home.ostler(&["start"]).ok();
+    let ended = (0..5).find_map(|_| {
+        let old = home.supervisor();
+        std::fs::write(&file, "").expect("written");
+        let output = home.ostler(&["run", "--", "sh", "-c", "echo heard; exit 4"]);
+        assert_ne!(home.supervisor(), old, "it was killed");
+        assert!(!output.stderr.contains("how it ended is not known"), "{output:?}");
+        // The lease may have been renewed just then: it was killed before the run was recorded.
+        (output.code != 125).then_some(output)
+    });
+    let ended = ended.expect("killed between start and record");
+    assert_eq!((ended.code, ended.text().as_str()), (4, "heard\n"), "{ended:?}");
+}

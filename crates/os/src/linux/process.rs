@@ -162,6 +162,11 @@ impl AsFd for Process {
     }
 }
 
+/// How the process behind a descriptor ended, where the kernel tells (Linux ≥ 6.15): `None` while it lives.
+pub fn ending_behind(descriptor: BorrowedFd<'_>) -> Option<Ending> {
+    exit_info(descriptor).map(Ending::from_wait_status)
+}
+
 /// The kernel's number for the process behind a descriptor, if it gives each its own.
 pub(super) fn unique_number(descriptor: BorrowedFd<'_>) -> Option<u64> {
     const PROCESS_FILE_SYSTEM: i64 = 0x5049_4446;
