@@ -24,21 +24,20 @@ def one_of_ours(campaign, choice, engine):
 @fault("restart-engine", why_not=none)
 def restarted(campaign, choice):
     """In an orderly way. Its containers go on."""
-    engine, seconds = choice.choice(campaign.engines), choice.choice([0, 0, 0.5, 2])
-    with engine.struck:
-        campaign.tell(f"  restart {engine.kind}, away for {seconds} s")
-        engine.strike(signal.SIGTERM)
-        time.sleep(seconds)
-        engine.start()
+    away(campaign, choice, signal.SIGTERM)
 
 
 @fault("kill-engine", why_not=none)
 def killed(campaign, choice):
     """SIGKILL of the engine."""
+    away(campaign, choice, signal.SIGKILL)
+
+
+def away(campaign, choice, by: signal.Signals) -> None:
     engine, seconds = choice.choice(campaign.engines), choice.choice([0, 0, 0.5, 2])
     with engine.struck:
-        campaign.tell(f"  kill {engine.kind} {engine.child.pid}, away for {seconds} s")
-        engine.strike(signal.SIGKILL)
+        campaign.tell(f"  {by.name} for {engine.kind} {engine.child.pid}, away for {seconds} s")
+        engine.strike(by)
         time.sleep(seconds)
         engine.start()
 

@@ -1,19 +1,9 @@
 //! Durations, sizes and the like, as they are written.
 
+pub use ostler_config::parse_duration;
 use ostler_model::{Limits, TerminalSize};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
-
-/// Milliseconds. A bare number is not a duration: of what?
-pub fn parse_duration(text: &str) -> Result<u64, String> {
-    let wrong =
-        || format!("{text:?} is not a duration; write it as 500ms, 30s, 10m or 1h30m (0 is off)");
-    if text.trim() == "0" {
-        return Ok(0);
-    }
-    let duration: jiff::SignedDuration = text.parse().map_err(|_| wrong())?;
-    u64::try_from(duration.as_millis()).map_err(|_| wrong())
-}
 
 /// A duration as it was written, once it is one.
 pub(super) fn parse_time(text: &str) -> Result<String, String> {
