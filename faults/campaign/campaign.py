@@ -17,13 +17,12 @@ from .engine import Engine
 from .home import Home
 from .oracle import Oracle, ending
 from .oracle.snapshot import lives, members
-from .story import Story, Violation
+from .story import SLOW, Story, Violation
 from .traffic import Traffic
 from .world import World, has_tmux
 
 # A guardian waits twice as long after each crash; after so many in a row a new one is due, or most of the time is waiting.
 MOST_CRASHES = 3
-
 # Two of these at the same time may leave neither guardian nor supervisor.
 OF_THE_DAEMON = {"kill-supervisor", "kill-supervisor-twice", "kill-guardian", "stop-supervisor", "stop-guardian", "stop-both", "commands",
                  "restart-daemon", "no-descriptors", "full-disk", "kill-both", "kill-both-apart"}
@@ -87,7 +86,10 @@ class Campaign:
     def wanted(self) -> None:
         """Everything, whatever was asked meanwhile."""
         self.up()
-        self.home.call("start", *self.world.names(), seconds=90)
+        began = time.monotonic()
+        said = self.home.call("start", *self.world.names(), seconds=90)
+        if (took := time.monotonic() - began) > SLOW:
+            self.tell(f"  start of all took {took:.0f} s: {said.code} {said.out[-200:]!r} {said.err[-300:]!r}")
 
     @contextlib.contextmanager
     def unheard(self):

@@ -6,6 +6,8 @@ import threading
 import time
 from pathlib import Path
 
+SLOW = 15  # seconds that a call takes, and it is told
+
 
 class Violation(Exception):
     """An invariant does not hold."""

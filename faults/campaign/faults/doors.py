@@ -4,6 +4,7 @@ import os
 import socket
 import time
 
+from ..story import SLOW
 from . import fault
 
 SOCKETS = [("ostler.sock", socket.SOCK_STREAM), ("kernel.sock", socket.SOCK_STREAM), ("guardian.sock", socket.SOCK_DGRAM)]
@@ -61,8 +62,12 @@ def commands(campaign, choice):
         calls.append((words, home.spawn(words)))
         time.sleep(choice.choice([0, 0, 0.01, 0.05]))
     campaign.tell(f"  {[' '.join(words) for words, _ in calls]}")
+    began = time.monotonic()
     for words, child in calls:
-        home.finish(child, words, 100)
+        said = home.finish(child, words, 100)
+        if (took := time.monotonic() - began) > SLOW:
+            campaign.tell(f"  {' '.join(words)} took {took:.0f} s: {said.code} {said.out[-200:]!r} {said.err[-300:]!r}")
+            began = time.monotonic()
     campaign.wanted()
 
 
