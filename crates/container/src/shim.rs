@@ -198,7 +198,7 @@ async fn live(order: &ContainerOrder) -> End {
         remove(&docker, &id, order).await;
         return End::Refused(why);
     }
-    words.say(&format!("READY=1\nSTATUS=container {id}"));
+    words.say_ready(&id);
     let mut docker = docker;
     let mut is_asked = false;
     loop {
@@ -215,6 +215,10 @@ async fn live(order: &ContainerOrder) -> End {
                 end = until_ended(&docker, &id, &mut place, &memory) => end,
                 () = asked.come() => {
                     is_asked = true;
+                    continue;
+                }
+                () = words.until_another_listens() => {
+                    words.say_ready(&id);
                     continue;
                 }
             }

@@ -261,3 +261,28 @@ fn left_by_a_stop(engine: &Engine) {
     project.call(&["runs"]).ok();
     eventually("it is removed", || engine.of_project(&project).is_empty().then_some(()));
 }
+
+on_each_engine! {
+    /// W5, D8: its shim has said that it runs, and whoever had heard it died of it, guardian and all: it is said again.
+    said_in_vain: docker_said_in_vain podman_said_in_vain
+}
+fn said_in_vain(engine: &Engine) {
+    let project = engine.project();
+    project.declare(&[("a", &engine.unit("sleep 1000", ""))]);
+    project.home.ostler(&["start"]).ok();
+    let (supervisor, guardian) = (project.home.supervisor(), project.home.guardian());
+    project.call(&["up", "--no-wait"]).ok();
+    project.until("a", "its shim is there", |view| view["pid"].is_i64());
+    for process in [&guardian, &supervisor].into_iter().flatten() {
+        process.signal(Signal::STOP);
+    }
+    let note = project.home.file("containers/a.place");
+    eventually("it runs, and that was said", || note.exists().then_some(()));
+    let id = eventually("one container", || engine.of_project(&project).first().cloned());
+    for process in [&guardian, &supervisor].into_iter().flatten() {
+        process.signal(Signal::KILL);
+        process.wait_gone();
+    }
+    project.until_state("a", "ready");
+    assert_eq!(engine.of_project(&project), [id], "it is the same one");
+}
