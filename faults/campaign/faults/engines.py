@@ -42,14 +42,20 @@ def away(campaign, choice, by: signal.Signals) -> None:
         engine.start()
 
 
-# Alone: docker itself does not hear for many seconds of a container that ends meanwhile.
+# Alone, and docker is started again behind it: of a container that ends meanwhile it may never hear.
 @fault("kill-containerd", weight=1, alone=True, why_not=lambda campaign: campaign.without_engine.get("docker"))
 def beside_killed(campaign, choice):
     """SIGKILL of what docker has beside it, and starts again itself."""
-    beside = next(engine for engine in campaign.engines if engine.kind == "docker").containerd()
-    campaign.tell(f"  kill containerd {beside and beside.pid}")
-    if beside:
-        beside.signal(signal.SIGKILL)
+    engine = next(engine for engine in campaign.engines if engine.kind == "docker")
+    seconds = choice.choice([0.1, 1, 3])
+    with engine.struck:
+        beside = engine.containerd()
+        campaign.tell(f"  kill containerd {beside and beside.pid}, and restart docker after {seconds} s")
+        if beside:
+            beside.signal(signal.SIGKILL)
+        time.sleep(seconds)
+        engine.strike(signal.SIGTERM)
+        engine.start()
 
 
 @fault("stop-engine", weight=1, why_not=none)
