@@ -38,6 +38,22 @@ fn one_that_ignores_the_end_of_its_session_is_ended() {
     project.next_process("a", &first);
 }
 
+/// P7: the same where somebody else has taken the pane's output, so that its end does not tell.
+#[test]
+fn a_closed_session_is_noticed_though_its_output_is_another_s() {
+    let script = "trap '' HUP; echo ready; while :; do sleep 0.05; done";
+    let tmux = Tmux::of(&[("a", &unit(script, AGAIN))]);
+    let project = &tmux.project;
+    project.up();
+    tmux.until_logged("a", "ready");
+    let first = project.process("a");
+    tmux.private(&["pipe-pane", "-O", "-t", "=ostler-a:", "exec cat >/dev/null"]).ok();
+    tmux.until_logged("a", "took the output of its pane");
+    tmux.private(&["kill-session", "-t", "=ostler-a"]).ok();
+    first.wait_gone();
+    project.next_process("a", &first);
+}
+
 /// P7: it is ours by its number: another name changes nothing, and what others open in it goes with it.
 #[test]
 fn a_renamed_and_split_session_is_still_ours() {

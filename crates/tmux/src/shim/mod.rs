@@ -221,8 +221,11 @@ fn wait(
         return End::Failed("its processes cannot be watched".to_owned());
     };
     let mut ready: Vec<Ready> = Vec::new();
+    // While its output is not heard, nothing else tells that its session was closed: it is looked at now and then.
+    let mut look_in_ms = None;
+    let mut is_told = false;
     while !sitting.has_news() {
-        if poller.wait(None, &mut ready).is_err() {
+        if poller.wait(look_in_ms, &mut ready).is_err() {
             continue;
         }
         let has = |token: u64| ready.iter().any(|one| one.token == token);
@@ -244,6 +247,8 @@ fn wait(
                 // The news of the end follows.
                 continue;
             }
+        }
+        if has(OUTPUT) || (ready.is_empty() && look_in_ms.is_some()) {
             match close::taken(server, made) {
                 // The end of its session is the end of its program, mostly; the seat tells.
                 Taken::Gone => {
@@ -252,13 +257,24 @@ fn wait(
                     }
                     break;
                 }
+                // A server may not have seen yet that whoever copied the output has gone.
+                Taken::Pipe | Taken::Unknown if look_in_ms.is_none() => {
+                    look_in_ms = Some(LOOK_SOON_MS);
+                }
                 Taken::Pipe | Taken::Unknown => {
-                    tell(
-                        "somebody else took the output of its pane: it is not in this log any more",
-                    );
+                    if !std::mem::replace(&mut is_told, true) {
+                        tell(
+                            "somebody else took the output of its pane: it is not in this log any more",
+                        );
+                    }
+                    look_in_ms = Some(LOOK_AGAIN_MS);
                 }
                 Taken::Nothing => {
                     sitting.output = sitting.output.again(server, order, made);
+                    look_in_ms = match sitting.output.is_heard() {
+                        true => None,
+                        false => Some(LOOK_AGAIN_MS),
+                    };
                     let _ = poller.add(sitting.output.ended(), OUTPUT, Interest::Readable);
                 }
             }
@@ -271,6 +287,10 @@ fn wait(
     }
     close::ended(server, order, made, sitting, ending)
 }
+
+/// How soon, and how often, a pane is looked at whose output is not heard.
+const LOOK_SOON_MS: u64 = 200;
+const LOOK_AGAIN_MS: u64 = 5_000;
 
 /// How long a process may take to follow its session.
 const SETTLE_MS: u64 = 500;

@@ -67,6 +67,10 @@ impl Output {
         }
     }
 
+    pub(crate) fn is_heard(&self) -> bool {
+        self.thread.is_some()
+    }
+
     /// The last words have come.
     pub(crate) fn has_last(&self) -> bool {
         self.has_last.load(Ordering::Acquire)
