@@ -94,6 +94,9 @@ async fn look_at(views: &[UnitView], depth: Depth, shared: &Shared) {
             })
             .collect()
     };
+    if subjects.is_empty() {
+        return;
+    }
     let detail = if depth == Depth::Tree { Detail::Processes } else { Detail::Sums };
     let beside = tokio::task::spawn_blocking(move || {
         let trees: Vec<TreeSubject> =

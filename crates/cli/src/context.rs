@@ -2,8 +2,9 @@
 
 use crate::args::parse_duration;
 use crate::exit::Failure;
-use ostler_client::{Client, ClientError, Found, Place, Start, connect, find};
+use ostler_client::{Client, ClientError, Found, Place, Start, ask, connect, find};
 use ostler_engine::Home;
+use ostler_model::wire::{Answer, Call};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -22,6 +23,11 @@ impl Context {
 
     pub fn connect(&self) -> Result<Client, Failure> {
         Ok(connect(&self.place()?, self.start)?)
+    }
+
+    /// For whoever has one question, which changes nothing.
+    pub fn ask(&self, question: &Call) -> Result<Answer, Failure> {
+        Ok(ask(&self.place()?, self.start, question)?)
     }
 
     /// To a supervisor that is there, or not at all.

@@ -10,6 +10,8 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+type Answered = Result<Answer, ClientError>;
+
 /// Whether a supervisor may be started for this.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
@@ -50,10 +52,35 @@ pub fn connect(place: &Place, start: Start) -> Result<Client, ClientError> {
 }
 
 pub fn find(place: &Place, start: Start) -> Result<Found, ClientError> {
+    let call = || greet(&place.socket, PATIENCE).map(|(client, _)| client);
+    Ok(match reach(place, start, call)? {
+        (client, Whose::Theirs) => Found::Running(client),
+        (client, Whose::Ours) => Found::Started(client),
+    })
+}
+
+/// One question that may be put twice, and its answer; it travels with the greeting.
+pub fn ask(place: &Place, start: Start, question: &Call) -> Answered {
+    let call = || put(&place.socket, question.clone(), PATIENCE);
+    reach(place, start, call).and_then(|(answer, _)| answer)
+}
+
+/// Who started the supervisor that answers.
+enum Whose {
+    Ours,
+    Theirs,
+}
+
+/// What the supervisor of this place says to our `call`.
+fn reach<T>(
+    place: &Place,
+    start: Start,
+    call: impl Fn() -> Option<T>,
+) -> Result<(T, Whose), ClientError> {
     let patient_until = ostler_os::mono_ms() + PATIENCE.as_millis() as u64;
     loop {
-        if let Some((client, _)) = greet(&place.socket, PATIENCE) {
-            return Ok(Found::Running(client));
+        if let Some(answer) = call() {
+            return Ok((answer, Whose::Theirs));
         }
         if start == Start::IfNeeded {
             break;
@@ -72,9 +99,9 @@ pub fn find(place: &Place, start: Start) -> Result<Found, ClientError> {
     let deadline = ostler_os::mono_ms() + WAIT_SECONDS * 1_000;
     let mut silent = 0;
     while ostler_os::mono_ms() < deadline {
-        let is_ours = match launch(place)?.as_str() {
-            "ready" => true,
-            "owned" => false,
+        let whose = match launch(place)?.as_str() {
+            "ready" => Whose::Ours,
+            "owned" => Whose::Theirs,
             // It died without a word; the next may not, and if it does, that is said.
             "" if silent < SILENT_MOST => {
                 silent += 1;
@@ -89,8 +116,8 @@ pub fn find(place: &Place, start: Start) -> Result<Found, ClientError> {
         };
         // The owner may still be about to open its door, or be just closing it.
         for _ in 0..20 {
-            if let Some((client, _)) = greet(&place.socket, PATIENCE) {
-                return Ok(if is_ours { Found::Started(client) } else { Found::Running(client) });
+            if let Some(answer) = call() {
+                return Ok((answer, whose));
             }
             ostler_os::nap(STEP);
         }
@@ -106,6 +133,25 @@ pub fn greet(socket: &Path, patience: Duration) -> Option<(Client, Pong)> {
     let Ok(Answer::Pong(pong)) = client.call(Call::Ping) else { return None };
     client.be_patient(None).ok()?;
     Some((client, pong))
+}
+
+/// A greeting and a question at once; `None` if it has to be put again. Whatever is answered first shows that somebody is there.
+fn put(socket: &Path, question: Call, patience: Duration) -> Option<Answered> {
+    let mut client = Client::new(ostler_os::connect(socket).ok()?).ok()?;
+    client.be_patient(Some(patience)).ok()?;
+    client.ask(Call::Ping).ok()?;
+    client.ask(question).ok()?;
+    let answer = match client.next_answer() {
+        Ok(Answer::Pong(_)) => {
+            client.be_patient(None).ok()?;
+            client.next_answer()
+        }
+        answer => answer,
+    };
+    match answer {
+        Err(ClientError::Lost(_)) => None,
+        answer => Some(answer),
+    }
 }
 
 /// Starts one and returns what it reports: `ready`, `owned` by another, or what went wrong.
@@ -126,4 +172,67 @@ fn launch(place: &Place) -> Result<String, ClientError> {
     let started = ostler_os::start_background(program, &arguments, &place.environment, log_file)
         .map_err(failed(program))?;
     Ok(started.report().trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{BufRead, BufReader, Write};
+    use std::os::unix::net::UnixListener;
+
+    const PONG: &str = r#"{"id":1,"ok":{"kind":"pong","value":{"version":"1","pid":1,"home":"/","startedAtMs":0,"live":0,"guardian":null,"wentBack":null}}}"#;
+    const NOTHING: &str = r#"{"id":2,"ok":{"kind":"metrics","value":[]}}"#;
+    const NO: &str = r#"{"id":0,"error":{"code":"INVALID_REQUEST","message":"not yours"}}"#;
+
+    /// What is heard from a door at which each caller in turn is told these lines, and then no more.
+    fn told(callers: &'static [&'static [&'static str]]) -> Answered {
+        let home = tempfile::tempdir().expect("a folder");
+        let socket = home.path().join("ostler.sock");
+        let door = UnixListener::bind(&socket).expect("a door");
+        let place = Place {
+            home: home.path().to_owned(),
+            socket,
+            log: home.path().join("log"),
+            program: "/nonexistent/ostler".into(),
+            environment: Vec::new(),
+        };
+        // Whose supervisor died has an owner still.
+        let owner = ostler_os::take_lock(&home.path().join("lock")).expect("a lock");
+        let answering = std::thread::spawn(move || {
+            for lines in callers {
+                let (stream, _) = door.accept().expect("a caller");
+                let mut asked = BufReader::new(stream.try_clone().expect("a stream")).lines();
+                for _ in 0..2 {
+                    asked.next().expect("a question").expect("a line");
+                }
+                for line in *lines {
+                    writeln!(&stream, "{line}").expect("a listener");
+                }
+            }
+        });
+        let answer = ask(&place, Start::Never, &Call::Metrics);
+        answering.join().expect("every caller came");
+        drop(owner);
+        answer
+    }
+
+    #[test]
+    fn a_question_travels_with_the_greeting() {
+        assert!(matches!(told(&[&[PONG, NOTHING]]), Ok(Answer::Metrics(_))));
+    }
+
+    #[test]
+    fn an_answer_may_come_before_the_greeting_is_answered() {
+        assert!(matches!(told(&[&[NOTHING, PONG]]), Ok(Answer::Metrics(_))));
+    }
+
+    #[test]
+    fn a_question_is_put_again_to_the_successor_of_one_that_died_over_it() {
+        assert!(matches!(told(&[&[PONG], &[], &[PONG, NOTHING]]), Ok(Answer::Metrics(_))));
+    }
+
+    #[test]
+    fn a_refusal_is_passed_on() {
+        assert!(matches!(told(&[&[NO]]), Err(ClientError::Refused(_))));
+    }
 }

@@ -16,7 +16,7 @@ pub use paint::{Colours, Paint};
 pub use progress::{Progress, Shown};
 pub use run::{RUN_COLUMNS, result_line, run_row, state_line, unit_result_line};
 pub use story::{entry_line, story_line};
-pub use table::{Align, Cell, Column, Room, cut, lines};
+pub use table::{Align, Cell, Column, Room, cut, table};
 #[cfg(feature = "top")]
 pub use table::{parts, widths};
 pub use unit::{UNIT_COLUMNS, share, size, unit_line, unit_row};

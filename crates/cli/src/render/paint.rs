@@ -1,6 +1,7 @@
 //! Colours, where somebody sees them.
 
 use ostler_model::UnitState;
+use std::borrow::Cow;
 use std::os::fd::AsFd;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -73,10 +74,10 @@ impl Colours {
         }
     }
 
-    pub fn paint(self, paint: Paint, text: &str) -> String {
+    pub fn paint(self, paint: Paint, text: &str) -> Cow<'_, str> {
         match (self, paint.code()) {
-            (Colours::On, Some(code)) => format!("\x1b[{code}m{text}\x1b[0m"),
-            (Colours::On, None) | (Colours::Off, _) => text.to_owned(),
+            (Colours::On, Some(code)) => format!("\x1b[{code}m{text}\x1b[0m").into(),
+            (Colours::On, None) | (Colours::Off, _) => text.into(),
         }
     }
 }

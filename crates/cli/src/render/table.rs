@@ -1,6 +1,7 @@
 //! A table that fits: one line a row. The widest text gives way first, then the columns that are missed least.
 
 use super::paint::{Colours, Paint};
+use std::borrow::Cow;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +49,7 @@ pub fn widths(columns: &[Column], rows: &[Vec<Cell>], most: Option<usize>) -> Ve
         .enumerate()
         .map(|(index, column)| {
             let cells = rows.iter().filter_map(|row| row.get(index));
-            cells.map(|cell| cell.text.width()).max().unwrap_or(0).max(column.head.width())
+            cells.map(|cell| width(&cell.text)).max().unwrap_or(0).max(width(column.head))
         })
         .collect();
     let mut shown: Vec<Option<usize>> = natural.iter().copied().map(Some).collect();
@@ -88,31 +89,30 @@ pub fn widths(columns: &[Column], rows: &[Vec<Cell>], most: Option<usize>) -> Ve
     shown
 }
 
-/// The lines of the table, its head first.
-pub fn lines(
+/// The whole table, its head first, without the end of its last line.
+pub fn table(
     columns: &[Column],
     rows: &[Vec<Cell>],
     most: Option<usize>,
     colours: Colours,
-) -> Vec<String> {
+) -> String {
     let widths = widths(columns, rows, most);
     let head: Vec<Cell> = columns.iter().map(|column| column.head.to_owned().into()).collect();
-    let all = std::iter::once(&head).chain(rows);
-    all.map(|row| line(columns, row, &widths, most, colours)).collect()
-}
-
-fn line(
-    columns: &[Column],
-    row: &[Cell],
-    widths: &[Option<usize>],
-    most: Option<usize>,
-    colours: Colours,
-) -> String {
-    let parts = parts(columns, row, widths, most);
-    parts.into_iter().map(|(text, paint)| colours.paint(paint, &text)).collect()
+    let mut text = String::new();
+    for row in std::iter::once(&head).chain(rows) {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        each_piece(columns, row, &widths, most, |gap, piece, paint| {
+            text.extend(std::iter::repeat_n(' ', gap));
+            text += &colours.paint(paint, &piece);
+        });
+    }
+    text
 }
 
 /// The pieces of one row, with the room between them; none at its end.
+#[cfg(feature = "top")]
 pub fn parts(
     columns: &[Column],
     row: &[Cell],
@@ -120,48 +120,81 @@ pub fn parts(
     most: Option<usize>,
 ) -> Vec<(String, Paint)> {
     let mut parts = Vec::new();
+    each_piece(columns, row, widths, most, |gap, piece, paint| {
+        if gap > 0 {
+            parts.push((" ".repeat(gap), Paint::Plain));
+        }
+        parts.push((piece.into_owned(), paint));
+    });
+    parts
+}
+
+/// Every piece of one row that is shown, and how much room is before it.
+fn each_piece(
+    columns: &[Column],
+    row: &[Cell],
+    widths: &[Option<usize>],
+    most: Option<usize>,
+    mut take: impl FnMut(usize, Cow<'_, str>, Paint),
+) {
     let mut used = 0;
     let mut owed = 0;
-    for ((column, cell), width) in columns.iter().zip(row).zip(widths) {
-        let Some(width) = *width else { continue };
-        let left = most.map_or(width, |most| width.min(most.saturating_sub(used + owed)));
-        let text = cut(&cell.text, left);
-        if text.is_empty() {
-            owed += width + BETWEEN;
+    for ((column, cell), room) in columns.iter().zip(row).zip(widths) {
+        let Some(room) = *room else { continue };
+        let left = most.map_or(room, |most| room.min(most.saturating_sub(used + owed)));
+        let (piece, wide) = fitted(&cell.text, left);
+        if piece.is_empty() {
+            owed += room + BETWEEN;
             continue;
         }
-        let gap = width.saturating_sub(text.width());
+        let gap = room.saturating_sub(wide);
         let before = if column.align == Align::Right { gap } else { 0 };
-        if owed + before > 0 {
-            parts.push((" ".repeat(owed + before), Paint::Plain));
-        }
-        used += owed + before + text.width();
+        take(owed + before, piece, cell.paint);
+        used += owed + before + wide;
         owed = gap - before + BETWEEN;
-        parts.push((text, cell.paint));
     }
-    parts
 }
 
 /// So much of it as fits, in one line, without anything that would move the cursor.
 pub fn cut(text: &str, width: usize) -> String {
-    let plain = |c: char| if c.is_control() { ' ' } else { c };
-    if text.width() <= width {
-        return text.chars().map(plain).collect();
+    fitted(text, width).0.into_owned()
+}
+
+/// The same, and how wide it is.
+fn fitted(text: &str, most: usize) -> (Cow<'_, str>, usize) {
+    if is_plain(text) && text.len() <= most {
+        return (text.into(), text.len());
+    }
+    let harmless = |c: char| if c.is_control() { ' ' } else { c };
+    if text.width() <= most {
+        let whole: String = text.chars().map(harmless).collect();
+        let wide = whole.width();
+        return (whole.into(), wide);
     }
     let mut short = String::new();
     let mut used = 0;
-    for c in text.chars().map(plain) {
+    for c in text.chars().map(harmless) {
         let wide = c.width().unwrap_or(0);
-        if used + wide + 1 > width {
+        if used + wide + 1 > most {
             break;
         }
         used += wide;
         short.push(c);
     }
-    if width > 0 {
+    if most > 0 {
         short.push('…');
     }
-    short
+    let wide = short.width();
+    (short.into(), wide)
+}
+
+/// Nearly every cell: a byte is a column.
+fn is_plain(text: &str) -> bool {
+    text.bytes().all(|byte| (b' '..=b'~').contains(&byte))
+}
+
+fn width(text: &str) -> usize {
+    if is_plain(text) { text.len() } else { text.width() }
 }
 
 #[cfg(test)]
@@ -182,7 +215,10 @@ mod tests {
 
     #[test]
     fn what_is_wide_gives_way_and_what_is_missed_least_is_left_out() {
-        let fit = |most| lines(&COLUMNS, &rows(), most, Colours::Off);
+        let fit = |most| {
+            let table = table(&COLUMNS, &rows(), most, Colours::Off);
+            table.lines().map(str::to_owned).collect::<Vec<_>>()
+        };
         assert_eq!(
             fit(None),
             [

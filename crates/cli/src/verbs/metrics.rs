@@ -6,7 +6,7 @@ use ostler_client::ClientError;
 use ostler_model::wire::{Answer, Call};
 
 pub fn metrics(context: &Context, arguments: &JsonArguments) -> Result<Exit, Failure> {
-    let Answer::Metrics(samples) = context.connect()?.call(Call::Metrics)? else {
+    let Answer::Metrics(samples) = context.ask(&Call::Metrics)? else {
         return Err(ClientError::Unexpected.into());
     };
     if arguments.json {

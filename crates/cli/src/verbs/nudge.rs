@@ -125,7 +125,7 @@ fn text(words: Vec<String>) -> Result<String, Failure> {
 
 fn list(context: &Context, name: Option<String>, json: bool) -> Result<Exit, Failure> {
     let call = Call::Nudges(NudgeCall::List { to: name.clone() });
-    let nudges = match context.connect()?.call(call)? {
+    let nudges = match context.ask(&call)? {
         Answer::Nudges(nudges) => nudges,
         _ => return Err(ClientError::Unexpected.into()),
     };
@@ -140,8 +140,8 @@ fn list(context: &Context, name: Option<String>, json: bool) -> Result<Exit, Fai
     }
     let now_ms = ostler_os::wall_ms();
     let rows: Vec<_> = nudges.iter().map(|nudge| render::nudge_row(nudge, now_ms)).collect();
-    let lines = render::lines(&render::NUDGE_COLUMNS, &rows, render::width(), Colours::of_output());
-    say!("{}", lines.join("\n"));
+    let table = render::table(&render::NUDGE_COLUMNS, &rows, render::width(), Colours::of_output());
+    say!("{table}");
     Ok(Exit::DONE)
 }
 

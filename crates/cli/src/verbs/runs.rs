@@ -17,7 +17,7 @@ pub fn runs(context: &Context, arguments: &RunsArguments) -> Result<Exit, Failur
         newest_ended: (!everything).then_some(ENDED_SHOWN + 1),
         unit: None,
     };
-    let mut runs = match context.connect()?.call(Call::Runs(filter))? {
+    let mut runs = match context.ask(&Call::Runs(filter))? {
         Answer::Runs(runs) => runs,
         _ => return Err(ClientError::Unexpected.into()),
     };
@@ -43,8 +43,8 @@ pub fn runs(context: &Context, arguments: &RunsArguments) -> Result<Exit, Failur
     }
     let now_ms = ostler_os::wall_ms();
     let rows: Vec<_> = runs.iter().map(|run| render::run_row(run, now_ms)).collect();
-    let lines = render::lines(&render::RUN_COLUMNS, &rows, render::width(), Colours::of_output());
-    say!("{}", lines.join("\n"));
+    let table = render::table(&render::RUN_COLUMNS, &rows, render::width(), Colours::of_output());
+    say!("{table}");
     if cut {
         say!("older ended runs are not shown; `ostler runs --all` shows them");
     }

@@ -31,7 +31,7 @@ impl<'a> Printer<'a> {
         let width = labels.iter().map(|label| label.width()).max().unwrap_or(0);
         let prefix = |(index, label): (usize, &String)| {
             let gap = " ".repeat(width - label.width());
-            colours.paint(Paint::Nth(index), &format!("{label}{gap} |")) + " "
+            format!("{} ", colours.paint(Paint::Nth(index), &format!("{label}{gap} |")))
         };
         let prefixes = match labels.len() {
             0 | 1 => vec![String::new()],

@@ -21,7 +21,7 @@ pub fn inbox(context: &Context, arguments: MailInboxArguments) -> Result<Exit, F
     }
     let now_ms = ostler_os::wall_ms();
     let rows: Vec<_> = mails.iter().map(|mail| render::mail_row(mail, now_ms)).collect();
-    let lines = render::lines(&render::MAIL_COLUMNS, &rows, render::width(), Colours::of_output());
-    say!("{}", lines.join("\n"));
+    let table = render::table(&render::MAIL_COLUMNS, &rows, render::width(), Colours::of_output());
+    say!("{table}");
     Ok(Exit::DONE)
 }

@@ -3,7 +3,7 @@
 use super::{failure, plan};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::render::{Align, Cell, Colours, Column, Room, ago, lines, plain_duration, width};
+use crate::render::{Align, Cell, Colours, Column, Room, ago, plain_duration, table, width};
 use crate::say::say;
 use ostler_model::{HeartbeatSeen, Order, PendingSeen, Step};
 use ostler_patrol::{Judged, judge};
@@ -47,9 +47,7 @@ pub fn status(context: &Context, json: bool) -> Result<Exit, Failure> {
     tell_order("paused", judgement.orders.paused.as_ref(), now_ms);
     tell_order("stopped", judgement.orders.stopped.as_ref(), now_ms);
     let rows: Vec<Vec<Cell>> = judgement.judged.iter().map(|judged| row(judged, now_ms)).collect();
-    for line in lines(COLUMNS, &rows, width(), Colours::of_output()) {
-        say!("{line}");
-    }
+    say!("{}", table(COLUMNS, &rows, width(), Colours::of_output()));
     Ok(Exit::DONE)
 }
 

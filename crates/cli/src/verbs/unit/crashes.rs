@@ -61,7 +61,7 @@ pub fn crashes(context: &Context, arguments: &CrashesArguments) -> Result<Exit, 
         .to_vec()
     };
     let rows: Vec<_> = crashes.iter().map(row).collect();
-    let lines = render::lines(&COLUMNS, &rows, render::width(), Colours::of_output());
-    say!("{}", lines.join("\n"));
+    let table = render::table(&COLUMNS, &rows, render::width(), Colours::of_output());
+    say!("{table}");
     Ok(Exit::DONE)
 }

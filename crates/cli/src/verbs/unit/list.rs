@@ -1,22 +1,25 @@
-use super::look::{document, look, table};
+use super::look::document;
 use crate::args::ListArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::render::{self, Colours};
 use crate::say::{say, tell};
+use ostler_client::ClientError;
 use ostler_model::Depth;
+use ostler_model::wire::{Answer, Call, LookCall};
 
 /// Every unit: what it does, and why.
 pub fn list(context: &Context, arguments: &ListArguments) -> Result<Exit, Failure> {
     let depth = if arguments.usage { Depth::Whole } else { Depth::Quick };
-    let mut client = context.connect()?;
+    let call = LookCall { names: Vec::new(), depth, brief: !arguments.json };
+    let Answer::Looks(looks) = context.ask(&Call::Look(call))? else {
+        return Err(ClientError::Unexpected.into());
+    };
     if arguments.json {
-        let looks = look(&mut client, Vec::new(), depth)?;
         let views = looks.iter().map(document).collect::<Result<Vec<_>, _>>()?;
         say!("{}", serde_json::Value::Array(views));
         return Ok(Exit::DONE);
     }
-    let looks = table(&mut client, depth)?;
     if looks.is_empty() {
         say!(
             "no units yet; `ostler up` reads ostler.toml, `ostler start --name N -- CMD` makes one"
@@ -25,8 +28,8 @@ pub fn list(context: &Context, arguments: &ListArguments) -> Result<Exit, Failur
     }
     let now_ms = ostler_os::wall_ms();
     let rows: Vec<_> = looks.iter().map(|look| render::unit_row(look, now_ms)).collect();
-    let lines = render::lines(&render::UNIT_COLUMNS, &rows, render::width(), Colours::of_output());
-    say!("{}", lines.join("\n"));
+    let table = render::table(&render::UNIT_COLUMNS, &rows, render::width(), Colours::of_output());
+    say!("{table}");
     let is_left_out = looks.iter().any(|look| look.view.pid.is_some() && look.usage.is_none());
     if is_left_out && ostler_os::is_terminal(std::io::stdout()) {
         tell!("ostler: so many units are not looked at unasked; --usage shows what they use");

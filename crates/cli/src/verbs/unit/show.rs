@@ -112,7 +112,8 @@ fn sheet(
         colours.paint(Paint::Bold, &view.name),
         view.command
     ));
-    let state = colours.paint(paint, &view.state.to_string());
+    let word = view.state.to_string();
+    let state = colours.paint(paint, &word);
     sheet.add("State", format!("{state} since {}", ago(view.since_ms)));
     sheet.add_if("Why", &view.why);
     sheet.add("Wanted", view.desired.to_string());
@@ -124,10 +125,10 @@ fn sheet(
             "what runs is not what is declared; `ostler restart {}` starts it as declared",
             view.name
         );
-        sheet.add("Changed", colours.paint(Paint::Yellow, &told));
+        sheet.add("Changed", colours.paint(Paint::Yellow, &told).into_owned());
     }
     if let Some(told) = change.map(|change| difference(change, &view.name)) {
-        sheet.add("Changed", colours.paint(Paint::Yellow, &told));
+        sheet.add("Changed", colours.paint(Paint::Yellow, &told).into_owned());
     }
     if let Some(opened) = &view.opened {
         let told = format!(
@@ -136,7 +137,7 @@ fn sheet(
             opened.why,
             view.name
         );
-        sheet.add("Breaker", colours.paint(Paint::Red, &told));
+        sheet.add("Breaker", colours.paint(Paint::Red, &told).into_owned());
     }
     if let Some(next) = view.next_at_ms {
         let left = render::duration(next.saturating_sub(now_ms));
@@ -183,7 +184,8 @@ fn sheet(
     if !log.is_empty() {
         lines.push(String::new());
         for line in log {
-            let at = colours.paint(Paint::Dim, &render::time(line.at_ms));
+            let at = render::time(line.at_ms);
+            let at = colours.paint(Paint::Dim, &at);
             lines.push(format!("{at} {}", render::cut(&line.text, usize::MAX)));
         }
     }
