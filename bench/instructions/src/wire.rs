@@ -6,7 +6,7 @@ use ostler_core::unit::Declared;
 use ostler_core::{Event, World, heartbeat};
 use ostler_model::app_wire::{Line, Lines, read_request};
 use ostler_model::wire::{Answer, Outcome, Response};
-use ostler_model::{Actor, HeartbeatSpec, Settings, UnitView};
+use ostler_model::{Actor, HeartbeatSpec, Settings, UnitLook, UnitView};
 use std::path::Path;
 
 const UNITS: usize = 1_000;
@@ -44,7 +44,8 @@ fn there_and_back(answer: Answer) {
 
 /// The answer to `ls` with a thousand units, written and read.
 pub fn ls_answer() {
-    there_and_back(Answer::Units(views()));
+    let look = |view: UnitView| UnitLook { view, usage: None, history: Vec::new() };
+    there_and_back(Answer::Looks(views().into_iter().map(look).collect()));
 }
 
 /// The answer to `runs` with a thousand runs, written and read.

@@ -1,7 +1,8 @@
 //! What a unit uses: of its whole tree, at the moment somebody looked.
 
-use crate::UnitView;
+use crate::{Desired, Opened, RunId, TmuxSpec, UnitEnd, UnitState, UnitView};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// One look at a tree.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -44,11 +45,53 @@ pub struct ProcessUsage {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct UnitLook {
+    #[serde(with = "SpareView")]
     pub view: UnitView,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
     /// Of the last hour, as far as somebody looked; only where one unit was asked for by name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub history: Vec<UsagePoint>,
+}
+
+/// The view as it travels: what is empty stays at home, for a table of a thousand units is mostly that.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "UnitView", rename_all = "camelCase")]
+struct SpareView {
+    name: String,
+    state: UnitState,
+    desired: Desired,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    why: String,
+    since_ms: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    run_id: Option<RunId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pid: Option<i32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    started_at_ms: Option<u64>,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    restarts: u64,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    command: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    depends_on: Vec<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    changed: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    ends: Vec<UnitEnd>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    opened: Option<Opened>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    next_at_ms: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    file: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tmux: Option<Arc<TmuxSpec>>,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// One point of a chart.
@@ -71,4 +114,70 @@ pub enum Depth {
     Whole,
     /// With every process.
     Tree,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bare() -> UnitView {
+        UnitView {
+            name: "bot".to_owned(),
+            state: UnitState::Stopped,
+            desired: Desired::Stopped,
+            why: String::new(),
+            since_ms: 1,
+            run_id: None,
+            pid: None,
+            started_at_ms: None,
+            restarts: 0,
+            command: String::new(),
+            depends_on: Vec::new(),
+            changed: false,
+            ends: Vec::new(),
+            opened: None,
+            next_at_ms: None,
+            file: None,
+            tmux: None,
+        }
+    }
+
+    fn arrived(view: &UnitView) -> UnitView {
+        let look = UnitLook { view: view.clone(), usage: None, history: Vec::new() };
+        let line = serde_json::to_string(&look).expect("a line");
+        serde_json::from_str::<UnitLook>(&line).expect("the same").view
+    }
+
+    #[test]
+    fn a_view_arrives_whole_and_what_is_empty_does_not_travel() {
+        let run_id = RunId::from_bytes([7; 16]);
+        let full = UnitView {
+            why: "a word".to_owned(),
+            run_id: Some(run_id),
+            pid: Some(7),
+            started_at_ms: Some(2),
+            restarts: 3,
+            command: "sleep 1".to_owned(),
+            depends_on: vec!["db".to_owned()],
+            changed: true,
+            ends: vec![UnitEnd {
+                run_id,
+                at_ms: 4,
+                ran_ms: 5,
+                told: "exit 1".to_owned(),
+                then: "again".to_owned(),
+            }],
+            opened: Some(Opened { at_ms: 6, why: "too often".to_owned() }),
+            next_at_ms: Some(8),
+            file: Some("/ostler.toml".to_owned()),
+            ..bare()
+        };
+        assert_eq!(arrived(&full), full);
+        assert_eq!(arrived(&bare()), bare());
+        let look = UnitLook { view: bare(), usage: None, history: Vec::new() };
+        assert_eq!(
+            serde_json::to_string(&look).expect("a line"),
+            r#"{"view":{"name":"bot","state":"stopped","desired":"stopped","sinceMs":1}}"#
+        );
+    }
 }

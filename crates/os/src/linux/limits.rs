@@ -238,10 +238,21 @@ fn weight(shares: u64) -> u64 {
     (shares.saturating_mul(100) / USUAL_SHARES).clamp(1, 10_000)
 }
 
-/// Each step is a quarter more or less.
+/// Each step is a quarter more or less. Steps are counted: a logarithm would load a whole library into every process we have.
 fn nice(shares: u64) -> i32 {
-    let ratio = USUAL_SHARES as f64 / shares.max(1) as f64;
-    (ratio.ln() / 1.25f64.ln()).round().clamp(-20.0, 19.0) as i32
+    const STEP: f64 = 1.25;
+    let half_a_step = STEP.sqrt();
+    let mut ratio = USUAL_SHARES as f64 / shares.max(1) as f64;
+    let mut nice = 0;
+    while ratio > half_a_step && nice < 19 {
+        ratio /= STEP;
+        nice += 1;
+    }
+    while ratio < 1.0 / half_a_step && nice > -20 {
+        ratio *= STEP;
+        nice -= 1;
+    }
+    nice
 }
 
 #[cfg(test)]
@@ -252,6 +263,8 @@ mod tests {
     fn shares_become_weights_and_priorities() {
         assert_eq!([2, 512, 1_024, 2_048, u64::MAX].map(weight), [1, 50, 100, 200, 10_000]);
         assert_eq!([1, 512, 819, 1_024, 4_096].map(nice), [19, 3, 1, 0, -6]);
+        assert_eq!([15, 16, 915, 916, 1_144, 1_145].map(nice), [19, 19, 1, 0, 0, -1]);
+        assert_eq!(nice(u64::MAX), -20);
     }
 
     #[test]
