@@ -13,6 +13,7 @@ from .session import BenchError, Session, Tools
 class Options:
     rounds: int = 3             # repetitions, interleaved over the peers
     sizes: tuple[int, ...] = (1, 100, 1000)
+    repeat_s: float = 60.0      # a trial that takes longer is made once
     kills: int = 5              # respawn kills a round
     idle_s: float = 25.0
     status_reps: int = 10

@@ -150,7 +150,8 @@ def table(document: dict) -> str:
             "Medians; a dash: the peer does not do that, or was not measured. Direct: the service writes the file itself, "
             "and nothing of it goes through the supervisor.",
             "", f"{machine['cpus']} CPUs ({machine['cpu']}), Linux {machine['kernel']}, {machine['when']}, "
-            f"commit {machine['commit']}, {options['rounds']} rounds, {load}"
+            f"commit {machine['commit']}, {options['rounds']} rounds (one of what takes more than "
+            f"{options['repeat_s']:.0f} s), {load}"
             + ("; with --quick: a look, no measurement." if document.get("quick") else ".")]
     errors = {label for entry in document["metrics"].values() for label, told in entry.get("errors", {}).items() if told}
     if errors:

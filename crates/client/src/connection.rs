@@ -53,8 +53,9 @@ impl Client {
     /// The next answer, to whichever question.
     pub fn next_answer(&mut self) -> Result<Answer, ClientError> {
         let mut line = Vec::new();
-        let length = self.reading.read_until(b'\n', &mut line).map_err(ClientError::Lost)?;
-        if length == 0 {
+        self.reading.read_until(b'\n', &mut line).map_err(ClientError::Lost)?;
+        // Half an answer is none: who gave it has gone.
+        if line.last() != Some(&b'\n') {
             return Err(ClientError::Lost(io::ErrorKind::UnexpectedEof.into()));
         }
         let heard: Heard = serde_json::from_slice(&line).map_err(|_| ClientError::Unexpected)?;

@@ -243,10 +243,7 @@ fn a_daemon_that_died_is_not_called_stopped() {
     let home = quick_home();
     let run = home.spawn(&["run", "--", "sh", "-c", "trap '' PIPE; echo ready; exec sleep 1000"]);
     run.until_written("ready");
-    let daemon = [home.guardian().expect("a guardian"), home.supervisor().expect("a supervisor")];
-    for process in &daemon {
-        process.signal(Signal::KILL);
-    }
+    home.kill_daemon();
     let output = run.finish();
     assert!(
         output.stderr.contains("is gone") && output.stderr.contains("may still run"),
