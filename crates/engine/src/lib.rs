@@ -47,7 +47,8 @@ pub use inheritance::Inheritance;
 pub use input::Input;
 pub use mailroom::{MailNews, NotKept};
 pub use ostler_core::unit::Ask as UnitAsk;
-pub use output::{LogReader, OutputState, Piece, panic_is_contained};
+pub use ostler_screen::panic_is_contained;
+pub use output::{LogReader, OutputState, Piece};
 pub use talking::config_version;
 pub use units::{Declaration, Until};
 

@@ -4,7 +4,8 @@ use crate::{
     Depth, Entry, Mail, MailCall, Nudge, NudgeCall, PatrolCall, PatrolMemory, RunId, RunRecord,
     RunResult, RunSpec, Sample, TerminalSize, UnitLook, UnitSpec, UnitView, Waiting,
 };
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
+use std::collections::BTreeMap;
 
 /// The longest request line the door reads. Larger than the kernel's own limit on arguments and
 /// environment together, so that the kernel's word (E2BIG) is the one a caller hears.
@@ -171,14 +172,35 @@ pub enum Answer {
 }
 
 /// What a person would see on a terminal.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 pub struct ScreenText {
     pub lines: Vec<String>,
+    /// The same without what is drawn dim, as placeholders are; empty where that is all the same.
+    pub bright: Vec<String>,
+    /// Inverse cells beside which nothing is inverse: cursors that programs draw themselves.
+    pub inverse: Vec<ScreenSpot>,
+    pub title: String,
+    /// The last payload of each operating system command (OSC), by its number; titles are not among them.
+    #[serde(deserialize_with = "by_number")]
+    pub osc: BTreeMap<u16, String>,
+    pub columns: u16,
+    pub rows: u16,
     /// The program has turned bracketed paste on.
     pub takes_paste: bool,
-    #[serde(default)]
     pub cursor: ScreenCursor,
+}
+
+/// Keys of JSON are texts, and serde does not read them as numbers within an answer that is tagged.
+fn by_number<'de, D: Deserializer<'de>>(source: D) -> Result<BTreeMap<u16, String>, D::Error> {
+    let named = BTreeMap::<String, String>::deserialize(source)?;
+    Ok(named.into_iter().filter_map(|(key, value)| Some((key.parse().ok()?, value))).collect())
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScreenSpot {
+    pub row: u16,
+    pub column: u16,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -337,6 +359,26 @@ mod tests {
         }
         assert!(FrameKind::parse([99, 0, 0, 0, 0]).is_err());
         assert!(FrameKind::parse([0, 255, 255, 255, 255]).is_err());
+    }
+
+    #[test]
+    fn a_screen_reads_back_within_an_answer_and_an_old_one_is_read() {
+        let screen = ScreenText {
+            lines: vec!["> ".to_owned()],
+            osc: BTreeMap::from([(9, "4;1".to_owned()), (633, "A".to_owned())]),
+            inverse: vec![ScreenSpot { row: 0, column: 2 }],
+            ..ScreenText::default()
+        };
+        let answer = Response { id: 7, outcome: Outcome::Ok(Answer::Screen(screen.clone())) };
+        let text = serde_json::to_string(&answer).expect("encodes");
+        let back: Response = serde_json::from_str(&text).expect("reads back");
+        assert!(
+            matches!(back.outcome, Outcome::Ok(Answer::Screen(read)) if read == screen),
+            "{text}"
+        );
+        let old = r#"{"lines":["a"],"takesPaste":true}"#;
+        let old: ScreenText = serde_json::from_str(old).expect("reads");
+        assert!(old.takes_paste && old.osc.is_empty());
     }
 }
 

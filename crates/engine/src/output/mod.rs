@@ -10,7 +10,6 @@ mod siphon;
 mod state;
 
 pub use reader::{LogReader, Piece};
-pub use screen::panic_is_contained;
 pub use state::OutputState;
 
 pub(crate) use drain::{Drain, DrainEvent, NewLog, Resumed, Source};

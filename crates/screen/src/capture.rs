@@ -1,0 +1,93 @@
+//! What `tmux capture-pane -p -e` printed of a pane, as a screen.
+
+use crate::emulator::Emulator;
+use ostler_model::TerminalSize;
+use ostler_model::wire::{ScreenCursor, ScreenText};
+use std::fmt::Write;
+
+/// The title and whether it takes pastes are tmux's to tell, and left empty.
+pub fn from_capture(text: &str, size: TerminalSize, cursor: ScreenCursor) -> ScreenText {
+    let mut screen = Emulator::new(size);
+    let mut bytes = String::with_capacity(text.len() + usize::from(size.rows) * 8);
+    let mut reader = Reader::default();
+    for (row, line) in text.lines().take(usize::from(size.rows)).enumerate() {
+        // Each by its number: a line that is full would wrap otherwise. Colours go on from one line to the next.
+        let _ = write!(bytes, "\x1b[{};1H", row + 1);
+        bytes.extend(line.chars().filter_map(|c| reader.read(c)));
+    }
+    screen.process(bytes.as_bytes());
+    ScreenText { cursor, ..screen.text() }
+}
+
+/// tmux prints lines and corners as letters, between two control characters. Colours may change among them.
+#[derive(Default)]
+struct Reader {
+    is_drawing: bool,
+    within: Within,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Within {
+    #[default]
+    Text,
+    Escape,
+    Control,
+    Command,
+}
+
+impl Reader {
+    fn read(&mut self, c: char) -> Option<char> {
+        let before = self.within;
+        self.within = match (before, c) {
+            (_, '\u{1b}') => Within::Escape,
+            (Within::Escape, '[') => Within::Control,
+            (Within::Escape, ']') => Within::Command,
+            (Within::Control, c) if !('@'..='~').contains(&c) => Within::Control,
+            (Within::Command, c) if c != '\u{7}' => Within::Command,
+            _ => Within::Text,
+        };
+        match (before, self.within, c) {
+            (Within::Text, Within::Text, '\u{e}' | '\u{f}') => {
+                self.is_drawing = c == '\u{e}';
+                None
+            }
+            (Within::Text, Within::Text, c) if self.is_drawing => Some(drawn(c)),
+            _ => Some(c),
+        }
+    }
+}
+
+fn drawn(letter: char) -> char {
+    const LETTERS: &str = "jklmnqtuvwxa`fgoprs~yz{|}.,+-0h";
+    const DRAWN: &str = "┘┐┌└┼─├┤┴┬│▒◆°±⎺⎻⎼⎽·≤≥π≠£▼◀▶▲█▒";
+    let place = LETTERS.chars().position(|other| other == letter);
+    place.and_then(|place| DRAWN.chars().nth(place)).unwrap_or(letter)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SIZE: TerminalSize = TerminalSize { columns: 8, rows: 4 };
+
+    #[test]
+    fn a_capture_is_drawn_line_by_line() {
+        let cursor = ScreenCursor { row: 2, column: 1, is_visible: true };
+        let text = from_capture(
+            "12345678\n\x1b[2mdim\n on\x1b[0m\n> \x1b[7m \x1b[0m\nmore\n",
+            SIZE,
+            cursor,
+        );
+        assert_eq!(text.lines, ["12345678", "dim", " on", ">  "]);
+        assert_eq!(text.bright, ["12345678", "   ", "   ", ">  "]);
+        assert_eq!((text.inverse.len(), text.inverse[0].row, text.inverse[0].column), (1, 3, 2));
+        assert_eq!((text.cursor, text.columns, text.rows), (cursor, 8, 4));
+    }
+
+    #[test]
+    fn drawn_lines_are_lines_and_not_letters() {
+        let capture = "\u{e}l\x1b[31;2mq\x1b]8;;lqk\x1b\\\x1b[0mk\u{f}lqk\n";
+        let text = from_capture(capture, SIZE, ScreenCursor::default());
+        assert_eq!((text.lines[0].as_str(), text.bright[0].as_str()), ("┌─┐lqk", "┌ ┐lqk"));
+    }
+}

@@ -1,0 +1,40 @@
+//! What a program writes must not be able to end whoever reads it: a panic of the emulator is caught here.
+
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+thread_local! {
+    static CONTAINED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether a panic on this thread now is caught where it happens. Any other ends the process.
+pub fn panic_is_contained() -> bool {
+    CONTAINED.get()
+}
+
+pub(crate) fn contained<T>(work: impl FnOnce() -> T) -> Option<T> {
+    CONTAINED.set(true);
+    let outcome = catch_unwind(AssertUnwindSafe(work));
+    CONTAINED.set(false);
+    outcome.ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_inside_is_contained_and_said_to_be() {
+        assert!(!panic_is_contained());
+        let hook = std::panic::take_hook();
+        std::panic::set_hook(Box::new(|_| assert!(panic_is_contained())));
+        assert_eq!(
+            contained(|| if panic_is_contained() {
+                panic!("the emulator cannot cope")
+            }),
+            None
+        );
+        std::panic::set_hook(hook);
+        assert!(!panic_is_contained());
+    }
+}

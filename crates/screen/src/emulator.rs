@@ -1,0 +1,165 @@
+//! A terminal without a window.
+
+use crate::contain::contained;
+use crate::said::Said;
+use crate::text::text_of;
+use ostler_model::TerminalSize;
+use ostler_model::wire::ScreenText;
+use std::num::NonZeroU16;
+
+pub struct Emulator {
+    parser: vt100::Parser<Said>,
+    size: TerminalSize,
+}
+
+impl std::fmt::Debug for Emulator {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Emulator").field("size", &self.size).finish_non_exhaustive()
+    }
+}
+
+impl Emulator {
+    pub fn new(size: TerminalSize) -> Self {
+        let (rows, columns) = (at_least_one(size.rows), at_least_one(size.columns));
+        Self { parser: vt100::Parser::new_with_callbacks(rows, columns, 0, Said::default()), size }
+    }
+
+    /// If the emulator cannot cope with it, the picture begins anew.
+    pub fn process(&mut self, bytes: &[u8]) {
+        if contained(|| self.parser.process(bytes)).is_none() {
+            *self = Self::new(self.size);
+        }
+    }
+
+    /// Bytes that draw the same on another terminal.
+    pub fn picture(&self) -> Vec<u8> {
+        contained(|| self.parser.screen().state_formatted()).unwrap_or_default().into()
+    }
+
+    pub fn text(&self) -> ScreenText {
+        let said = self.parser.callbacks();
+        let text = contained(|| text_of(self.parser.screen()));
+        ScreenText {
+            title: said.title.clone(),
+            osc: said.commands.clone(),
+            ..text.unwrap_or_default()
+        }
+    }
+
+    pub fn resize(&mut self, size: TerminalSize) {
+        self.size = size;
+        let resized = contained(|| {
+            self.parser.screen_mut().set_size(at_least_one(size.rows), at_least_one(size.columns));
+        });
+        if resized.is_none() {
+            *self = Self::new(size);
+        }
+    }
+
+    pub fn size(&self) -> TerminalSize {
+        self.size
+    }
+}
+
+fn at_least_one(number: u16) -> NonZeroU16 {
+    NonZeroU16::new(number).unwrap_or(NonZeroU16::MIN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ostler_model::wire::ScreenSpot;
+
+    fn drawn(columns: u16, rows: u16, text: &str) -> ScreenText {
+        let mut screen = Emulator::new(TerminalSize { columns, rows });
+        screen.process(text.as_bytes());
+        screen.text()
+    }
+
+    /// Whatever bytes come, the picture can be drawn and the size holds.
+    #[test]
+    fn no_bytes_end_the_screen() {
+        let mut seed = 0x9e37_79b9_7f4a_7c15u64;
+        let mut next = move || {
+            seed ^= seed << 13;
+            seed ^= seed >> 7;
+            seed ^= seed << 17;
+            seed
+        };
+        let mut screen = Emulator::new(TerminalSize { columns: 7, rows: 3 });
+        for round in 0..2_000u64 {
+            let length = (next() % 200) as usize;
+            let alphabet =
+                b"\x1b[];?0123456789hlHJKmABCDrLMPX@\r\n\t\x08\xe4\xb8\xad\xf0\x9f\x98\x80ab";
+            let bytes: Vec<u8> = (0..length)
+                .map(|_| {
+                    if round % 3 == 0 {
+                        next() as u8
+                    } else {
+                        alphabet[(next() % alphabet.len() as u64) as usize]
+                    }
+                })
+                .collect();
+            screen.process(&bytes);
+            if round % 10 == 0 {
+                let size = TerminalSize { columns: (next() % 9) as u16, rows: (next() % 5) as u16 };
+                screen.resize(size);
+                assert_eq!(screen.size(), size);
+            }
+            screen.picture();
+            screen.text();
+        }
+    }
+
+    #[test]
+    fn the_text_is_what_a_person_would_read() {
+        let mut screen = Emulator::new(TerminalSize { columns: 12, rows: 3 });
+        screen.process("\x1b[1mGr\u{fc}\u{df}e\x1b[0m  \r\n> _\x1b[?2004h".as_bytes());
+        let text = screen.text();
+        assert_eq!((text.lines.len(), text.columns, text.rows), (3, 12, 3));
+        assert_eq!((text.lines[0].trim_end(), text.lines[1].as_str()), ("Gr\u{fc}\u{df}e", "> _"));
+        assert!(text.takes_paste);
+        screen.process(b"\x1b[?2004l");
+        assert!(!screen.text().takes_paste);
+    }
+
+    #[test]
+    fn dim_text_is_blank_in_the_bright_lines() {
+        let text = drawn(20, 2, "> \x1b[2mTry 中 \"it\"\x1b[22m.\r\nplain");
+        assert_eq!(text.lines, ["> Try 中 \"it\".", "plain"]);
+        assert_eq!(text.bright, [">            .", "plain"]);
+        assert!(drawn(20, 2, "no \x1b[1mdim\x1b[0m here").bright.is_empty());
+    }
+
+    #[test]
+    fn a_cursor_that_a_program_draws_is_found_and_a_bar_is_not() {
+        let text = drawn(20, 3, "\x1b[7m a bar \x1b[0m\r\n> hi\x1b[7m \x1b[0m\r\n\x1b[7m中\x1b[0m");
+        let spots = [ScreenSpot { row: 1, column: 4 }, ScreenSpot { row: 2, column: 0 }];
+        assert_eq!(text.inverse, spots);
+    }
+
+    #[test]
+    fn the_title_and_the_last_of_each_command_are_kept() {
+        let text = drawn(
+            9,
+            2,
+            "\x1b]0;one\x07\x1b]2;a; b\x1b\\\x1b]9;4;1;50\x07\x1b]9;4;0\x07\x1b]633;A\x07\x1b]x;y\x07",
+        );
+        assert_eq!(text.title, "a; b");
+        let told: Vec<(u16, &str)> =
+            text.osc.iter().map(|(number, payload)| (*number, payload.as_str())).collect();
+        assert_eq!(told, [(9, "4;0"), (633, "A")]);
+        assert_eq!(text.lines, ["", ""]);
+    }
+
+    /// A program may write as many and as long ones as it likes.
+    #[test]
+    fn commands_are_bounded() {
+        let many: String = (100..200).map(|number| format!("\x1b]{number};x\x07")).collect();
+        let long = "é".repeat(1_000_000);
+        let text = drawn(9, 2, &format!("{many}\x1b]100;{long}\x07\x1b]2;{long}\x07\x1b]150;z"));
+        assert_eq!(text.osc.len(), 16);
+        assert!(text.osc[&100].chars().count() <= 200 && text.title.chars().count() <= 200);
+        assert!(text.title.starts_with("éé"));
+    }
+}

@@ -1,0 +1,53 @@
+//! What a program tells its terminal beside what is to be seen: the title, and operating system commands (OSC).
+
+use std::collections::BTreeMap;
+
+/// So many numbers are kept, and so many characters of each.
+const NUMBERS_MOST: usize = 16;
+const CHARACTERS_MOST: usize = 200;
+
+#[derive(Debug, Default)]
+pub(crate) struct Said {
+    pub(crate) title: String,
+    pub(crate) commands: BTreeMap<u16, String>,
+}
+
+impl Said {
+    fn command(&mut self, number: u16, payload: &[&[u8]]) {
+        let payload = payload.iter().map(|part| String::from_utf8_lossy(part)).collect::<Vec<_>>();
+        let shown = shortened(&payload.join(";"));
+        match number {
+            0..=2 => self.title = shown,
+            _ => {
+                let is_full = self.commands.len() >= NUMBERS_MOST;
+                if !is_full || self.commands.contains_key(&number) {
+                    self.commands.insert(number, shown);
+                }
+            }
+        }
+    }
+}
+
+/// Bounded, and without what would do something to the terminal of whoever prints it.
+fn shortened(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).take(CHARACTERS_MOST).collect()
+}
+
+impl vt100::Callbacks for Said {
+    fn set_window_icon_name(&mut self, _: &mut vt100::Screen, name: &[u8]) {
+        self.command(1, &[name]);
+    }
+
+    fn set_window_title(&mut self, _: &mut vt100::Screen, title: &[u8]) {
+        self.command(2, &[title]);
+    }
+
+    // A title with a semicolon in it comes here too.
+    fn unhandled_osc(&mut self, _: &mut vt100::Screen, parameters: &[&[u8]]) {
+        let Some((number, payload)) = parameters.split_first() else { return };
+        let number = std::str::from_utf8(number).ok().and_then(|number| number.parse().ok());
+        if let Some(number) = number {
+            self.command(number, payload);
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! What a person reads on a screen.
+
+use ostler_model::wire::{ScreenCursor, ScreenSpot, ScreenText};
+
+/// Everything but what the program said beside it.
+pub(crate) fn text_of(screen: &vt100::Screen) -> ScreenText {
+    let (rows, columns) = screen.size();
+    let (rows, columns) = (rows.get(), columns.get());
+    let lines: Vec<String> = screen.rows(0, columns).collect();
+    let bright: Vec<String> = (0..rows).map(|row| bright_line(screen, row, columns)).collect();
+    let (row, column) = screen.cursor_position();
+    ScreenText {
+        bright: if bright == lines { Vec::new() } else { bright },
+        lines,
+        inverse: (0..rows).flat_map(|row| lone_inverse(screen, row, columns)).collect(),
+        cursor: ScreenCursor { row, column, is_visible: !screen.hide_cursor() },
+        takes_paste: screen.bracketed_paste(),
+        columns,
+        rows,
+        ..ScreenText::default()
+    }
+}
+
+/// The line as the emulator gives it, but blank where it is dim: placeholders are drawn so.
+fn bright_line(screen: &vt100::Screen, row: u16, columns: u16) -> String {
+    let mut line = String::new();
+    let mut filled = 0;
+    for column in 0..columns {
+        let Some(cell) = screen.cell(row, column) else { break };
+        if cell.is_wide_continuation() || !cell.has_contents() {
+            continue;
+        }
+        let width = if cell.is_wide() { 2 } else { 1 };
+        line.extend(std::iter::repeat_n(' ', usize::from(column.saturating_sub(filled))));
+        if cell.dim() {
+            line.extend(std::iter::repeat_n(' ', usize::from(width)));
+        } else {
+            line.push_str(cell.contents());
+        }
+        filled = column + width;
+    }
+    line
+}
+
+/// Inverse cells beside which nothing is inverse: cursors that programs draw themselves.
+fn lone_inverse(
+    screen: &vt100::Screen,
+    row: u16,
+    columns: u16,
+) -> impl Iterator<Item = ScreenSpot> + '_ {
+    let is_inverse = move |column: Option<u16>| {
+        let cell = column.and_then(|column| screen.cell(row, column));
+        cell.is_some_and(vt100::Cell::inverse)
+    };
+    (0..columns).filter_map(move |column| {
+        let cell = screen.cell(row, column)?;
+        if !cell.inverse() || cell.is_wide_continuation() {
+            return None;
+        }
+        let left = column.checked_sub(1);
+        let right = column.checked_add(if cell.is_wide() { 2 } else { 1 });
+        (!is_inverse(left) && !is_inverse(right)).then_some(ScreenSpot { row, column })
+    })
+}
