@@ -1,6 +1,7 @@
 //! The words of Ostler: ids, specs, records, reasons, journal entries, views and the wire.
 //! Nothing here does I/O or makes a decision.
 
+mod agent;
 mod app;
 pub mod app_wire;
 mod container;
@@ -21,6 +22,7 @@ mod unit;
 mod usage;
 pub mod wire;
 
+pub use agent::AgentState;
 pub use app::{AppPhase, AppSpec, AppStatus, AppUsage, HeartbeatSpec};
 pub use container::{
     CHECK_UNKNOWN, ContainerEnd, ContainerEndKind, ContainerMade, ContainerOrder, ContainerSpec,
@@ -35,10 +37,11 @@ pub use mail::{
 };
 pub use metrics::{Counter, Sample};
 pub use patrol::{
-    Acted, CpuMark, DecidedBy, Decision, Declared, DeclaredState, Edge, Freshness, HeartbeatSeen,
-    Observation, Order, PatrolCall, PatrolMemory, PatrolNote, PatrolPolicy, PatrolSave, PatrolSpec,
-    PendingSeen, PendingSpawn, Rung, SessionHealth, SessionSeen, Step, StepOutcome, TownOrders,
-    TownState, TriageAnswer, TriageSpec, Trouble, TroubleKind, WatchSaid, WatchSpec, WatchState,
+    Acted, AgentSeen, CpuMark, DecidedBy, Decision, Declared, DeclaredState, Edge, Freshness,
+    HeartbeatSeen, Observation, Order, PatrolCall, PatrolMemory, PatrolNote, PatrolPolicy,
+    PatrolSave, PatrolSpec, PendingSeen, PendingSpawn, Rung, SessionHealth, SessionSeen, Step,
+    StepOutcome, TownOrders, TownState, TriageAnswer, TriageSpec, Trouble, TroubleKind, WatchSaid,
+    WatchSpec, WatchState,
 };
 pub use record::{
     Backend, Extinct, Fingerprint, RunRecord, RunResult, RunState, SpawnErrorKind, Termination,

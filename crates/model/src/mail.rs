@@ -139,16 +139,19 @@ pub enum Priority {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Receipt {
-    /// It was seen on the screen, and sent.
+    /// It left the input box as one message.
     Delivered,
     Queued,
     /// It waited for too long.
     Expired,
+    /// Nothing of it was sent, and nothing of it is left in the terminal.
     Refused,
+    /// It was typed and not sent, and may still stand in the input box; or whether it was sent is not known.
+    NotSent,
 }
 
 words!(Priority { Normal => "normal", Urgent => "urgent" });
-words!(Receipt { Delivered => "delivered", Queued => "queued", Expired => "expired", Refused => "refused" });
+words!(Receipt { Delivered => "delivered", Queued => "queued", Expired => "expired", Refused => "refused", NotSent => "typed, not sent" });
 
 impl Nudge {
     /// How many may wait for one session.

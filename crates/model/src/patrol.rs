@@ -1,6 +1,6 @@
 //! Patrol: which agents are watched, what was seen of one, what was decided, and what is remembered of it.
 
-use crate::{RunId, Tally, What};
+use crate::{AgentState, RunId, Tally, What};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -53,12 +53,19 @@ pub struct PatrolPolicy {
     pub interrupt_wait_ms: u64,
     /// Between two restarts of one agent by us.
     pub restart_cooldown_ms: u64,
-    /// The tree uses at least so much of a processor: it works.
+    /// The tree uses at least so much of a processor more than five times what it used at its quietest: it works.
     pub busy_cpu_percent: f64,
     /// Output, or a screen that changed, within this time is progress.
     pub progress_ms: u64,
-    /// What appears so soon after somebody typed is the echo of it, and no progress.
-    pub echo_ms: u64,
+    /// An agent whose screen says that it works is not woken or interrupted before it has shown nothing new for so long.
+    #[serde(default = "thinking_ms")]
+    pub thinking_ms: u64,
+    /// After so many nudges that an agent took without doing its work, a person is notified instead.
+    #[serde(default = "nudges_most")]
+    pub nudges_most: u32,
+    /// When its usage limit is over, an agent is told to go on.
+    #[serde(default = "yes")]
+    pub resume_after_limit: bool,
     /// Movement without a new heartbeat for so long, with work waiting, is told to a person.
     pub stalled_ms: u64,
     /// An agent with nothing to do is woken at most this often.
@@ -72,6 +79,18 @@ pub struct PatrolPolicy {
     pub crash_loop_decay_ms: u64,
 }
 
+const fn thinking_ms() -> u64 {
+    30 * 60_000
+}
+
+const fn nudges_most() -> u32 {
+    4
+}
+
+const fn yes() -> bool {
+    true
+}
+
 impl Default for PatrolPolicy {
     fn default() -> Self {
         const MINUTE: u64 = 60_000;
@@ -83,7 +102,9 @@ impl Default for PatrolPolicy {
             restart_cooldown_ms: 5 * MINUTE,
             busy_cpu_percent: 1.0,
             progress_ms: 5 * MINUTE,
-            echo_ms: 10_000,
+            thinking_ms: thinking_ms(),
+            nudges_most: nudges_most(),
+            resume_after_limit: true,
             stalled_ms: 120 * MINUTE,
             idle_wake_ms: 60 * MINUTE,
             hold_ms: 15 * MINUTE,
@@ -122,11 +143,20 @@ pub struct Observation {
     pub busy_until_ms: Option<u64>,
     pub declared: Option<Declared>,
     pub output_age_ms: Option<u64>,
-    /// Since a text was typed into it through us, whoever sent it: what appeared then is an echo.
+    /// Since it took a text that was typed into it, whoever sent it: only a program that lives does that.
     #[serde(default)]
-    pub typed_age_ms: Option<u64>,
-    /// A number that changes with what is on the screen.
+    pub taken_age_ms: Option<u64>,
+    /// A number that changes with what is on the screen, but for spinners and clocks.
     pub screen: Option<u64>,
+    /// What its screen says by its profile. None for a program without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shows: Option<AgentSeen>,
+    /// Somebody has typed half a line.
+    #[serde(default)]
+    pub is_begun: bool,
+    /// Ctrl-C is known to interrupt it as it is now, and not to end it.
+    #[serde(default)]
+    pub can_interrupt: bool,
     /// Of the whole tree, since the last look.
     pub cpu_percent: Option<f64>,
     pub processes: Option<u64>,
@@ -140,6 +170,20 @@ pub struct Observation {
     pub wants_again: bool,
     /// A person said that it is to be stopped: it is not started.
     pub is_wanted: bool,
+}
+
+/// What an agent's screen says of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentSeen {
+    pub profile: String,
+    pub state: AgentState,
+    /// What it asks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<String>,
+    /// When its limit is over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until_ms: Option<u64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -180,6 +224,18 @@ pub enum PendingSeen {
     Nothing,
     Work { mail: u32, nudges: u32, work: bool },
     Unknown { why: String },
+}
+
+impl PendingSeen {
+    /// How many things wait, as far as that is known.
+    pub fn amount(&self) -> u32 {
+        match self {
+            PendingSeen::Work { mail, nudges, work } => {
+                mail.saturating_add(*nudges).saturating_add(u32::from(*work))
+            }
+            PendingSeen::Nothing | PendingSeen::Unknown { .. } => 0,
+        }
+    }
 }
 
 /// How a session is, by what was seen and what is remembered.
@@ -245,6 +301,8 @@ pub struct TriageAnswer {
 #[serde(rename_all = "kebab-case", tag = "state", content = "why")]
 pub enum StepOutcome {
     Done,
+    /// A text was typed, and the agent took it: it lives.
+    Taken,
     /// When it came to it, it was not needed any more: the agent had come back to life, for one.
     NotNeeded(String),
     Failed(String),
@@ -272,10 +330,17 @@ pub struct WatchState {
     /// The heartbeat's cycle, and when it was first seen.
     pub cycle: Option<u64>,
     pub cycle_since_ms: Option<u64>,
-    /// When it last moved by itself: output, its screen, its processor; never the echo of what we typed.
+    /// When it last moved: its screen, its processor, a text that it took.
     pub moved_at_ms: Option<u64>,
     /// When we last typed into it.
     pub typed_at_ms: Option<u64>,
+    /// How often it was nudged and did not do its work, and how much work there was then.
+    pub nudged: u32,
+    pub nudged_work: u32,
+    /// The least of a processor that its tree was seen to use.
+    pub cpu_floor_percent: Option<f64>,
+    /// When the limit is over that it was last seen to have; taken away when it was told to go on.
+    pub limited_until_ms: Option<u64>,
     /// Since when there has been work for it at every look.
     pub pending_since_ms: Option<u64>,
     /// Since when it has shown itself to be well at every look.
@@ -355,6 +420,10 @@ pub enum DeclaredState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TroubleKind {
+    /// Its provider refuses its requests for now.
+    Limited,
+    /// It takes what is typed and does not do its work.
+    Ignores,
     /// It moves, but has not come to the end of a cycle for very long.
     Stalled,
     /// It says itself that it is stuck.
@@ -363,6 +432,8 @@ pub enum TroubleKind {
     Unseen,
     /// It is silent with work waiting, in a session that is not ours to end.
     Foreign,
+    /// It asks something that only a person may answer.
+    Waiting,
     /// Nothing that we did brought it back to work.
     Hung,
     CrashLoop,
@@ -388,6 +459,9 @@ pub struct Trouble {
     pub since_ms: u64,
     /// Somebody was told.
     pub told: bool,
+    /// The question, where that is the trouble: another question is another trouble.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<String>,
 }
 
 /// What an agent, or somebody for it, has said of it. Kept apart from what the patrol remembers, which has one writer.

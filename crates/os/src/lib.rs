@@ -49,6 +49,7 @@ pub use platform::seat::{
     own_manners,
 };
 pub use platform::spawn::{Launch, Launched, Launcher, Stdio};
+pub use platform::started::{Started, program_of};
 pub use platform::stop_words::StopWords;
 pub use platform::sweep::{Swept, sweep};
 pub use platform::terminal::{
@@ -57,5 +58,5 @@ pub use platform::terminal::{
 pub use platform::tool::{
     Told, become_program, find_tool, init_system, run_here, run_tool, start_tool,
 };
-pub use platform::unread::{LINE_MOST, forget_unread, gives_lines, terminal_of};
+pub use platform::unread::{LINE_MOST, forget_unread, gives_lines, terminal_of, unread};
 pub use platform::usage::{Detail, MemberUsage, TreeSubject, TreeUsage, look_at_trees};

@@ -2,7 +2,7 @@
 
 use crate::door::Door;
 use crate::error::PatrolError;
-use crate::nudge::{Before, Mode, Speech, nudge};
+use crate::nudge::{Before, Mode, Refusal, Speech, nudge};
 use crate::observe;
 use crate::orders;
 use crate::plan::Plan;
@@ -17,9 +17,12 @@ use std::time::Duration;
 pub const SENDER: &str = "patrol";
 pub const PING: &str = "HEALTH_CHECK: respond with any action to confirm responsiveness";
 pub const FIRST_WORDS: &str = "Begin: check your inbox and your hook for work";
-const CHECK_IN: &str = "Boot check-in: you have pending work";
-const WAKE: &str = "Boot wake: please check your inbox and pending work";
-const INTERRUPT: &str = "Boot interrupt: work is pending and no progress was seen; stop what you do and check your inbox";
+const CHECK_IN: &str =
+    "Boot check-in: you have pending work; `ostler mail check --inject` shows your mail";
+const WAKE: &str = "Boot wake: you have pending work; `ostler mail check --inject` shows your mail";
+const INTERRUPT: &str = "Boot interrupt: work is pending and no progress was seen; stop what you do and read your mail \
+                         (`ostler mail check --inject`)";
+pub const LIMIT_OVER: &str = "Your usage limit is over: go on where you stopped";
 /// How long a session may take to be there.
 const SETTLE: Duration = Duration::from_secs(40);
 const WORDS_LIFE_MS: u64 = 10 * 60_000;
@@ -69,6 +72,7 @@ pub fn act(
     match decision.step {
         Step::Nothing => done("did nothing"),
         Step::Start => start(door, agent, UnitAsk::Start),
+        Step::Nudge if words == Some(LIMIT_OVER) => speak(LIMIT_OVER, Before::LimitOver),
         Step::Nudge => speak(CHECK_IN, Before::Nothing),
         Step::Wake => speak(WAKE, Before::Escape),
         Step::Interrupt => match look_again(door, plan, agent) {
@@ -81,22 +85,35 @@ pub fn act(
     }
 }
 
-/// For others that have something to say: what became of it, and in words.
-pub fn say(door: &Door, agent: &str, text: &str) -> (Receipt, String) {
+/// What became of a message, and in words.
+pub struct Told {
+    pub receipt: Receipt,
+    pub refusal: Option<Refusal>,
+    pub words: String,
+}
+
+/// For others that have something to say.
+pub fn say(door: &Door, agent: &str, text: &str, mode: Mode) -> Told {
     let speech = Speech {
         from: SENDER,
         to: agent,
         text,
-        mode: Mode::Immediate,
+        mode,
         before: Before::Nothing,
         priority: Priority::Urgent,
         life_ms: Some(WORDS_LIFE_MS),
     };
     match nudge(door, &speech) {
-        Ok(spoken) => {
-            (spoken.receipt, format!("its message is {}: {}", word(spoken.receipt), spoken.why))
-        }
-        Err(error) => (Receipt::Refused, format!("its message could not be typed: {error}")),
+        Ok(spoken) => Told {
+            receipt: spoken.receipt,
+            refusal: spoken.refusal,
+            words: format!("its message is {}: {}", word(spoken.receipt), spoken.why),
+        },
+        Err(error) => Told {
+            receipt: Receipt::Refused,
+            refusal: None,
+            words: format!("its message could not be typed: {error}"),
+        },
     }
 }
 
@@ -106,6 +123,7 @@ fn word(receipt: Receipt) -> &'static str {
         Receipt::Queued => "queued",
         Receipt::Expired => "expired",
         Receipt::Refused => "refused",
+        Receipt::NotSent => "typed, not sent",
     }
 }
 
@@ -117,7 +135,7 @@ fn speak(door: &Door, agent: &WatchSpec, text: &str, before: Before) -> Done {
         // One that hangs is never idle: to wait for that would be to wait for ever.
         mode: match before {
             Before::Nothing => Mode::WaitIdle,
-            Before::Escape | Before::Interrupt => Mode::Immediate,
+            Before::Escape | Before::Interrupt | Before::LimitOver => Mode::Immediate,
         },
         before,
         priority: Priority::Urgent,
@@ -126,9 +144,12 @@ fn speak(door: &Door, agent: &WatchSpec, text: &str, before: Before) -> Done {
     match nudge(door, &speech) {
         Ok(spoken) => {
             let told = format!("{}: {}", word(spoken.receipt), spoken.why);
-            match spoken.receipt {
-                Receipt::Delivered | Receipt::Queued => done(told),
-                Receipt::Expired | Receipt::Refused => failed(told),
+            match (spoken.receipt, spoken.refusal) {
+                (Receipt::Delivered, _) => Done { outcome: StepOutcome::Taken, told },
+                (Receipt::Queued, _) => done(told),
+                // Somebody is to answer or has begun to type: that says nothing about the agent.
+                (_, Some(Refusal::Obstacle | Refusal::NotReady)) => left(told),
+                (Receipt::Expired | Receipt::Refused | Receipt::NotSent, _) => failed(told),
             }
         }
         Err(error) => failed(told(&error)),

@@ -3,7 +3,8 @@
 use crate::error::PatrolError;
 use ostler_client::{Client, ClientError};
 use ostler_model::wire::{
-    Answer, AwaitCall, AwaitUntil, Call, LookCall, RunFilter, Target, UnitAsk, UnitsCall,
+    Answer, AwaitCall, AwaitUntil, Call, LookCall, RunFilter, ScreenText, Target, UnitAsk,
+    UnitsCall,
 };
 use ostler_model::{
     Depth, Mail, MailCall, MailDraft, Nudge, NudgeCall, PatrolCall, PatrolMemory, PatrolNote,
@@ -97,9 +98,9 @@ impl Asking {
         self.call(Call::AwaitUnits(call)).map(|_| ())
     }
 
-    pub fn screen(&mut self, run: String) -> Result<Vec<String>, PatrolError> {
+    pub fn screen(&mut self, run: String) -> Result<ScreenText, PatrolError> {
         match self.call(Call::Screen(Target { run }))? {
-            Answer::Screen(screen) => Ok(screen.lines),
+            Answer::Screen(screen) => Ok(screen),
             _ => Err(PatrolError::Unexpected),
         }
     }

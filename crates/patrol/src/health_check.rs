@@ -8,10 +8,11 @@ use crate::act::{PING, SENDER, say};
 use crate::door::{Asking, Door};
 use crate::error::PatrolError;
 use crate::files::{self, stamp};
+use crate::nudge::{Mode, Refusal};
 use crate::observe;
 use crate::plan::Plan;
 use crate::screen;
-use ostler_model::{HeartbeatSeen, Observation, PatrolMemory, Receipt, SessionSeen};
+use ostler_model::{AgentState, HeartbeatSeen, Observation, PatrolMemory, Receipt, SessionSeen};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -20,8 +21,8 @@ use std::time::Duration;
 const POLL: Duration = Duration::from_secs(2);
 const FAILURES: u32 = 3;
 const COOLDOWN_MS: u64 = 5 * 60_000;
-/// From this much of a processor on it works.
-const BUSY_PERCENT: f64 = 1.0;
+/// From this much of a processor on it works: agents at an idle prompt use up to 6 %.
+const BUSY_PERCENT: f64 = 15.0;
 
 /// What a check came to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -32,6 +33,10 @@ pub enum Checked {
     },
     /// Nothing is there that could answer.
     NotRunning {
+        why: String,
+    },
+    /// Its screen waits for a person: it is not typed into.
+    Waiting {
         why: String,
     },
     /// It was killed a moment ago.
@@ -93,14 +98,22 @@ pub fn health_check(
     if before.busy_until_ms.is_some_and(|until| until > now_ms) {
         return answered(&path, &agent.name, "it said that it is busy");
     }
-    if before.cpu_percent.is_some_and(|percent| percent >= BUSY_PERCENT) {
+    if is_working(&before) {
         return answered(&path, &agent.name, "its processes work");
     }
     count(&path, &agent.name, |counted, now| counted.last_ping_time = now)?;
-    let (receipt, told) = say(door, &agent.name, PING);
-    if receipt != Receipt::Delivered {
-        // What it was not asked, it cannot answer.
-        return Ok(Checked::NotRunning { why: told });
+    let told = say(door, &agent.name, PING, Mode::Immediate);
+    match (told.receipt, told.refusal) {
+        // An agent that takes a text lives.
+        (Receipt::Delivered, _) => return answered(&path, &agent.name, "it took the ping"),
+        (_, Some(Refusal::Obstacle)) => {
+            return Ok(Checked::Waiting { why: told.words });
+        }
+        (_, Some(Refusal::NoSuchUnit | Refusal::NotRunning | Refusal::NoTerminal)) => {
+            return Ok(Checked::NotRunning { why: told.words });
+        }
+        // Typed or not: it does not take it. It has the rest of its time to show something.
+        (Receipt::Queued | Receipt::Expired | Receipt::Refused | Receipt::NotSent, _) => {}
     }
     let deadline = ostler_os::mono_ms() + timeout_ms;
     loop {
@@ -157,10 +170,15 @@ fn response(asked: &Observation, seen: &Observation) -> Option<&'static str> {
     if screen::says_more(&asked.tail, &seen.tail, &format!("[from {SENDER}] {PING}")) {
         return Some("its screen changed");
     }
-    if seen.cpu_percent.is_some_and(|percent| percent >= BUSY_PERCENT) {
+    if is_working(seen) {
         return Some("its processes work");
     }
     None
+}
+
+fn is_working(seen: &Observation) -> bool {
+    let is_idle = seen.shows.as_ref().is_some_and(|shown| shown.state == AgentState::Idle);
+    !is_idle && seen.cpu_percent.is_some_and(|percent| percent >= BUSY_PERCENT)
 }
 
 fn answered(path: &Path, name: &str, why: &str) -> Result<Checked, PatrolError> {

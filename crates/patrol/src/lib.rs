@@ -20,6 +20,7 @@ mod plan;
 mod report;
 mod screen;
 mod sessions;
+mod shown;
 mod spawns;
 mod tick;
 pub mod triage;

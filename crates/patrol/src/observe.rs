@@ -6,9 +6,12 @@ use crate::command::{self, Came, Question};
 use crate::door::{Asking, Door};
 use crate::error::PatrolError;
 use crate::heartbeat;
+use crate::nudge::{Agent, book};
 use crate::plan::Plan;
 use crate::screen;
 use crate::sessions::{self, Sessions};
+use crate::shown;
+use ostler_model::wire::ScreenText;
 use ostler_model::{
     CpuMark, Desired, MailCall, MailKind, Nudge, NudgeCall, Observation, PatrolMemory, PendingSeen,
     Receipt, RunId, RunRecord, SessionSeen, UnitLook, UnitState, Waiting, WatchSpec, WatchState,
@@ -16,9 +19,6 @@ use ostler_model::{
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// What a screen shows of a program that only thinks may stay the same but for its clock: for so long its output counts
-/// as progress all the same.
-const THINKING_MS: u64 = 60 * 60_000;
 /// Lines of a screen that triage is shown.
 const TAIL_LINES: usize = 40;
 const WORK_TIMEOUT_MS: u64 = 5_000;
@@ -62,6 +62,7 @@ pub fn all(
     let waiting = asking.waiting();
     let nudges = asking.nudges(NudgeCall::List { to: None });
     let sessions = sessions::look(plan, &agents);
+    let book = book();
     let work = works(door, plan, &agents);
     let default = WatchState::default();
     let mut sights = Vec::new();
@@ -72,16 +73,15 @@ pub fn all(
         let record = look.and_then(|look| look.view.run_id).and_then(|run| runs.get(&run));
         let heard = heartbeat::read(agent.heartbeat.as_deref(), now_ms);
         let session = session(plan, agent, look, &sessions);
-        let lines = lines(asking, plan, agent, record, &sessions);
-        let digest = lines.as_deref().map(screen::digest);
+        let drawn = screen_of(asking, plan, agent, record, &sessions);
+        let known = look.and_then(|look| {
+            let tree = look.usage.as_ref().map(|usage| usage.tree.as_slice()).unwrap_or_default();
+            Agent::find(&book, None, &look.view, tree)
+        });
+        let shown = drawn.as_ref().map(|drawn| shown::shown(known.as_ref(), drawn));
         let (cpu_percent, cpu) = cpu(look, state, now_ms);
         let output_age_ms =
             record.and_then(|run| run.last_output_at_ms).map(|at| now_ms.saturating_sub(at));
-        let is_only_ticking = digest.is_some()
-            && digest == state.screen
-            && state
-                .screen_since_ms
-                .is_some_and(|since| now_ms.saturating_sub(since) > THINKING_MS);
         let seen = Observation {
             agent: agent.name.clone(),
             at_ms: now_ms,
@@ -90,12 +90,15 @@ pub fn all(
             pending: pending(agent, &waiting, &nudges, work.get(&agent.name)),
             busy_until_ms: heard.busy_until_ms.max(said.busy_until_ms),
             declared: said.declared.or(heard.declared),
-            output_age_ms: output_age_ms.filter(|_| !is_only_ticking),
-            typed_age_ms: typed_age(agent, &nudges, now_ms),
-            screen: digest,
+            output_age_ms,
+            taken_age_ms: taken_age(agent, &nudges, now_ms),
+            screen: shown.as_ref().map(|shown| shown.digest),
+            shows: shown.as_ref().and_then(|shown| shown.agent.clone()),
+            is_begun: shown.as_ref().is_some_and(|shown| shown.is_begun),
+            can_interrupt: shown.as_ref().is_some_and(|shown| shown.can_interrupt),
             cpu_percent,
             processes: look.and_then(|look| look.usage.as_ref()).map(|usage| usage.processes),
-            tail: lines.as_deref().map(|lines| screen::tail(lines, TAIL_LINES)).unwrap_or_default(),
+            tail: drawn.map(|drawn| screen::tail(&drawn.lines, TAIL_LINES)).unwrap_or_default(),
             dead_age_ms: dead_age(look, &session, now_ms),
             wants_again: is_dead(&session) && left_word(asking, agent),
             is_wanted: look.is_some_and(|look| look.view.desired == Desired::Running),
@@ -159,13 +162,13 @@ fn has_program(agent: &WatchSpec, look: &UnitLook) -> bool {
     })
 }
 
-fn lines(
+fn screen_of(
     asking: &mut Asking,
     plan: &Plan,
     agent: &WatchSpec,
     record: Option<&RunRecord>,
     sessions: &Sessions,
-) -> Option<Vec<String>> {
+) -> Option<ScreenText> {
     if plan.seats.contains_key(&agent.name) {
         return sessions.screen_of(&agent.name);
     }
@@ -209,18 +212,18 @@ fn left_word(asking: &mut Asking, agent: &WatchSpec) -> bool {
     mails.iter().any(|mail| mail.kind == MailKind::Handoff)
 }
 
-/// Since somebody's words were last typed into it.
-fn typed_age(
+/// Since it last took a text that was typed into it.
+fn taken_age(
     agent: &WatchSpec,
     nudges: &Result<Vec<Nudge>, PatrolError>,
     now_ms: u64,
 ) -> Option<u64> {
-    let typed = nudges
+    let taken = nudges
         .as_ref()
         .ok()?
         .iter()
         .filter(|nudge| nudge.to == agent.name && nudge.receipt == Receipt::Delivered);
-    typed.map(|nudge| now_ms.saturating_sub(nudge.receipt_at_ms)).min()
+    taken.map(|nudge| now_ms.saturating_sub(nudge.receipt_at_ms)).min()
 }
 
 /// What the patrol itself has sent is no work.

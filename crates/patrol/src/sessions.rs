@@ -1,6 +1,7 @@
 //! The sessions of the agents that live in tmux: for each server one listing and one look at all screens.
 
 use crate::plan::Plan;
+use ostler_model::wire::ScreenText;
 use ostler_model::{SessionSeen, TmuxSpec, WatchSpec};
 use ostler_tmux::{Listing, Pane, Server, capture, list};
 use std::collections::BTreeMap;
@@ -9,7 +10,7 @@ use std::collections::BTreeMap;
 #[derive(Debug, Default)]
 pub struct Sessions {
     listings: BTreeMap<String, Result<Listing, String>>,
-    screens: BTreeMap<String, Vec<String>>,
+    screens: BTreeMap<String, ScreenText>,
 }
 
 pub fn look(plan: &Plan, agents: &[&WatchSpec]) -> Sessions {
@@ -24,22 +25,17 @@ pub fn look(plan: &Plan, agents: &[&WatchSpec]) -> Sessions {
         let server = Server::at(socket);
         let listing = list(&server).map_err(|error| error.to_string());
         if let Ok(listing) = &listing {
-            let seats: Vec<(&str, String)> = agents
+            let seats: Vec<(&str, &Pane)> = agents
                 .iter()
                 .filter_map(|agent| Some((agent.name.as_str(), pane_of(plan, listing, agent)?)))
-                .map(|(name, pane)| (name, pane.pane_id.clone()))
                 .collect();
-            let panes: Vec<String> = seats.iter().map(|(_, pane)| pane.clone()).collect();
-            let screens = if panes.is_empty() {
-                Vec::new()
-            } else {
-                capture(&server, &panes).unwrap_or_default()
+            let panes: Vec<&Pane> = seats.iter().map(|(_, pane)| *pane).collect();
+            let screens = match panes.as_slice() {
+                [] => Vec::new(),
+                panes => capture(&server, panes).unwrap_or_default(),
             };
             for ((name, _), screen) in seats.iter().zip(screens) {
-                if let Some(text) = screen {
-                    let lines = text.lines().map(str::to_owned).collect();
-                    sessions.screens.insert((*name).to_owned(), lines);
-                }
+                sessions.screens.extend(screen.map(|screen| ((*name).to_owned(), screen)));
             }
         }
         sessions.listings.insert(socket.to_owned(), listing);
@@ -97,7 +93,7 @@ impl Sessions {
         self.listings.values().find_map(|listing| listing.as_ref().err().cloned())
     }
 
-    pub fn screen_of(&self, agent: &str) -> Option<Vec<String>> {
+    pub fn screen_of(&self, agent: &str) -> Option<ScreenText> {
         self.screens.get(agent).cloned()
     }
 }

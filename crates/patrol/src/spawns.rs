@@ -3,6 +3,7 @@
 use crate::act::{FIRST_WORDS, say};
 use crate::door::{Asking, Door};
 use crate::error::PatrolError;
+use crate::nudge::Mode;
 use crate::orders;
 use crate::plan::Plan;
 use ostler_model::wire::{Call, UnitAsk};
@@ -73,5 +74,7 @@ fn begin(
         }
     }
     let words = if spawn.message.is_empty() { FIRST_WORDS } else { &spawn.message };
-    note(format!("it was asked for and started; {}", say(door, &agent.name, words).1))
+    // Its prompt may take a while: until it is there, the message waits.
+    let told = say(door, &agent.name, words, Mode::WaitIdle);
+    note(format!("it was asked for and started; {}", told.words))
 }

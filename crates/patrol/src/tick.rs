@@ -247,6 +247,9 @@ fn deal(
             notes.push(heard.note);
         }
     }
+    if decision.step == Step::Nudge && judged.state.limited_until_ms.is_some() {
+        words = Some(act::LIMIT_OVER.to_owned());
+    }
     let mut done = {
         let seen = &judged.sight.seen;
         act::act(door, plan, &judged.agent, &decision, seen, words.as_deref())

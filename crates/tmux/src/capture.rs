@@ -1,13 +1,28 @@
 //! What is on screens, all with one process.
 
 use crate::call::{Server, TmuxError};
-use crate::list::is_empty;
+use crate::list::{Pane, is_empty};
+use crate::typing::screen_of;
+use ostler_model::TerminalSize;
+use ostler_model::wire::ScreenText;
 
 /// A message to tmux has a largest size, of 16 KiB: so many panes go into one.
 const WORDS_MOST: usize = 12_000;
 
-/// The text of each pane's screen, in the same order; `None` for a pane that is no more.
-pub fn capture(server: &Server, panes: &[String]) -> Result<Vec<Option<String>>, TmuxError> {
+/// Each pane's screen, in the same order; `None` for a pane that is no more.
+pub fn capture(server: &Server, panes: &[&Pane]) -> Result<Vec<Option<ScreenText>>, TmuxError> {
+    let ids: Vec<String> = panes.iter().map(|pane| pane.pane_id.clone()).collect();
+    let drawn = |(pane, text): (&&Pane, Option<String>)| {
+        let size = TerminalSize { columns: pane.columns, rows: pane.rows };
+        text.map(|text| ScreenText {
+            title: pane.title.clone(),
+            ..screen_of(&text, size, pane.cursor)
+        })
+    };
+    Ok(panes.iter().zip(texts(server, &ids)?).map(drawn).collect())
+}
+
+fn texts(server: &Server, panes: &[String]) -> Result<Vec<Option<String>>, TmuxError> {
     let mut screens = Vec::with_capacity(panes.len());
     let mut rest = panes;
     while !rest.is_empty() {
@@ -17,7 +32,7 @@ pub fn capture(server: &Server, panes: &[String]) -> Result<Vec<Option<String>>,
         let mut count = 0;
         for pane in rest.iter().take_while(|pane| is_id(pane)) {
             // Each by itself: one that fails takes those behind it along only within its own list.
-            let one = format!("capture-pane -p -t {pane}");
+            let one = format!("capture-pane -pe -t {pane}");
             size += one.len() + 2 * mark.len() + 40;
             if size > WORDS_MOST && count > 0 {
                 break;

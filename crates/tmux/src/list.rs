@@ -1,6 +1,7 @@
 //! Everything that can be seen of a server's sessions, with one process.
 
 use crate::call::{Server, TmuxError};
+use ostler_model::wire::ScreenCursor;
 
 /// What is there, at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -46,6 +47,8 @@ pub struct Pane {
     pub in_mode: bool,
     pub columns: u16,
     pub rows: u16,
+    pub cursor: ScreenCursor,
+    pub title: String,
     /// When its window last changed; seconds since 1970.
     pub activity_s: u64,
     /// The program in its foreground.
@@ -70,7 +73,7 @@ pub(crate) const SEAT: &str = "@ostler-seat";
 
 /// In the order of `read`. What a version of tmux does not know comes out empty. The command is last: it may hold
 /// anything, even what stands between the others.
-const FIELDS: [&str; 20] = [
+const FIELDS: [&str; 24] = [
     "pid",
     "session_id",
     "session_name",
@@ -90,6 +93,10 @@ const FIELDS: [&str; 20] = [
     "pane_height",
     "window_activity",
     "version",
+    "cursor_y",
+    "cursor_x",
+    "cursor_flag",
+    "pane_title",
     "pane_current_command",
 ];
 
@@ -160,6 +167,10 @@ fn read_pane(line: &str) -> Option<(i32, Pane)> {
         rows,
         activity,
         _version,
+        cursor_row,
+        cursor_column,
+        is_cursor_visible,
+        title,
         command,
     ] = fields;
     let is_id = session_id.starts_with('$') && pane_id.starts_with('%');
@@ -181,6 +192,12 @@ fn read_pane(line: &str) -> Option<(i32, Pane)> {
         columns: columns.parse().unwrap_or(0),
         rows: rows.parse().unwrap_or(0),
         activity_s: activity.parse().unwrap_or(0),
+        cursor: ScreenCursor {
+            row: cursor_row.parse().unwrap_or(0),
+            column: cursor_column.parse().unwrap_or(0),
+            is_visible: is_cursor_visible == "1",
+        },
+        title: title.to_owned(),
         command: command.to_owned(),
     };
     is_id.then_some((server_pid.parse().ok()?, pane))
@@ -193,7 +210,7 @@ mod tests {
     #[test]
     fn a_line_is_read_field_by_field_and_a_wrong_one_is_left_out() {
         let line = "77\t$3\thq-deacon\t100\t1\thome\tdeacon\trun\trun\t%5\t4242\t1\t7\t\t0\t120\t30\t\
-                    160\t3.3a\ta\tb";
+                    160\t3.3a\t4\t2\t1\ttitle\ta\tb";
         let listing = read(&format!("{line}\nnonsense\n\n77\t$3\tx\n"));
         assert_eq!((listing.server_pid, listing.panes.len()), (Some(77), 1));
         let pane = &listing.panes[0];

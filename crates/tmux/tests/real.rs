@@ -2,7 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "a test starts and ends a server of its own")]
 
-use ostler_tmux::{Server, TmuxError, capture, list, processes_started, tree_of};
+use ostler_tmux::{Pane, Server, TmuxError, capture, list, processes_started, tree_of};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard};
@@ -86,15 +86,16 @@ fn one_listing_and_one_capture_tell_of_every_pane() {
     server.ask(&["split-window", "-t", "=two:", "--", "sleep", "1000"]).expect("split");
     until("both have written", || {
         let panes = list(&server).expect("it answers").panes;
-        let ids: Vec<String> = panes.iter().map(|pane| pane.pane_id.clone()).collect();
-        let screens = capture(&server, &ids).expect("screens");
-        let has = |text: &str| screens.iter().flatten().any(|screen| screen.contains(text));
+        let screens = capture(&server, &panes.iter().collect::<Vec<_>>()).expect("screens");
+        let has = |text: &str| {
+            screens.iter().flatten().any(|screen| screen.lines.join("\n").contains(text))
+        };
         has("eins") && has("zwei")
     });
     let before = processes_started();
     let listing = list(&server).expect("it answers");
-    let ids: Vec<String> = listing.panes.iter().map(|pane| pane.pane_id.clone()).collect();
-    let screens = capture(&server, &ids).expect("screens");
+    let panes: Vec<&Pane> = listing.panes.iter().collect();
+    let screens = capture(&server, &panes).expect("screens");
     assert_eq!(processes_started() - before, 2, "two processes for everything");
     assert_eq!((listing.panes.len(), screens.len()), (3, 3));
     assert_eq!(listing.server_pid, Some(own.server.id() as i32));
@@ -107,12 +108,12 @@ fn one_listing_and_one_capture_tell_of_every_pane() {
     assert_eq!(names, ["sh", "sleep"]);
 
     // One that is gone by the time its screen is asked for is none, and the others are there.
-    let asked = [ids[0].clone(), "%99".to_owned(), "nonsense".to_owned(), ids[1].clone()];
-    let screens = capture(&server, &asked).expect("what there is");
+    let called = |id: &str| Pane { pane_id: id.to_owned(), ..panes[0].clone() };
+    let (gone, nonsense) = (called("%99"), called("nonsense"));
+    let screens = capture(&server, &[panes[0], &gone, &nonsense, panes[1]]).expect("what there is");
     let is_there: Vec<bool> = screens.iter().map(Option::is_some).collect();
     assert_eq!(is_there, [true, false, false, true]);
-    let many: Vec<String> = (0..400).map(|_| ids[0].clone()).collect();
-    assert!(capture(&server, &many).expect("in several").iter().all(Option::is_some));
+    assert!(capture(&server, &[panes[0]; 400]).expect("in several").iter().all(Option::is_some));
 }
 
 #[test]
@@ -120,16 +121,17 @@ fn no_server_is_a_fact_and_a_silent_one_is_not() {
     let _alone = alone();
     let mut own = Own::start();
     own.session("a", "exec sleep 1000");
+    let first = Pane { pane_id: "%0".to_owned(), ..Pane::default() };
     let quick = own.server().with_limit(Duration::from_millis(300));
     own.signal("-STOP");
     assert!(matches!(list(&quick), Err(TmuxError::Silent { .. })), "nothing is known");
-    assert!(matches!(capture(&quick, &["%0".to_owned()]), Err(TmuxError::Silent { .. })));
+    assert!(matches!(capture(&quick, &[&first]), Err(TmuxError::Silent { .. })));
     own.signal("-CONT");
     until("it answers again", || list(&quick).is_ok_and(|listing| listing.panes.len() == 1));
     own.server.kill().expect("killed");
     own.server.wait().expect("reaped");
     assert_eq!(list(&quick).expect("a fact").server_pid, None);
-    assert_eq!(capture(&quick, &["%0".to_owned()]).expect("a fact"), [None]);
+    assert_eq!(capture(&quick, &[&first]).expect("a fact"), [None]);
     let nowhere = Server::at(own.folder.path().join("none"));
     assert_eq!(list(&nowhere).expect("a fact").panes, []);
     assert!(!own.folder.path().join("none").exists(), "a question starts no server");
@@ -147,4 +149,23 @@ fn a_server_that_is_started_waits_for_its_first_session() {
     server.start().expect("it is there already");
     assert_eq!(list(&server).expect("it answers").panes, []);
     server.ask(&["kill-server"]).expect("ended");
+}
+
+/// tmux 3.3 ends with all of its sessions when something is pasted into a pane whose program has ended.
+#[test]
+fn a_paste_into_a_dead_pane_leaves_the_server_alone() {
+    let _alone = alone();
+    let own = Own::start();
+    let server = own.server();
+    own.session("other", "exec sleep 1000");
+    own.session("dead", "exec sleep 1000");
+    server.ask(&["set-option", "-t", "=dead:", "remain-on-exit", "on"]).expect("set");
+    let pane = || {
+        let panes = list(&server).expect("it answers").panes;
+        panes.into_iter().find(|pane| pane.session == "dead").expect("it stays")
+    };
+    server.ask(&["respawn-pane", "-k", "-t", &pane().pane_id, "true"]).expect("ended");
+    until("its program has ended", || pane().is_dead);
+    let _ = ostler_tmux::typing::paste(&server, &pane().pane_id, "hello");
+    assert_eq!(list(&server).expect("it answers").panes.len(), 2);
 }

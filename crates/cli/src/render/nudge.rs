@@ -20,7 +20,7 @@ pub fn nudge_row(nudge: &Nudge, now_ms: u64) -> Vec<Cell> {
     let paint = match nudge.receipt {
         Receipt::Delivered => Paint::Dim,
         Receipt::Queued => Paint::Plain,
-        Receipt::Expired | Receipt::Refused => Paint::Yellow,
+        Receipt::Expired | Receipt::Refused | Receipt::NotSent => Paint::Yellow,
     };
     let receipt = match (nudge.receipt, nudge.priority) {
         (Receipt::Queued, Priority::Urgent) => "queued, urgent".to_owned(),

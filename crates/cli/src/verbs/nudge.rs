@@ -60,7 +60,7 @@ pub fn nudge(context: &Context, arguments: NudgeArguments) -> Result<Exit, Failu
 fn is_well(receipt: Receipt) -> bool {
     match receipt {
         Receipt::Delivered | Receipt::Queued => true,
-        Receipt::Expired | Receipt::Refused => false,
+        Receipt::Expired | Receipt::Refused | Receipt::NotSent => false,
     }
 }
 
@@ -79,11 +79,14 @@ fn exit_of(refusal: Refusal) -> Exit {
         Refusal::NoTerminal
         | Refusal::Nothing
         | Refusal::TooLong
+        | Refusal::Unsendable
         | Refusal::Taken
+        | Refusal::NotReady
         | Refusal::Obstacle
         | Refusal::Gone
         | Refusal::NotShown
         | Refusal::NotTaken
+        | Refusal::StillThere
         | Refusal::NotKnown
         | Refusal::Full => Exit::FAILED,
     }

@@ -29,6 +29,16 @@ pub fn acted(
             }
         }
         (Step::Start | Step::Restart, _) => started(state, decision, outcome, seen, policy, now_ms),
+        // It took the text, so it lives: the ladder begins anew, and only its work is still waiting.
+        (Step::Nudge | Step::Wake | Step::Interrupt, StepOutcome::Taken) => {
+            state.typed_at_ms = Some(now_ms);
+            state.moved_at_ms = Some(now_ms);
+            state.rung = None;
+            state.limited_until_ms = None;
+            if seen.pending != PendingSeen::Nothing {
+                state.nudged = state.nudged.saturating_add(1);
+            }
+        }
         // What was perhaps not delivered is a rung all the same: the next one is due if nothing moves.
         (Step::Nudge | Step::Wake | Step::Interrupt, _) => {
             state.typed_at_ms = Some(now_ms);
@@ -36,7 +46,7 @@ pub fn acted(
                 climb(state, decision.step, seen, now_ms);
             }
         }
-        (Step::Escalate, StepOutcome::Done) => {
+        (Step::Escalate, StepOutcome::Done | StepOutcome::Taken) => {
             if let Some(trouble) = &mut state.condition {
                 trouble.told = true;
             }
@@ -81,6 +91,8 @@ fn started(
         state.screen_since_ms = None;
         state.moved_at_ms = None;
         state.well_since_ms = None;
+        state.cpu_floor_percent = None;
+        state.nudged = 0;
         // The new session has had no time for the work that waits.
         state.pending_since_ms = state.pending_since_ms.map(|_| now_ms);
     }

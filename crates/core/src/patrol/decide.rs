@@ -4,20 +4,24 @@
 //!   heartbeat            no work        work not known      work
 //!   fresh                nothing        nothing             nothing
 //!   stale                nothing        nudge once          nudge once
-//!   very stale           wake, seldom   nudge, wake         wake ─► interrupt ─► restart ─► escalate
+//!   very stale           nudge, seldom  nudge, wake         nudge ─► wake ─► interrupt ─► restart ─► escalate
 //!
+//!   asks a person        escalate, and nothing is typed
+//!   usage limit          escalate, and nothing is typed until it is over
 //!   session dead         start
 //!   agent dead           restart
 //!   session not known    nothing
 //! ```
 //!
 //! It is the document's matrix; the rules that its users learned come before it: a person's orders, what the agent
-//! declares, the grace after a start, and any sign that it moves. Where there is no heartbeat to read, its silence
-//! counts instead. The last column goes beyond `wake` only when the work has waited for the stale time too.
+//! declares, what its screen asks, the grace after a start, and any sign that it moves. Where there is no heartbeat to
+//! read, its silence counts instead. The last column goes beyond `wake` only when the work has waited for the stale time
+//! too. An agent that takes a nudge lives: it is nudged again ever more seldom, and then its work is a person's matter.
 
 use super::case::{Case, Late};
 use super::evidence::{evidence, span};
-use super::{gone, ladder};
+use super::trouble::covers;
+use super::{asking, gone, ladder};
 use ostler_model::{
     DecidedBy, Decision, Freshness, Observation, Order, PatrolPolicy, PendingSeen, SessionSeen,
     Step, TownOrders, TownState, TroubleKind, WatchSpec, WatchState,
@@ -44,7 +48,7 @@ impl Choice {
     pub fn escalate(case: &Case, kind: TroubleKind, reason: impl Into<String>) -> Self {
         let reason = reason.into();
         match &case.state.condition {
-            Some(open) if open.told && open.what >= kind => {
+            Some(open) if open.told && covers(open, kind, case.seen) => {
                 Self::nothing(format!("{reason} A person has been told."))
             }
             Some(_) | None => Self { step: Step::Escalate, reason, trouble: Some(kind) },
@@ -114,6 +118,9 @@ fn whose(order: &Order) -> String {
 /// Its session is there, and so is the agent in it.
 fn alive(case: &Case) -> Choice {
     let sight = case.sight();
+    if let Some(choice) = asking::asks(case) {
+        return choice;
+    }
     if sight.awaits_gate() {
         return Choice::nothing("It waits at a gate, and says so.");
     }
@@ -177,8 +184,8 @@ fn idle(case: &Case) -> Choice {
             span(ago)
         )),
         Some(_) | None => Choice::of(
-            Step::Wake,
-            "Its heartbeat is very stale; it has no work, so it is woken, and nothing more.",
+            Step::Nudge,
+            "Its heartbeat is very stale; it has no work, so it is nudged, and nothing more.",
         ),
     }
 }

@@ -59,6 +59,19 @@ pub(super) fn evidence(case: &Case) -> Map<String, Value> {
             DeclaredState::AwaitingGate => json!("awaiting-gate"),
         }),
     );
+    if let Some(shown) = &seen.shows {
+        put("shows", Some(json!(shown.state)));
+        put("profile", Some(json!(shown.profile)));
+        put("question", shown.question.as_ref().map(|question| json!(question)));
+        put("limitedUntilMs", shown.until_ms.map(Value::from));
+    }
+    put("isBegun", seen.is_begun.then(|| json!(true)));
+    put("takenAgeMs", seen.taken_age_ms.map(Value::from));
+    put("nudged", (state.nudged > 0).then(|| json!(state.nudged)));
+    put(
+        "cpuFloorPercent",
+        state.cpu_floor_percent.map(|floor| json!((floor * 10.0).round() / 10.0)),
+    );
     put("outputAgeMs", seen.output_age_ms.map(Value::from));
     put("silentMs", sight.silent_ms().map(Value::from));
     put("screenUnchangedMs", state.screen_since_ms.map(|at| json!(sight.age_of(at))));

@@ -7,9 +7,13 @@
 //! ```
 //!
 //! A rung follows when the one before has had its time and nothing moved: that is its verification. With waits
-//! shorter than a tick it climbs a rung a tick, so an agent that hangs with work is restarted by the second tick
+//! shorter than a tick it climbs a rung a tick, so an agent that hangs with work is restarted by the third tick
 //! after the one at which the evidence was complete. When nobody came after an escalation, it begins anew after
 //! the crash loop's decay; the person is not told again.
+//!
+//! An agent that takes the text of a rung lives, and the ladder begins anew: it is nudged again after twice the time, and
+//! after four nudges a person is told that it does not do its work. The interrupt is left out where Ctrl-C is not known
+//! to interrupt. An agent whose screen says that it works is not woken before it has shown nothing new for half an hour.
 //!
 //! It ends at `wake` for what is not ours to end, for what cannot be seen, and for work that nobody knows of.
 
@@ -18,12 +22,15 @@ use super::decide::Choice;
 use super::evidence::span;
 use super::gone;
 use super::triage::HELD_MOST;
-use ostler_model::{Freshness, Rung, SessionSeen, Step, TroubleKind};
+use ostler_model::{Rung, SessionSeen, Step, TroubleKind};
 
 const HUNG: &str = "It does not move, it is very late, and work is waiting";
 
 /// It is late, and there may be work: one nudge, and then time.
 pub(super) fn nudge_once(case: &Case) -> Choice {
+    if let Some(choice) = ignores(case) {
+        return choice;
+    }
     match &case.state.rung {
         None => Choice::of(Step::Nudge, "It is late, and there is work for it, or may be."),
         Some(rung) => Choice::nothing(format!(
@@ -38,11 +45,13 @@ pub(super) fn nudge_once(case: &Case) -> Choice {
 /// It is very late, but whether it hangs is not certain: it is spoken to, once a silence.
 pub(super) fn talk(case: &Case) -> Choice {
     let reason = "It is very late, and there is work for it, or may be.";
-    let is_promised = case.freshness() == Freshness::VeryStale;
+    if let Some(choice) = ignores(case) {
+        return choice;
+    }
     match &case.state.rung {
-        None if is_promised => Choice::of(Step::Wake, reason),
         None => Choice::of(Step::Nudge, reason),
         Some(rung) if rung.step == Step::Nudge => verified(case, rung)
+            .or_else(|| thinks(case))
             .unwrap_or_else(|| Choice::of(Step::Wake, format!("{reason} The nudge did not help."))),
         Some(rung) => Choice::nothing(format!(
             "{reason} The last step was {} {} ago, and more is not justified.",
@@ -52,10 +61,48 @@ pub(super) fn talk(case: &Case) -> Choice {
     }
 }
 
+/// It took the last nudges and did not do its work: it is nudged ever more seldom, then a person is told.
+fn ignores(case: &Case) -> Option<Choice> {
+    const SELDOM_MOST_MS: u64 = 60 * 60_000;
+    let nudged = case.state.nudged;
+    if nudged == 0 || case.state.rung.is_some() {
+        return None;
+    }
+    if nudged >= case.policy.nudges_most {
+        return Some(Choice::escalate(
+            case,
+            TroubleKind::Ignores,
+            format!("It took {nudged} nudges, and its work is still waiting."),
+        ));
+    }
+    let wait_ms = case.policy.nudge_wait_ms.saturating_mul(1 << nudged.min(16)).min(SELDOM_MOST_MS);
+    let ago = case.sight().age_of(case.state.typed_at_ms?);
+    (ago < wait_ms).then(|| {
+        Choice::nothing(format!(
+            "It took a nudge {} ago, and is nudged again {} after that.",
+            span(ago),
+            span(wait_ms)
+        ))
+    })
+}
+
+/// What shows that it works is only spoken to.
+fn thinks(case: &Case) -> Option<Choice> {
+    case.sight().is_thinking().then(|| {
+        Choice::nothing(format!(
+            "Its screen says that it works, so it is left alone until it has shown nothing new for {}.",
+            span(case.policy.thinking_ms)
+        ))
+    })
+}
+
 /// It hangs, on all the evidence that can be had.
 pub(super) fn hung(case: &Case) -> Choice {
+    if let Some(choice) = ignores(case) {
+        return choice;
+    }
     let next = match &case.state.rung {
-        None => Step::Wake,
+        None => Step::Nudge,
         Some(rung) => match verified(case, rung) {
             Some(wait) => return wait,
             None => after(case, rung),
@@ -64,12 +111,16 @@ pub(super) fn hung(case: &Case) -> Choice {
     if let Some(held) = held(case) {
         return held;
     }
+    if next > Step::Nudge
+        && let Some(choice) = thinks(case)
+    {
+        return choice;
+    }
     let is_ours = case.seen.session == SessionSeen::Alive;
     let can_see = case.sight().can_see();
     match next {
-        Step::Nothing | Step::Start | Step::Nudge | Step::Wake => {
-            Choice::of(Step::Wake, format!("{HUNG}."))
-        }
+        Step::Nothing | Step::Start | Step::Nudge => Choice::of(Step::Nudge, format!("{HUNG}.")),
+        Step::Wake => Choice::of(Step::Wake, format!("{HUNG}; a nudge did not help.")),
         Step::Interrupt | Step::Restart | Step::Escalate if !is_ours => Choice::escalate(
             case,
             TroubleKind::Foreign,
@@ -83,7 +134,7 @@ pub(super) fn hung(case: &Case) -> Choice {
         Step::Interrupt => {
             Choice::of(Step::Interrupt, format!("{HUNG}; it was woken, and did not move."))
         }
-        Step::Restart => restart(case, format!("{HUNG}; interrupting it did not help.")),
+        Step::Restart => restart(case, format!("{HUNG}; {}.", tried(case))),
         Step::Escalate => {
             Choice::escalate(case, TroubleKind::Hung, format!("{HUNG}; a restart did not help."))
         }
@@ -99,8 +150,9 @@ pub(super) fn stuck(case: &Case) -> Choice {
     if !is_ours || !case.sight().has_work() || !case.sight().can_see() {
         return Choice::escalate(case, TroubleKind::Stuck, format!("{says}."));
     }
+    let first = if case.seen.can_interrupt { Step::Interrupt } else { Step::Wake };
     let rung = match &case.state.rung {
-        None => return Choice::of(Step::Interrupt, format!("{says}, and work is waiting.")),
+        None => return Choice::of(first, format!("{says}, and work is waiting.")),
         Some(rung) => rung,
     };
     if let Some(wait) = verified(case, rung) {
@@ -108,9 +160,9 @@ pub(super) fn stuck(case: &Case) -> Choice {
     }
     match after(case, rung) {
         Step::Nothing | Step::Start | Step::Nudge | Step::Wake | Step::Interrupt => {
-            Choice::of(Step::Interrupt, format!("{says}, and work is waiting."))
+            Choice::of(first, format!("{says}, and work is waiting."))
         }
-        Step::Restart => restart(case, format!("{says}; interrupting it did not help.")),
+        Step::Restart => restart(case, format!("{says}; {}.", tried(case))),
         Step::Escalate => {
             Choice::escalate(case, TroubleKind::Stuck, format!("{says}; a restart did not help."))
         }
@@ -142,11 +194,19 @@ fn verified(case: &Case, rung: &Rung) -> Option<Choice> {
 fn after(case: &Case, rung: &Rung) -> Step {
     let is_long_ago = case.sight().age_of(rung.at_ms) >= case.policy.crash_loop_decay_ms;
     match rung.step {
-        Step::Nothing | Step::Start | Step::Nudge => Step::Wake,
-        Step::Wake => Step::Interrupt,
-        Step::Interrupt => Step::Restart,
-        Step::Restart | Step::Escalate if is_long_ago && is_restartable(case) => Step::Wake,
+        Step::Nothing | Step::Start => Step::Nudge,
+        Step::Nudge => Step::Wake,
+        Step::Wake if case.seen.can_interrupt => Step::Interrupt,
+        Step::Wake | Step::Interrupt => Step::Restart,
+        Step::Restart | Step::Escalate if is_long_ago && is_restartable(case) => Step::Nudge,
         Step::Restart | Step::Escalate => Step::Escalate,
+    }
+}
+
+fn tried(case: &Case) -> &'static str {
+    match case.state.rung.as_ref().map(|rung| rung.step) {
+        Some(Step::Interrupt) => "interrupting it did not help",
+        Some(_) | None => "waking it did not help",
     }
 }
 

@@ -1,10 +1,10 @@
 //! What was seen, folded into what is remembered.
 
-use super::sight::Sight;
+use super::sight::{CPU_FLOOR_MOST, Sight};
 use crate::restart::clear;
 use ostler_model::{
-    Freshness, Observation, PatrolPolicy, PendingSeen, Preset, RestartPolicy, SessionSeen,
-    TownOrders, WatchSpec, WatchState,
+    AgentState, Freshness, Observation, PatrolPolicy, PendingSeen, Preset, RestartPolicy,
+    SessionSeen, TownOrders, WatchSpec, WatchState,
 };
 
 /// The numbers of the guard: 30 s doubling to 10 min, five starts in 15 min, forgotten when it was well for 30 min.
@@ -74,6 +74,9 @@ fn died(state: &mut WatchState, seen: &Observation, orders: &TownOrders, now_ms:
     state.screen_since_ms = None;
     state.moved_at_ms = None;
     state.typed_at_ms = None;
+    (state.nudged, state.nudged_work) = (0, 0);
+    state.cpu_floor_percent = None;
+    state.limited_until_ms = None;
     state.pending_since_ms = None;
     state.well_since_ms = None;
     (state.held, state.held_at_ms) = (0, None);
@@ -96,10 +99,13 @@ fn lives(
     state.died_at_ms = None;
     state.alive_at_ms = Some(now_ms);
     moved(state, seen, policy, now_ms);
+    limited(state, seen);
+    worked(state, seen.pending.amount());
     match &seen.pending {
         PendingSeen::Nothing => {
             state.pending_since_ms = None;
             state.rung = None;
+            state.nudged = 0;
         }
         // What was said to it before there was work was about something else.
         PendingSeen::Work { .. } if state.pending_since_ms.is_none() => {
@@ -112,7 +118,10 @@ fn lives(
     let sight = Sight { seen, state, policy, now_ms };
     let is_over =
         state.rung.as_ref().is_some_and(|rung| sight.has_moved_since(rung.at_ms, rung.cycle));
+    let is_asking = sight.shows(AgentState::Waiting) || sight.shows(AgentState::Limited);
     let is_well = !sight.is_stuck()
+        && !is_asking
+        && state.nudged < policy.nudges_most
         && !sight.is_stalled()
         && (sight.freshness(watch) == Freshness::Fresh
             || sight.moves()
@@ -130,27 +139,57 @@ fn lives(
     }
 }
 
-/// Output says when it moved. Without, a screen that changed has, at the latest now, unless somebody typed meanwhile.
+/// A text that was taken counts as a movement; one that only stands on the screen does not.
 fn moved(state: &mut WatchState, seen: &Observation, policy: &PatrolPolicy, now_ms: u64) {
     let sight = Sight { seen, state, policy, now_ms };
-    let mut moved_at_ms = sight.moved_at_ms();
-    let cycle = sight.cycle();
-    let has_changed =
-        seen.screen.is_some() && state.screen.is_some() && seen.screen != state.screen;
-    if has_changed && seen.output_age_ms.is_none() && !sight.typed_since_screen() {
-        moved_at_ms = Some(now_ms);
-    }
+    let moved_at_ms = sight.moved_at_ms();
+    let (cycle, is_typed) = (sight.cycle(), sight.typed_since_screen());
     if seen.screen.is_some() && seen.screen != state.screen {
+        // Without output no screen changes. What only we typed is no change.
+        let written_ms = now_ms.saturating_sub(seen.output_age_ms.unwrap_or(0));
+        if state.screen.is_none() {
+            state.screen_since_ms = Some(written_ms);
+        } else if !is_typed {
+            state.screen_since_ms = Some(now_ms);
+        }
         state.screen = seen.screen;
-        state.screen_since_ms = Some(now_ms);
     }
     if seen.screen.is_some() {
         state.screen_at_ms = Some(now_ms);
     }
     if cycle.is_some() && cycle != state.cycle {
         (state.cycle, state.cycle_since_ms) = (cycle, Some(now_ms));
+        state.nudged = 0;
     }
     state.moved_at_ms = moved_at_ms;
+    quietest(state, seen);
+}
+
+/// The quietest it was seen is its noise. A program that computes all the time is not taken for noise.
+fn quietest(state: &mut WatchState, seen: &Observation) {
+    if let Some(used) = seen.cpu_percent {
+        let floor = state.cpu_floor_percent.unwrap_or(CPU_FLOOR_MOST);
+        state.cpu_floor_percent = Some(used.min(floor).max(0.0));
+    }
+}
+
+/// Less work than when it was last nudged: it does its work.
+fn worked(state: &mut WatchState, work: u32) {
+    if work < state.nudged_work {
+        state.nudged = 0;
+    }
+    state.nudged_work = work;
+}
+
+/// The first time that was named counts: `3am` is tomorrow's as soon as it is past.
+fn limited(state: &mut WatchState, seen: &Observation) {
+    match seen.shows.as_ref() {
+        Some(shown) if shown.state == AgentState::Limited => {
+            state.limited_until_ms = state.limited_until_ms.or(shown.until_ms);
+        }
+        Some(shown) if shown.state == AgentState::Working => state.limited_until_ms = None,
+        Some(_) | None => {}
+    }
 }
 
 /// Nothing is held against an agent for ever.

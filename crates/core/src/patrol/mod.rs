@@ -16,6 +16,7 @@
 //! moves is at work, and what is not ours is at most spoken to.
 
 mod acted;
+mod asking;
 mod case;
 mod decide;
 mod evidence;

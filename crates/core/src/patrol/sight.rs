@@ -1,12 +1,15 @@
 //! What can be told from one look, together with what is remembered of those before.
 
 use ostler_model::{
-    DeclaredState, Freshness, HeartbeatSeen, Observation, PatrolPolicy, PendingSeen, WatchSpec,
-    WatchState,
+    AgentState, DeclaredState, Freshness, HeartbeatSeen, Observation, PatrolPolicy, PendingSeen,
+    WatchSpec, WatchState,
 };
 
-/// Times of activity may be told in whole seconds, rounded down.
-const ROUNDED_MS: u64 = 1_000;
+/// A program that always uses more than this computes, and does not idle.
+pub(super) const CPU_FLOOR_MOST: f64 = 2.0;
+
+/// What a program writes so soon after it said that it is stuck belongs to saying so.
+const SAYING_MS: u64 = 10_000;
 
 /// How old the heartbeat is. A file that is not there, or that cannot be read, proves nothing.
 pub fn freshness(heartbeat: &HeartbeatSeen, watch: &WatchSpec) -> Freshness {
@@ -51,40 +54,63 @@ impl Sight<'_> {
         self.now_ms.saturating_sub(age_ms)
     }
 
-    fn typed_at_ms(&self) -> Option<u64> {
-        self.seen.typed_age_ms.map(|age| self.ago(age)).max(self.state.typed_at_ms)
-    }
-
-    /// Whether what happened then can be the echo of what was typed.
-    pub fn is_echo(&self, at_ms: u64) -> bool {
-        let echo_ms = self.policy.echo_ms.min(self.policy.nudge_wait_ms / 4);
-        self.typed_at_ms().is_some_and(|typed| {
-            at_ms.saturating_add(ROUNDED_MS) >= typed && at_ms <= typed.saturating_add(echo_ms)
-        })
-    }
-
+    /// We typed after the screen was last read: what has changed since may be only that text.
     pub fn typed_since_screen(&self) -> bool {
-        self.typed_at_ms() >= self.state.screen_at_ms && self.typed_at_ms().is_some()
+        self.state.typed_at_ms.is_some() && self.state.typed_at_ms >= self.state.screen_at_ms
     }
 
-    /// When it wrote something that is not an echo.
-    pub fn own_output_at_ms(&self) -> Option<u64> {
-        let is_old_screen = self.seen.screen.is_some() && self.seen.screen == self.state.screen;
+    /// When it took a text that was typed into it.
+    fn taken_at_ms(&self) -> Option<u64> {
+        self.seen.taken_age_ms.map(|age| self.ago(age))
+    }
+
+    /// A program without a screen has only its output.
+    fn output_at_ms(&self) -> Option<u64> {
+        let is_first = self.state.moved_at_ms.is_none();
         self.seen
             .output_age_ms
-            .filter(|age| *age > 0 || !is_old_screen)
+            .filter(|age| self.seen.screen.is_none() && (*age > 0 || is_first))
             .map(|age| self.ago(age))
-            .filter(|at| !self.is_echo(*at))
     }
 
+    /// Another screen than at the last look, but for spinners and clocks.
+    fn redrawn_at_ms(&self) -> Option<u64> {
+        let (now, before) = (self.seen.screen?, self.state.screen?);
+        let is_new = now != before && !self.typed_since_screen();
+        // Output is younger than the change, or the change itself; and no change is older than the last look.
+        let at = self.ago(self.seen.output_age_ms.unwrap_or(0));
+        is_new.then(|| at.max(self.state.screen_at_ms.unwrap_or(at)))
+    }
+
+    pub fn shows(&self, state: AgentState) -> bool {
+        self.seen.shows.as_ref().is_some_and(|shown| shown.state == state)
+    }
+
+    /// It uses more of a processor than its own noise. One that shows an idle prompt is idle, whatever it uses.
     pub fn computes(&self) -> bool {
-        self.seen.cpu_percent.is_some_and(|percent| percent >= self.policy.busy_cpu_percent)
+        const NOISE: f64 = 5.0;
+        let floor = self.state.cpu_floor_percent.unwrap_or(CPU_FLOOR_MOST);
+        let least = self.policy.busy_cpu_percent + NOISE * floor;
+        !self.shows(AgentState::Idle) && self.seen.cpu_percent.is_some_and(|used| used >= least)
     }
 
-    /// When it last moved by itself, as far as anybody knows.
+    /// Its screen says that it works and is being drawn, and it has not been the same for too long.
+    pub fn is_thinking(&self) -> bool {
+        const DRAWN_MS: u64 = 60_000;
+        let is_drawn = self.seen.output_age_ms.is_some_and(|age| age < DRAWN_MS);
+        let is_patient = self.silent_ms().is_none_or(|silent| silent < self.policy.thinking_ms);
+        self.shows(AgentState::Working) && is_drawn && is_patient
+    }
+
+    /// When it last moved, as far as anybody knows.
     pub fn moved_at_ms(&self) -> Option<u64> {
         let computes = self.computes().then_some(self.now_ms);
-        self.state.moved_at_ms.max(self.own_output_at_ms()).max(computes)
+        self.state
+            .moved_at_ms
+            .max(self.output_at_ms())
+            .max(self.redrawn_at_ms())
+            .max(self.taken_at_ms())
+            .max(computes)
     }
 
     /// Without any of these, not moving and not being seen to move are the same.
@@ -156,7 +182,7 @@ impl Sight<'_> {
     pub fn is_stuck(&self) -> bool {
         let Some(said) = &self.seen.declared else { return false };
         let said_ms = said.at_ms.min(self.now_ms);
-        let heard_ms = said_ms.saturating_add(self.policy.echo_ms);
+        let heard_ms = said_ms.saturating_add(SAYING_MS);
         said.state == DeclaredState::Stuck
             && !self.computes()
             && self.started_at_ms().is_none_or(|at| at <= said_ms)

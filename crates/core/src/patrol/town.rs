@@ -70,7 +70,13 @@ fn notice(
         return Edge::None;
     }
     let why = format!("{} agents died at once.", deaths.len());
-    let trouble = Trouble { what: TroubleKind::MassDeath, why, since_ms: now_ms, told: false };
+    let trouble = Trouble {
+        what: TroubleKind::MassDeath,
+        why,
+        since_ms: now_ms,
+        told: false,
+        question: None,
+    };
     town.mass_death_at_ms = Some(now_ms);
     town.mass_death = Some(trouble.clone());
     town.may_start.clear();
@@ -125,7 +131,8 @@ pub fn unreachable(
             let what = TroubleKind::TmuxUnreachable;
             let why =
                 format!("Nothing is known of the agents in tmux, and nothing is done: {why}.");
-            town.unreachable = Some(Trouble { what, why, since_ms: now_ms, told: false });
+            town.unreachable =
+                Some(Trouble { what, why, since_ms: now_ms, told: false, question: None });
             Edge::None
         }
         (Some(_), Some(trouble)) if trouble.told => Edge::None,

@@ -4,6 +4,7 @@
 //! is idle, unknown, not ours or moving, nor pass a cooldown or a guard. And it may hold the ladder back only a few
 //! times in a row, because an agent that hangs for days while everybody looks at it is what this is here to prevent.
 
+use super::asking;
 use super::case::Case;
 use super::ladder::{may_restart, word};
 use super::town::day;
@@ -42,14 +43,13 @@ impl fmt::Display for WhyNot {
     }
 }
 
-/// A signal tripped on which an opinion is worth its cost: an agent that seems to hang, or that moves without end.
-/// Not for what is plainly dead, plainly well, or only nudged.
+/// A signal tripped on which an opinion is worth its cost: an agent that is about to be woken, interrupted or restarted, or
+/// that moves without end. Not for what is plainly dead, plainly well, or only nudged.
 pub fn trips(decision: &Decision) -> bool {
     match (decision.step, decision.health) {
         (Step::Nothing | Step::Start | Step::Nudge, _) => false,
-        (Step::Wake | Step::Interrupt | Step::Restart, health) => {
-            health == SessionHealth::AgentHung
-        }
+        (Step::Wake | Step::Interrupt, _) => true,
+        (Step::Restart, health) => health == SessionHealth::AgentHung,
         (Step::Escalate, health) => {
             decision.trouble == Some(TroubleKind::Stalled)
                 || (health == SessionHealth::AgentHung
@@ -129,6 +129,13 @@ fn admissible(step: Step, mechanical: &Decision, case: &Case) -> Result<(), Stri
         }
         SessionHealth::Healthy | SessionHealth::AgentHung | SessionHealth::Unknown => {}
     }
+    let types = matches!(step, Step::Nudge | Step::Wake | Step::Interrupt | Step::Restart);
+    if types && asking::asks(case).is_some() {
+        return Err("its screen waits for a person".to_owned());
+    }
+    if step == Step::Interrupt && !case.seen.can_interrupt {
+        return Err("Ctrl-C is not known to interrupt it".to_owned());
+    }
     match step {
         Step::Nothing => Ok(()),
         Step::Start => Err("it is running".to_owned()),
@@ -162,6 +169,9 @@ fn further(step: Step, due: u8, mechanical: &Decision, case: &Case) -> Result<()
     }
     if case.state.rung.is_none() {
         return Err("it has not been spoken to yet".to_owned());
+    }
+    if case.sight().is_thinking() {
+        return Err("its screen says that it works".to_owned());
     }
     if step == Step::Restart && !may_restart(case) {
         return Err("it may not be restarted now".to_owned());

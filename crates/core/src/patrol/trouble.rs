@@ -8,8 +8,20 @@
 
 use super::look::guard;
 use ostler_model::{
-    Decision, Edge, Observation, PatrolPolicy, Step, Trouble, TroubleKind, WatchState,
+    AgentState, Decision, Edge, Observation, PatrolPolicy, Step, Trouble, TroubleKind, WatchState,
 };
+
+/// Whether a person who was told of this trouble knows of the other as well.
+pub(super) fn covers(open: &Trouble, kind: TroubleKind, seen: &Observation) -> bool {
+    match (open.what, kind) {
+        (TroubleKind::Waiting, TroubleKind::Waiting) => open.question == asked(seen),
+        (open, kind) => open >= kind,
+    }
+}
+
+fn asked(seen: &Observation) -> Option<String> {
+    seen.shows.as_ref().and_then(|shown| shown.question.clone())
+}
 
 /// After the decision. A begin that could not be told (`acted` with a failure) is given again at the next tick.
 pub fn escalation(
@@ -20,7 +32,7 @@ pub fn escalation(
     now_ms: u64,
 ) -> Edge {
     match (decision.step, decision.trouble) {
-        (Step::Escalate, Some(what)) => begins(state, what, &decision.reason, now_ms),
+        (Step::Escalate, Some(what)) => begins(state, what, &decision.reason, seen, now_ms),
         (Step::Escalate, None) => Edge::None,
         (
             Step::Nothing
@@ -34,22 +46,48 @@ pub fn escalation(
     }
 }
 
-fn begins(state: &mut WatchState, what: TroubleKind, why: &str, now_ms: u64) -> Edge {
+fn begins(
+    state: &mut WatchState,
+    what: TroubleKind,
+    why: &str,
+    seen: &Observation,
+    now_ms: u64,
+) -> Edge {
+    let question = if what == TroubleKind::Waiting { asked(seen) } else { None };
     let since_ms = match &state.condition {
-        Some(open) if open.told && open.what >= what => return Edge::None,
+        Some(open) if open.told && covers(open, what, seen) => return Edge::None,
         Some(open) => open.since_ms,
         None => now_ms,
     };
-    let trouble = Trouble { what, why: why.to_owned(), since_ms, told: false };
+    let trouble = Trouble { what, why: why.to_owned(), since_ms, told: false, question };
     state.condition = Some(trouble.clone());
     Edge::Begin(trouble)
 }
 
 fn ends(state: &mut WatchState, seen: &Observation, policy: &PatrolPolicy, now_ms: u64) -> Edge {
     let Some(open) = &state.condition else { return Edge::None };
+    let shows = |wanted: AgentState| seen.shows.as_ref().is_some_and(|shown| shown.state == wanted);
+    // Seen to be over is over. What cannot be seen now is not.
+    let is_seen = seen.shows.is_some() || seen.screen.is_some();
+    let is_answered = match open.what {
+        TroubleKind::Waiting => is_seen && !shows(AgentState::Waiting) && !seen.is_begun,
+        TroubleKind::Limited => is_seen && !shows(AgentState::Limited),
+        TroubleKind::Ignores
+        | TroubleKind::Stalled
+        | TroubleKind::Stuck
+        | TroubleKind::Unseen
+        | TroubleKind::Foreign
+        | TroubleKind::Hung
+        | TroubleKind::CrashLoop
+        | TroubleKind::MassDeath
+        | TroubleKind::TmuxUnreachable => false,
+    };
     let needed_ms = match open.what {
         TroubleKind::CrashLoop => guard().backoff.reset_after_ms,
-        TroubleKind::Stalled
+        TroubleKind::Waiting
+        | TroubleKind::Limited
+        | TroubleKind::Ignores
+        | TroubleKind::Stalled
         | TroubleKind::Stuck
         | TroubleKind::Unseen
         | TroubleKind::Foreign
@@ -59,7 +97,7 @@ fn ends(state: &mut WatchState, seen: &Observation, policy: &PatrolPolicy, now_m
     };
     let is_well =
         state.well_since_ms.is_some_and(|since| now_ms.saturating_sub(since) >= needed_ms);
-    if !is_well && seen.is_wanted {
+    if !is_well && !is_answered && seen.is_wanted {
         return Edge::None;
     }
     match state.condition.take() {

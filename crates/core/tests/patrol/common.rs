@@ -2,8 +2,8 @@
 
 use ostler_core::patrol::{acted, decide, escalation, look};
 use ostler_model::{
-    Decision, Edge, HeartbeatSeen, Observation, Order, PatrolPolicy, PendingSeen, SessionSeen,
-    Step, StepOutcome, TownOrders, TownState, WatchSpec, WatchState,
+    AgentSeen, AgentState, Decision, Edge, HeartbeatSeen, Observation, Order, PatrolPolicy,
+    PendingSeen, SessionSeen, Step, StepOutcome, TownOrders, TownState, WatchSpec, WatchState,
 };
 
 pub const SECOND: u64 = 1_000;
@@ -39,7 +39,10 @@ pub fn seen() -> Observation {
         busy_until_ms: None,
         declared: None,
         output_age_ms: Some(30 * MINUTE),
-        typed_age_ms: None,
+        taken_age_ms: None,
+        shows: None,
+        is_begun: false,
+        can_interrupt: true,
         screen: Some(7),
         cpu_percent: Some(0.0),
         processes: Some(3),
@@ -56,6 +59,10 @@ pub fn beat(age_ms: u64) -> HeartbeatSeen {
 
 pub fn mail() -> PendingSeen {
     PendingSeen::Work { mail: 1, nudges: 0, work: false }
+}
+
+pub fn shown(state: AgentState) -> Option<AgentSeen> {
+    Some(AgentSeen { profile: "claude".to_owned(), state, question: None, until_ms: None })
 }
 
 pub fn order(is_manual: bool) -> Order {
@@ -95,12 +102,15 @@ impl Watched {
     }
 
     pub fn act(&mut self, seen: &Observation, decision: &Decision) {
+        self.act_with(seen, decision, &StepOutcome::Done);
+    }
+
+    pub fn act_with(&mut self, seen: &Observation, decision: &Decision, done: &StepOutcome) {
         let edge = escalation(&mut self.state, decision, seen, &self.policy, self.now);
         if edge != Edge::None {
             self.edges.push(edge);
         }
-        let done = StepOutcome::Done;
-        acted(&mut self.state, decision, &done, seen, &self.policy, self.now);
+        acted(&mut self.state, decision, done, seen, &self.policy, self.now);
     }
 
     /// A whole tick, after which it is three minutes later.

@@ -152,6 +152,7 @@ fn the_dead_wait_for_their_turn() {
         why: String::new(),
         since_ms: NOW,
         told: true,
+        question: None,
     });
     assert_eq!(watched.tick(&dead()).step, Step::Nothing);
     watched.town.may_start = vec!["deacon".to_owned()];

@@ -4,8 +4,9 @@ use crate::common::{HOUR, MINUTE, NOW, Watched, order, seen, watch};
 use crate::random::Random;
 use ostler_core::patrol::{Case, HISTORY_MOST, Who, admit, decide, lift, stop, trips};
 use ostler_model::{
-    Decision, Declared, DeclaredState, Edge, HeartbeatSeen, Observation, PatrolPolicy, PendingSeen,
-    Rung, SessionSeen, Step, TownOrders, TownState, TriageAnswer, Trouble, TroubleKind, WatchState,
+    AgentSeen, AgentState, Decision, Declared, DeclaredState, Edge, HeartbeatSeen, Observation,
+    PatrolPolicy, PendingSeen, Rung, SessionSeen, Step, TownOrders, TownState, TriageAnswer,
+    Trouble, TroubleKind, WatchState,
 };
 
 const STEPS: [Step; 7] = [
@@ -18,7 +19,19 @@ const STEPS: [Step; 7] = [
     Step::Escalate,
 ];
 
-const KINDS: [TroubleKind; 6] = [
+const SHOWN: [AgentState; 6] = [
+    AgentState::Starting,
+    AgentState::Working,
+    AgentState::Idle,
+    AgentState::Waiting,
+    AgentState::Limited,
+    AgentState::Unknown,
+];
+
+const KINDS: [TroubleKind; 9] = [
+    TroubleKind::Limited,
+    TroubleKind::Ignores,
+    TroubleKind::Waiting,
     TroubleKind::Stalled,
     TroubleKind::Stuck,
     TroubleKind::Unseen,
@@ -83,7 +96,15 @@ fn observation(random: &mut Random, now: u64) -> Observation {
         at_ms: moment(random, now),
     });
     seen.output_age_ms = maybe(random, time);
-    seen.typed_age_ms = random.chance(20).then(|| time(random));
+    seen.taken_age_ms = random.chance(20).then(|| time(random));
+    seen.shows = random.chance(50).then(|| AgentSeen {
+        profile: "claude".to_owned(),
+        state: random.pick(&SHOWN).expect("there are some"),
+        question: random.chance(50).then(|| format!("question {}", random.below(2))),
+        until_ms: random.chance(50).then(|| moment(random, now)),
+    });
+    seen.is_begun = random.chance(10);
+    seen.can_interrupt = random.chance(50);
     seen.screen = maybe(random, |random| random.below(3));
     seen.cpu_percent = maybe(random, |random| random.below(4) as f64 / 2.0);
     seen.dead_age_ms = maybe(random, time);
@@ -127,6 +148,7 @@ fn memory(random: &mut Random, now: u64) -> WatchState {
         why: String::new(),
         since_ms: now,
         told: random.chance(70),
+        question: random.chance(50).then(|| format!("question {}", random.below(2))),
     });
     state
 }
@@ -136,7 +158,8 @@ fn town_and_orders(random: &mut Random, now: u64) -> (TownState, TownOrders) {
     let mut town = TownState { resumed_at_ms, ..TownState::default() };
     if random.chance(10) {
         let what = TroubleKind::MassDeath;
-        town.mass_death = Some(Trouble { what, why: String::new(), since_ms: now, told: true });
+        town.mass_death =
+            Some(Trouble { what, why: String::new(), since_ms: now, told: true, question: None });
     }
     if random.chance(30) {
         town.may_start.push("deacon".to_owned());
@@ -158,7 +181,14 @@ fn check(case: &Case, decision: &Decision) -> Result<(), String> {
         SessionSeen::Alive | SessionSeen::Foreign => true,
         SessionSeen::AgentDead(_) | SessionSeen::Dead | SessionSeen::Unknown(_) => false,
     };
-    let computes = seen.cpu_percent.is_some_and(|percent| percent >= 1.0);
+    let shows = |state: AgentState| seen.shows.as_ref().is_some_and(|shown| shown.state == state);
+    let noise = case.state.cpu_floor_percent.unwrap_or(2.0) * 5.0;
+    let computes =
+        !shows(AgentState::Idle) && seen.cpu_percent.is_some_and(|percent| percent >= 1.0 + noise);
+    let types = matches!(step, Step::Nudge | Step::Wake | Step::Interrupt);
+    let is_quiet = matches!(step, Step::Nothing | Step::Escalate);
+    let is_drawn = seen.output_age_ms.is_some_and(|age| age < MINUTE)
+        && recently(case.state.moved_at_ms.or(case.state.screen_since_ms), 30 * MINUTE);
     let is_busy = seen.busy_until_ms.is_some_and(|until| until > case.now_ms);
     let says_stuck = seen.declared.as_ref().is_some_and(|said| said.state == DeclaredState::Stuck);
     let rules = [
@@ -171,6 +201,24 @@ fn check(case: &Case, decision: &Decision) -> Result<(), String> {
         (!(seen.session == SessionSeen::Foreign && kills), "what is not ours is not ended"),
         (!(lives && kills) || matches!(seen.pending, PendingSeen::Work { .. }), "idle lives"),
         (!(lives && kills && computes), "what computes is at work"),
+        (!(lives && shows(AgentState::Waiting)) || is_quiet, "a question is a person's"),
+        (
+            !(lives && shows(AgentState::Limited) && case.state.limited_until_ms.is_none())
+                || is_quiet,
+            "a limit is waited for",
+        ),
+        (
+            !(lives && seen.is_begun && (types || kills)) || case.state.limited_until_ms.is_some(),
+            "half a line is somebody's",
+        ),
+        (
+            step != Step::Interrupt || seen.can_interrupt,
+            "Ctrl-C is pressed only where it is known to interrupt",
+        ),
+        (
+            !(lives && kills && shows(AgentState::Working) && is_drawn) || says_stuck,
+            "what shows that it works is given its time",
+        ),
         (!(lives && kills && is_busy), "what said that it is busy is left alone"),
         (
             !(lives && kills && recently(case.state.moved_at_ms, MINUTE)) || says_stuck,
@@ -281,16 +329,21 @@ fn histories_keep_their_promises() {
                 .any(|two| two.iter().all(|act| act.step == Step::Nothing));
             assert!(!piles, "seed {seed}: nothing after nothing is one");
         }
-        let mut open: Option<TroubleKind> = None;
+        let mut open: Option<Trouble> = None;
         for edge in &watched.edges {
             match edge {
                 Edge::None => {}
                 Edge::Begin(trouble) => {
-                    assert!(open.is_none_or(|open| open < trouble.what), "seed {seed}: told twice");
-                    open = Some(trouble.what);
+                    let is_news = open.as_ref().is_none_or(|open| {
+                        open.what < trouble.what
+                            || (open.what == trouble.what && open.question != trouble.question)
+                    });
+                    assert!(is_news, "seed {seed}: told twice");
+                    open = Some(trouble.clone());
                 }
                 Edge::End(trouble) => {
-                    assert_eq!(open.take(), Some(trouble.what), "seed {seed}: what did not begin");
+                    let what = open.take().map(|open| open.what);
+                    assert_eq!(what, Some(trouble.what), "seed {seed}: what did not begin");
                 }
             }
         }

@@ -1,10 +1,12 @@
 //! Single agents, tick by tick.
 
-use crate::common::{HOUR, MINUTE, NOW, SECOND, TICK, Watched, beat, mail, order, seen, watch};
+use crate::common::{
+    HOUR, MINUTE, NOW, SECOND, TICK, Watched, beat, mail, order, seen, shown, watch,
+};
 use ostler_core::patrol::freshness;
 use ostler_model::{
-    Declared, DeclaredState, Edge, Freshness, HeartbeatSeen, Observation, PendingSeen,
-    SessionHealth, SessionSeen, Step, TroubleKind,
+    AgentState, Declared, DeclaredState, Edge, Freshness, HeartbeatSeen, Observation, PendingSeen,
+    SessionHealth, SessionSeen, Step, StepOutcome, TroubleKind,
 };
 
 /// Very stale, silent, and with work that has waited for an hour.
@@ -38,7 +40,7 @@ fn freshness_is_the_documents() {
 fn the_documents_matrix() {
     let step = |seen: Observation| Watched::new().tick(&seen).step;
     assert_eq!(step(Observation { session: SessionSeen::Dead, ..seen() }), Step::Start);
-    assert_eq!(step(Observation { heartbeat: beat(16 * MINUTE), ..seen() }), Step::Wake);
+    assert_eq!(step(Observation { heartbeat: beat(16 * MINUTE), ..seen() }), Step::Nudge);
     let stale = Observation { heartbeat: beat(10 * MINUTE), ..seen() };
     assert_eq!(step(Observation { pending: mail(), ..stale.clone() }), Step::Nudge);
     assert_eq!(step(stale), Step::Nothing);
@@ -46,12 +48,12 @@ fn the_documents_matrix() {
     assert_eq!(step(fresh), Step::Nothing);
 }
 
-/// P3: the ladder climbs a rung a tick, so the restart comes with the second tick after the first.
+/// P3: the ladder climbs a rung a tick, so the restart comes with the third tick after the first.
 #[test]
 fn a_hung_agent_climbs_the_ladder() {
     let mut watched = watched_with_work();
-    let steps = watched.steps(&hung(), 3);
-    assert_eq!(steps, [Step::Wake, Step::Interrupt, Step::Restart]);
+    let steps = watched.steps(&hung(), 4);
+    assert_eq!(steps, [Step::Nudge, Step::Wake, Step::Interrupt, Step::Restart]);
     let young = Observation { age_ms: Some(TICK), ..hung() };
     assert_eq!(watched.tick(&young).step, Step::Nothing, "it is given time");
     // The new session shows nothing either.
@@ -68,44 +70,186 @@ fn a_hung_agent_climbs_the_ladder() {
 #[test]
 fn progress_ends_the_ladder() {
     let mut watched = watched_with_work();
-    assert_eq!(watched.steps(&hung(), 2), [Step::Wake, Step::Interrupt]);
+    assert_eq!(watched.steps(&hung(), 3), [Step::Nudge, Step::Wake, Step::Interrupt]);
     let beats = Observation { heartbeat: beat(MINUTE), ..hung() };
     assert_eq!(watched.tick(&beats).step, Step::Nothing);
     assert_eq!(watched.state.rung, None);
-    assert_eq!(watched.tick(&hung()).step, Step::Wake);
+    assert_eq!(watched.tick(&hung()).step, Step::Nudge);
 }
 
-/// P3: what the terminal shows of our own text is not progress; what comes after it is.
+/// P3: a text that only stands on the screen is not progress; what is drawn after it is.
 #[test]
-fn an_echo_is_no_progress() {
+fn a_text_that_was_not_taken_is_no_progress() {
     let mut watched = watched_with_work();
-    assert_eq!(watched.tick(&hung()).step, Step::Wake);
+    assert_eq!(watched.tick(&hung()).step, Step::Nudge);
     let echo = Observation { output_age_ms: Some(TICK - SECOND), screen: Some(8), ..hung() };
-    assert_eq!(watched.tick(&echo).step, Step::Interrupt);
-    let answer = Observation { output_age_ms: Some(TICK - MINUTE), screen: Some(9), ..hung() };
-    assert_eq!(watched.tick(&answer).step, Step::Nothing);
+    assert_eq!(watched.tick(&echo).step, Step::Wake);
+    let same = Observation { output_age_ms: Some(TICK), screen: Some(8), ..hung() };
+    assert_eq!(watched.tick(&same).step, Step::Interrupt);
+    let drawn = Observation { output_age_ms: Some(SECOND), screen: Some(9), ..hung() };
+    watched.state.typed_at_ms = Some(watched.now - 2 * TICK);
+    assert_eq!(watched.tick(&drawn).step, Step::Nothing);
     assert_eq!(watched.state.rung, None);
+}
+
+/// P3: an agent that takes a nudge lives, however soon it answers: nothing worse is done to it, it is nudged ever more
+/// seldom, and then a person is told once.
+#[test]
+fn one_that_takes_nudges_is_never_interrupted() {
+    let mut watched = watched_with_work();
+    let mut steps = Vec::new();
+    for _ in 0..200 {
+        watched.look(&hung());
+        let decision = watched.decide(&hung());
+        let outcome =
+            if decision.step == Step::Nudge { StepOutcome::Taken } else { StepOutcome::Done };
+        watched.act_with(&hung(), &decision, &outcome);
+        watched.now += TICK;
+        steps.push(decision.step);
+    }
+    let nudges = steps.iter().filter(|step| **step == Step::Nudge).count();
+    let escalations = steps.iter().filter(|step| **step == Step::Escalate).count();
+    assert_eq!((nudges, escalations), (4, 1), "{steps:?}");
+    assert!(steps.iter().all(|s| matches!(s, Step::Nothing | Step::Nudge | Step::Escalate)));
+    let told = watched.state.condition.as_ref().map(|trouble| trouble.what);
+    assert_eq!(told, Some(TroubleKind::Ignores));
+}
+
+/// P3: when it begins to do its work, it may be nudged again.
+#[test]
+fn work_that_gets_less_forgets_the_nudges() {
+    let mut watched = watched_with_work();
+    let three = |mail| PendingSeen::Work { mail, nudges: 0, work: false };
+    let seen = Observation { pending: three(3), ..hung() };
+    watched.tick(&seen);
+    watched.state.nudged = 3;
+    watched.tick(&Observation { pending: three(2), ..hung() });
+    assert_eq!(watched.state.nudged, 0);
+}
+
+/// P3: a spinner that turns is no progress; but while its screen says that it works, it is only nudged for half an hour.
+#[test]
+fn a_spinner_is_no_progress_and_gives_time() {
+    let spins = Observation { output_age_ms: Some(0), ..hung() };
+    let moved_before = |ms: u64| {
+        let mut watched = watched_with_work();
+        (watched.state.screen, watched.state.screen_at_ms) = (Some(7), Some(NOW - TICK));
+        watched.state.moved_at_ms = Some(NOW - ms);
+        watched
+    };
+    assert_eq!(moved_before(16 * MINUTE).tick(&spins).step, Step::Nudge);
+    let mut watched = moved_before(16 * MINUTE);
+    let shows = shown(AgentState::Working);
+    let works = Observation { shows: shows.clone(), ..spins.clone() };
+    let steps: Vec<Step> = (0..5).map(|_| watched.tick(&works).step).collect();
+    assert_eq!(steps[0], Step::Nudge);
+    assert!(steps[1..4].iter().all(|step| *step == Step::Nothing), "{steps:?}");
+    let steps: Vec<Step> = (0..6).map(|_| watched.tick(&works).step).collect();
+    assert!(steps.contains(&Step::Wake), "{steps:?}");
+    // One that is frozen is not drawn any more.
+    let mut watched = watched_with_work();
+    let frozen = Observation { shows, output_age_ms: Some(20 * MINUTE), ..hung() };
+    assert_eq!(watched.steps(&frozen, 3), [Step::Nudge, Step::Wake, Step::Interrupt]);
+}
+
+/// P3: a question is left to a person, who is told once of each question; nothing is typed.
+#[test]
+fn a_question_is_a_persons() {
+    let mut watched = watched_with_work();
+    let asks = |question: &str| {
+        let mut shows = shown(AgentState::Waiting);
+        if let Some(shown) = &mut shows {
+            shown.question = Some(question.to_owned());
+        }
+        Observation { shows, ..hung() }
+    };
+    let steps = watched.steps(&asks("Proceed?"), 50);
+    assert_eq!(steps[0], Step::Escalate);
+    assert!(steps[1..].iter().all(|step| *step == Step::Nothing), "{steps:?}");
+    assert_eq!(watched.tick(&asks("Delete everything?")).step, Step::Escalate);
+    assert_eq!(watched.tick(&asks("Delete everything?")).step, Step::Nothing);
+    let idle = Observation { shows: shown(AgentState::Idle), ..seen() };
+    watched.tick(&idle);
+    let edges: Vec<bool> = watched.edges.iter().map(|e| matches!(e, Edge::Begin(_))).collect();
+    assert_eq!(edges, [true, true, false], "{:?}", watched.edges);
+}
+
+/// P3: a usage limit is waited for, and when it is over the agent is told to go on, once.
+#[test]
+fn a_limit_is_waited_for() {
+    let mut watched = watched_with_work();
+    let mut shows = shown(AgentState::Limited);
+    if let Some(shown) = &mut shows {
+        shown.until_ms = Some(NOW + HOUR);
+    }
+    let limited = Observation { shows, ..hung() };
+    let steps = watched.steps(&limited, 20);
+    assert_eq!(steps[0], Step::Escalate);
+    assert!(steps[1..].iter().all(|step| *step == Step::Nothing), "{steps:?}");
+    watched.now = NOW + HOUR + 2 * MINUTE;
+    watched.look(&limited);
+    let decision = watched.decide(&limited);
+    assert_eq!(decision.step, Step::Nudge, "{}", decision.reason);
+    watched.act_with(&limited, &decision, &StepOutcome::Taken);
+    watched.policy.resume_after_limit = false;
+    watched.state.limited_until_ms = Some(NOW + HOUR);
+    assert_eq!(watched.decide(&limited).step, Step::Nothing);
+}
+
+/// P3: half a line of a person is left alone; where the agent would be called hung, a person is asked to look.
+#[test]
+fn half_a_line_is_left_alone() {
+    let begun = Observation { is_begun: true, pending: mail(), ..seen() };
+    let steps = Watched::new().steps(&Observation { heartbeat: beat(MINUTE), ..begun.clone() }, 5);
+    assert!(steps.iter().all(|step| *step == Step::Nothing), "{steps:?}");
+    let mut watched = watched_with_work();
+    let steps = watched.steps(&Observation { heartbeat: beat(20 * MINUTE), ..begun }, 20);
+    assert_eq!(steps[0], Step::Escalate);
+    assert!(steps[1..].iter().all(|step| *step == Step::Nothing), "{steps:?}");
+}
+
+/// P3: the processor counts above an agent's own noise, and not at all at an idle prompt.
+#[test]
+fn noise_is_not_work() {
+    let noisy = |percent: f64| Observation { cpu_percent: Some(percent), ..hung() };
+    let mut watched = watched_with_work();
+    watched.look(&noisy(1.3));
+    for percent in [6.0, 2.5, 1.2, 5.9] {
+        assert_ne!(watched.tick(&noisy(percent)).step, Step::Nothing, "{percent}");
+    }
+    assert_eq!(watched.tick(&noisy(40.0)).step, Step::Nothing);
+    let mut watched = watched_with_work();
+    let idle = Observation { shows: shown(AgentState::Idle), ..noisy(40.0) };
+    assert_eq!(watched.tick(&idle).step, Step::Nudge);
+}
+
+/// P3: where Ctrl-C is not known to interrupt, that rung is left out.
+#[test]
+fn ctrl_c_is_pressed_only_where_it_is_known() {
+    let mut watched = watched_with_work();
+    let unknown = Observation { can_interrupt: false, ..hung() };
+    assert_eq!(watched.steps(&unknown, 3), [Step::Nudge, Step::Wake, Step::Restart]);
 }
 
 /// P3: a rung has its time; ticks by hand in between change nothing.
 #[test]
 fn a_rung_has_its_time() {
     let mut watched = watched_with_work();
-    assert_eq!(watched.tick(&hung()).step, Step::Wake);
+    assert_eq!(watched.tick(&hung()).step, Step::Nudge);
     watched.now = NOW + MINUTE;
     assert_eq!(watched.tick(&hung()).step, Step::Nothing);
     watched.now = NOW + 2 * MINUTE;
-    assert_eq!(watched.tick(&hung()).step, Step::Interrupt);
+    assert_eq!(watched.tick(&hung()).step, Step::Wake);
 }
 
-/// P3: silence without work is idle: woken once an hour at most, and never more.
+/// P3: silence without work is idle: nudged once an hour at most, and never more.
 #[test]
 fn idle_is_never_ended() {
     let mut watched = Watched::new();
     let idle = Observation { heartbeat: beat(72 * HOUR), ..seen() };
     let steps = watched.steps(&idle, 60);
-    assert_eq!(steps.iter().filter(|step| **step == Step::Wake).count(), 3);
-    assert!(steps.iter().all(|step| matches!(step, Step::Wake | Step::Nothing)));
+    assert_eq!(steps.iter().filter(|step| **step == Step::Nudge).count(), 3);
+    assert!(steps.iter().all(|step| matches!(step, Step::Nudge | Step::Nothing)));
     // Without a heartbeat nothing was promised.
     let steps = Watched::new().steps(&seen(), 60);
     assert!(steps.iter().all(|step| *step == Step::Nothing));
@@ -155,8 +299,8 @@ fn work_that_is_not_known_ends_nothing() {
     let mut watched = Watched::new();
     let unknown = PendingSeen::Unknown { why: "no answer".to_owned() };
     let steps = watched.steps(&Observation { pending: unknown, ..hung() }, 100);
-    assert_eq!(steps[0], Step::Wake);
-    assert!(steps[1..].iter().all(|step| *step == Step::Nothing));
+    assert_eq!(steps[..2], [Step::Nudge, Step::Wake]);
+    assert!(steps[2..].iter().all(|step| *step == Step::Nothing));
 }
 
 /// P3: mail for one that sat idle wakes it; it hangs only when the mail has waited too.
@@ -188,8 +332,8 @@ fn a_foreign_session_is_left_to_a_person() {
     let mut watched = watched_with_work();
     let foreign = Observation { session: SessionSeen::Foreign, ..hung() };
     let steps = watched.steps(&foreign, 200);
-    assert_eq!(steps[..3], [Step::Wake, Step::Escalate, Step::Nothing]);
-    assert!(steps[3..].iter().all(|step| *step == Step::Nothing));
+    assert_eq!(steps[..4], [Step::Nudge, Step::Wake, Step::Escalate, Step::Nothing]);
+    assert!(steps[4..].iter().all(|step| *step == Step::Nothing));
 }
 
 /// P8: stuck is what it says itself. With work it is interrupted and restarted, without it waits for a person; a new
@@ -234,7 +378,7 @@ fn it_is_tried_again_without_telling_again() {
 #[test]
 fn a_clock_that_was_set_back_stops_nothing() {
     let mut watched = watched_with_work();
-    assert_eq!(watched.steps(&hung(), 2), [Step::Wake, Step::Interrupt]);
+    assert_eq!(watched.steps(&hung(), 2), [Step::Nudge, Step::Wake]);
     watched.now -= 365 * 24 * HOUR;
     let steps = watched.steps(&hung(), 4);
     assert!(steps.contains(&Step::Restart), "{steps:?}");

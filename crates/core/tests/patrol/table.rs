@@ -4,8 +4,8 @@
 use crate::common::{HOUR, MINUTE, NOW, beat, mail, order, seen, watch};
 use ostler_core::patrol::decide;
 use ostler_model::{
-    Declared, DeclaredState, HeartbeatSeen, Observation, PatrolPolicy, PendingSeen, Rung,
-    SessionSeen, Step, TownOrders, TownState, Trouble, TroubleKind, WatchState,
+    AgentSeen, AgentState, Declared, DeclaredState, HeartbeatSeen, Observation, PatrolPolicy,
+    PendingSeen, Rung, SessionSeen, Step, TownOrders, TownState, Trouble, TroubleKind, WatchState,
 };
 use std::fmt::Write as _;
 use std::path::Path;
@@ -14,16 +14,22 @@ const COLUMNS: &[(&str, &[&str])] = &[
     ("session", &["alive", "foreign", "agent-dead", "dead", "unknown"]),
     ("town", &["free", "paused", "stopped", "unwanted", "mass-death", "after-gap"]),
     ("said", &["-", "busy", "gate", "stuck"]),
+    ("shows", &["-", "working", "asks", "limit", "limit-over", "half-line"]),
     ("age", &["old", "young"]),
     ("heartbeat", &["fresh", "stale", "very-stale", "unknown"]),
-    ("moves", &["moves", "quiet", "silent", "unseen"]),
+    ("moves", &["moves", "spins", "silent", "unseen"]),
     ("work", &["none", "new", "waiting", "unknown"]),
     ("ladder", &["-", "nudge", "wake", "wake-now", "interrupt", "restart", "escalated"]),
     ("guard", &["-", "cooldown", "backoff", "loop", "loop-told", "held"]),
 ];
 
 fn trouble(what: TroubleKind) -> Trouble {
-    Trouble { what, why: String::new(), since_ms: NOW - HOUR, told: true }
+    Trouble { what, why: String::new(), since_ms: NOW - HOUR, told: true, question: None }
+}
+
+fn shown(state: AgentState) -> Option<AgentSeen> {
+    let question = (state == AgentState::Waiting).then(|| "Proceed?".to_owned());
+    Some(AgentSeen { profile: "claude".to_owned(), state, question, until_ms: None })
 }
 
 struct Situation {
@@ -38,13 +44,15 @@ fn situation(words: &[&str]) -> Situation {
     let mut state = WatchState {
         screen: Some(7),
         screen_since_ms: Some(NOW - HOUR),
+        screen_at_ms: Some(NOW - 3 * MINUTE),
         alive_at_ms: Some(NOW),
         ..WatchState::default()
     };
     let mut town = TownState::default();
     let mut orders = TownOrders::default();
-    let [session, order_word, said, age, heartbeat, moves, work, ladder, guard] = words else {
-        panic!("there are nine columns")
+    let [session, order_word, said, shows, age, heartbeat, moves, work, ladder, guard] = words
+    else {
+        panic!("there are ten columns")
     };
     seen.session = match *session {
         "alive" => SessionSeen::Alive,
@@ -77,6 +85,21 @@ fn situation(words: &[&str]) -> Situation {
             seen.declared = Some(Declared { state, reason, at_ms: NOW - 20_000 });
         }
     }
+    match *shows {
+        "-" => {}
+        "working" => seen.shows = shown(AgentState::Working),
+        "asks" => seen.shows = shown(AgentState::Waiting),
+        "limit" => {
+            seen.shows = shown(AgentState::Limited);
+            state.limited_until_ms = Some(NOW + HOUR);
+        }
+        "limit-over" => {
+            seen.shows = shown(AgentState::Limited);
+            state.limited_until_ms = Some(NOW - HOUR);
+        }
+        "half-line" => seen.is_begun = true,
+        other => panic!("{other}"),
+    }
     seen.heartbeat = match *heartbeat {
         "fresh" => beat(MINUTE),
         "stale" => beat(10 * MINUTE),
@@ -84,8 +107,8 @@ fn situation(words: &[&str]) -> Situation {
         _ => HeartbeatSeen::Missing,
     };
     match *moves {
-        "moves" => seen.output_age_ms = Some(1_000),
-        "quiet" => seen.output_age_ms = Some(10 * MINUTE),
+        "moves" => (seen.output_age_ms, seen.screen) = (Some(1_000), Some(8)),
+        "spins" => seen.output_age_ms = Some(1_000),
         "silent" => {}
         _ => (seen.output_age_ms, seen.screen, seen.cpu_percent) = (None, None, None),
     }
@@ -144,10 +167,13 @@ const WORDS: &[&str] = &[
     "interrupt",
     "restart",
     "escalate",
+    "escalate limited",
+    "escalate ignores",
     "escalate stalled",
     "escalate stuck",
     "escalate unseen",
     "escalate foreign",
+    "escalate waiting",
     "escalate hung",
     "escalate crash-loop",
     "escalate mass-death",

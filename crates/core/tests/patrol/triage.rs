@@ -41,11 +41,12 @@ fn answered(watched: &Watched, seen: &Observation, step: Step) -> (Decision, Dec
 #[test]
 fn only_a_signal_asks() {
     let tripped = |seen: Observation| {
-        let mut watched = watched(0);
+        let mut watched = watched(1);
         watched.look(&seen);
         trips(&watched.decide(&seen))
     };
     assert!(tripped(hung()));
+    assert!(!trips(&watched(0).decide(&hung())), "a nudge comes first");
     assert!(!tripped(seen()));
     assert!(!tripped(Observation { heartbeat: beat(20 * MINUTE), ..seen() }), "idle");
     assert!(!tripped(Observation { heartbeat: beat(10 * MINUTE), pending: mail(), ..seen() }));
@@ -84,7 +85,7 @@ fn cooldown_and_budget() {
 /// P4: gentler is its right, one rung further with the evidence complete too; anything else is refused and told.
 #[test]
 fn gentler_or_one_rung_further() {
-    let woken = watched(1);
+    let woken = watched(2);
     for (step, is_admitted) in [
         (Step::Nothing, true),
         (Step::Nudge, true),
@@ -105,10 +106,12 @@ fn gentler_or_one_rung_further() {
             assert!(decision.reason.contains("Triage wanted"), "{}", decision.reason);
         }
     }
-    let (decision, _) = answered(&watched(0), &hung(), Step::Restart);
+    let (decision, _) = answered(&watched(1), &hung(), Step::Restart);
     assert_eq!(decision.step, Step::Wake, "two rungs are too many");
-    let (decision, _) = answered(&watched(0), &hung(), Step::Interrupt);
-    assert_eq!(decision.step, Step::Wake, "it has not been spoken to");
+    let mut fresh = watched(0);
+    fresh.look(&hung());
+    let (decision, _) = answered(&fresh, &hung(), Step::Interrupt);
+    assert_eq!(decision.step, Step::Nudge, "it has not been spoken to");
 }
 
 /// P4, P3: no answer ends what is idle, not known, not ours, or dead already.
@@ -169,7 +172,7 @@ fn a_triage_that_fails_changes_nothing() {
 /// P7: one that came back to life while it was to be restarted is not counted as restarted.
 #[test]
 fn what_was_not_needed_is_no_restart() {
-    let mut watched = watched(2);
+    let mut watched = watched(3);
     watched.look(&hung());
     let decision = watched.decide(&hung());
     assert_eq!(decision.step, Step::Restart);

@@ -35,6 +35,7 @@ pub mod seat;
 mod seats;
 mod spare;
 pub mod spawn;
+pub mod started;
 pub mod stop_words;
 pub mod sweep;
 pub mod terminal;

@@ -33,3 +33,8 @@ fn open(terminal: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     Ok(rustix::fs::open(terminal, flags, Mode::empty())?)
 }
+
+/// How many bytes wait in the terminal to be read by its program.
+pub fn unread(terminal: &Path) -> io::Result<u64> {
+    Ok(rustix::io::ioctl_fionread(open(terminal)?)?)
+}

@@ -1,5 +1,6 @@
 //! From a unit's name to its terminal.
 
+use super::agent::{Agent, book};
 use super::modes::Modes;
 use super::own::OwnTerminal;
 use super::pane::TmuxTerminal;
@@ -8,7 +9,7 @@ use super::{Refusal, Whose};
 use crate::door::{Asking, Door};
 use crate::error::PatrolError;
 use ostler_model::wire::{Answer, Call, LookCall, Target};
-use ostler_model::{Backend, Depth, RunRecord, TmuxSpec, UnitView};
+use ostler_model::{Backend, Depth, ProcessUsage, RunRecord, TmuxSpec, UnitView};
 use ostler_tmux::{Server, list};
 use std::path::Path;
 
@@ -17,17 +18,28 @@ pub struct Place {
     pub terminal: Box<dyn Terminal>,
     /// Empty for a session that is not ours.
     pub run: String,
+    /// If its program has a profile.
+    pub agent: Option<Agent>,
+}
+
+/// A unit, and the processes of its run.
+pub struct Found {
+    pub view: UnitView,
+    tree: Vec<ProcessUsage>,
 }
 
 pub type Nowhere = (Refusal, String);
 
-pub fn unit(asking: &mut Asking, name: &str) -> Result<Result<UnitView, Nowhere>, PatrolError> {
-    let call = LookCall { names: vec![name.to_owned()], depth: Depth::None, brief: true };
+pub fn unit(asking: &mut Asking, name: &str) -> Result<Result<Found, Nowhere>, PatrolError> {
+    let call = LookCall { names: vec![name.to_owned()], depth: Depth::Tree, brief: true };
     let looks = match asking.call(Call::Look(call))? {
         Answer::Looks(looks) => looks,
         _ => return Err(PatrolError::Unexpected),
     };
-    let found = looks.into_iter().map(|look| look.view).find(|view| view.name == name);
+    let found = looks.into_iter().find(|look| look.view.name == name).map(|look| Found {
+        view: look.view,
+        tree: look.usage.map(|usage| usage.tree).unwrap_or_default(),
+    });
     let none =
         || (Refusal::NoSuchUnit, format!("no unit is called {name:?}; `ostler ls` lists them"));
     Ok(found.ok_or_else(none))
@@ -37,10 +49,12 @@ pub fn place(
     door: &Door,
     asking: &mut Asking,
     folder: &Path,
-    view: &UnitView,
+    found: &Found,
     whose: Whose,
 ) -> Result<Result<Place, Nowhere>, PatrolError> {
+    let view = &found.view;
     let name = &view.name;
+    let agent = || Agent::find(&book(), None, view, &found.tree);
     let Some(run) = view.run_id else {
         return Ok(match (&view.tmux, whose) {
             (Some(tmux), Whose::Anyones) => others_session(view, tmux),
@@ -55,12 +69,13 @@ pub fn place(
         (Backend::Pty, _) => {
             let run = run.to_string();
             let own = OwnTerminal::new(door.clone(), door.open()?, run.clone(), record.pid);
-            Ok(Ok(Place { terminal: Box::new(own), run }))
+            Ok(Ok(Place { terminal: Box::new(own), run, agent: agent() }))
         }
         (Backend::Tmux, Some(tmux)) => {
             let memo = folder.join(format!("{}.modes", name.replace('/', "_")));
             let modes = Modes::new(door.clone(), run.to_string(), memo);
-            Ok(session(modes, view, &record, tmux, whose))
+            let place = session(modes, view, &record, tmux, whose);
+            Ok(place.map(|place| Place { agent: agent(), ..place }))
         }
         (Backend::Tmux, None) => Ok(Err(not_running(view))),
         (Backend::Pipe | Backend::Container, _) => {
@@ -93,7 +108,7 @@ fn session(
         )),
         Some(pane) => {
             let terminal = Box::new(TmuxTerminal::new(server, pane, Some(modes)));
-            Ok(Place { terminal, run })
+            Ok(Place { terminal, run, agent: None })
         }
         None if whose == Whose::Anyones => others_session(view, tmux),
         None => Err((
@@ -113,7 +128,7 @@ fn others_session(view: &UnitView, tmux: &TmuxSpec) -> Result<Place, Nowhere> {
         .find(|pane| pane.session == tmux.session && !pane.is_dead)
         .ok_or_else(|| not_running(view))?;
     let terminal = Box::new(TmuxTerminal::new(server, pane, None));
-    Ok(Place { terminal, run: String::new() })
+    Ok(Place { terminal, run: String::new(), agent: None })
 }
 
 fn server(tmux: &TmuxSpec) -> Server {

@@ -1,33 +1,38 @@
 //! Nudges: texts that are typed into a unit's terminal, each with a receipt.
 //!
 //! One at a time per unit, across processes (`turn`). A unit's terminal is a pane of tmux (`pane`) or one of our own
-//! (`own`); it is found by the unit's name alone (`find`). How a text is typed is the same for both (`speak`), and what
-//! counts as proof is in `evidence`. What cannot be typed now waits in the registry, behind the door.
+//! (`own`); it is found by the unit's name alone (`find`), and with it the agent in it (`agent`). How a text is typed is the
+//! same for both (`speak`), by the agent's profile (`known`) or with caution (`unknown`); what the agent wrote down itself
+//! is in `proof`. What cannot be typed now waits in the registry, behind the control socket.
 
-mod evidence;
+mod agent;
 mod find;
+mod known;
 mod modes;
 mod own;
 mod pane;
+mod proof;
 mod speak;
-#[cfg(test)]
-mod speak_tests;
 mod terminal;
 mod text;
 mod turn;
+mod unknown;
 mod waiting;
 
 use crate::door::{Asking, Door};
 use crate::error::PatrolError;
-use evidence::{is_quiet, obstacle};
+use crate::screen::digest;
 use find::Place;
-use ostler_model::wire::{Answer, Call};
+use ostler_agents::cautious::{self, Obstacle};
+use ostler_model::AgentState;
+use ostler_model::wire::{Answer, Call, ScreenText};
 use ostler_model::{NudgeCall, NudgeDraft, Priority, Receipt, letter_id};
 use speak::{Said, Stage, speak};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use turn::{HalfDone, Turn};
 
+pub use agent::{Agent, book, own_profiles};
 pub use waiting::deliver_waiting;
 
 /// How long somebody else may type.
@@ -52,6 +57,8 @@ pub enum Before {
     Escape,
     /// Ctrl-C
     Interrupt,
+    /// Nothing; and that its screen still shows a usage limit is no reason to wait.
+    LimitOver,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -87,14 +94,20 @@ pub enum Refusal {
     Nothing,
     /// Its program reads lines, and no line is so long.
     TooLong,
+    /// The agent would take it for a command, or end by it.
+    Unsendable,
     /// Others type there.
     Taken,
+    /// Its prompt has not been seen yet.
+    NotReady,
     /// A menu, a question, or a line that somebody has begun.
     Obstacle,
     /// It is no more, and nothing was sent.
     Gone,
     NotShown,
     NotTaken,
+    /// It was typed and not sent, and could not be taken back.
+    StillThere,
     /// Whether it arrived.
     NotKnown,
     /// Too many wait.
@@ -190,7 +203,11 @@ fn when_idle(
             Idle::Yes if waiting::deliver_one(asking, &turn, &mut place, speech.to)?.is_some() => {
                 continue;
             }
-            Idle::Yes => return Ok(spoken(say(&turn, &mut place, &text, speech.before, None))),
+            Idle::Yes => match say(&turn, &mut place, &text, speech.before, None) {
+                // It was idle a moment ago: it is looked at again.
+                Said::Refused(Refusal::Obstacle | Refusal::NotReady, why) => why,
+                said => return Ok(spoken(said)),
+            },
             Idle::No(why) => why,
             Idle::Gone(why) => return Ok(refused(Refusal::Gone, why)),
         };
@@ -209,34 +226,57 @@ enum Idle {
     Gone(String),
 }
 
-/// Its screen stands still, and shows nothing that speaks against it.
+/// An agent with a profile says so by its screen. Any other is idle if its screen stands still and shows nothing that
+/// speaks against it.
 fn is_idle(place: &mut Place) -> Idle {
-    let looks = place.terminal.look().and_then(|first| {
-        ostler_os::nap(Duration::from_millis(IDLE_MS));
-        Ok((first, place.terminal.look()?))
-    });
-    match looks {
-        Ok((first, then)) => match obstacle(&then) {
-            Some(found) => Idle::No(found.told().to_owned()),
-            None if is_quiet(&first, &then) => Idle::Yes,
-            None => Idle::No("its screen changes".to_owned()),
-        },
+    match look_idle(place) {
+        Ok(None) => Idle::Yes,
+        Ok(Some(why)) => Idle::No(why),
         Err(terminal::Trouble::Gone(why)) => Idle::Gone(why),
         Err(terminal::Trouble::Unknown(why)) => Idle::No(why),
     }
 }
 
+/// Why it is not idle.
+fn look_idle(place: &mut Place) -> Result<Option<String>, terminal::Trouble> {
+    let first = place.terminal.look()?;
+    if let Some(agent) = place.agent.as_ref().filter(|agent| agent.profile.input.is_some()) {
+        let judged = agent.judge(&first);
+        if judged.state == AgentState::Working {
+            return Ok(Some(format!("it works ({})", judged.evidence)));
+        }
+        return Ok(known::obstacle(&judged).map(|(_, why)| why));
+    }
+    ostler_os::nap(Duration::from_millis(IDLE_MS));
+    let then = place.terminal.look()?;
+    Ok(match cautious::obstacle(&then) {
+        Some(Obstacle::Works) => Some("it works and shows how to interrupt it".to_owned()),
+        Some(Obstacle::Asks(asked)) => Some(format!("it asks: {}", asked.text)),
+        Some(Obstacle::Begun) => Some("somebody has begun to type there".to_owned()),
+        None if is_quiet(&first, &then) => None,
+        None => Some("its screen changes".to_owned()),
+    })
+}
+
+fn is_quiet(before: &ScreenText, now: &ScreenText) -> bool {
+    let is_still =
+        !(before.cursor.is_visible && now.cursor.is_visible) || before.cursor == now.cursor;
+    is_still && digest(&before.lines) == digest(&now.lines)
+}
+
 /// With a note of it for whoever comes after us, should we not come back.
 fn say(turn: &Turn, place: &mut Place, text: &str, before: Before, id: Option<&str>) -> Said {
     let run = place.run.clone();
-    let said = speak(&mut *place.terminal, text, before, |stage, tail| {
+    let Place { terminal, agent, .. } = place;
+    let mut note = |stage, tail: &str| {
         turn.begin(&HalfDone {
             id: id.map(str::to_owned),
             run: run.clone(),
             tail: tail.to_owned(),
             is_entered: stage == Stage::Entering,
         })
-    });
+    };
+    let said = speak(&mut **terminal, agent.as_ref(), text, before, &mut note);
     if id.is_none() {
         turn.over();
     }
@@ -262,7 +302,7 @@ fn queue(
     let nudge = queued.into_iter().next().ok_or(PatrolError::Unexpected)?;
     Ok(match nudge.receipt {
         Receipt::Refused => refused(Refusal::Full, nudge.why),
-        receipt @ (Receipt::Queued | Receipt::Delivered | Receipt::Expired) => {
+        receipt @ (Receipt::Queued | Receipt::Delivered | Receipt::Expired | Receipt::NotSent) => {
             Spoken { receipt, why: why.to_owned(), id: Some(nudge.id), refusal: None }
         }
     })
@@ -270,20 +310,35 @@ fn queue(
 
 fn spoken(said: Said) -> Spoken {
     match said {
-        Said::Delivered => Spoken {
-            receipt: Receipt::Delivered,
-            why: DELIVERED.to_owned(),
-            id: None,
-            refusal: None,
-        },
+        Said::Delivered { proof, .. } => {
+            Spoken { receipt: Receipt::Delivered, why: proof, id: None, refusal: None }
+        }
         Said::Refused(refusal, why) => refused(refusal, why),
     }
 }
 
-const DELIVERED: &str = "it was seen on the screen, and Enter was taken";
-
 fn refused(refusal: Refusal, why: String) -> Spoken {
-    Spoken { receipt: Receipt::Refused, why, id: None, refusal: Some(refusal) }
+    Spoken { receipt: receipt_of(refusal), why, id: None, refusal: Some(refusal) }
+}
+
+/// Only what is known to have left nothing behind is refused.
+fn receipt_of(refusal: Refusal) -> Receipt {
+    match refusal {
+        Refusal::StillThere | Refusal::NotKnown => Receipt::NotSent,
+        Refusal::NoSuchUnit
+        | Refusal::NotRunning
+        | Refusal::NoTerminal
+        | Refusal::Nothing
+        | Refusal::TooLong
+        | Refusal::Unsendable
+        | Refusal::Taken
+        | Refusal::NotReady
+        | Refusal::Obstacle
+        | Refusal::Gone
+        | Refusal::NotShown
+        | Refusal::NotTaken
+        | Refusal::Full => Receipt::Refused,
+    }
 }
 
 /// In the home that the supervisor says is its own.

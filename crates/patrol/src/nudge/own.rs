@@ -1,9 +1,10 @@
 //! The terminal of a run that we keep ourselves.
 
-use super::terminal::{Cursor, Key, Look, Paste, Terminal, Trouble};
+use super::terminal::{Key, Paste, Terminal, Trouble};
 use crate::door::{Asking, Door};
 use crate::error::PatrolError;
 use ostler_client::ClientError;
+use ostler_model::wire::ScreenText;
 use ostler_model::wire::{Answer, Call, ErrorCode, Target};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -33,17 +34,12 @@ impl OwnTerminal {
 }
 
 impl Terminal for OwnTerminal {
-    fn look(&mut self) -> Result<Look, Trouble> {
+    fn look(&mut self) -> Result<ScreenText, Trouble> {
         let call = Call::Screen(Target { run: self.run.clone() });
         match self.asking.call(call).map_err(trouble)? {
             Answer::Screen(screen) => {
                 self.paste = if screen.takes_paste { Paste::Bracketed } else { Paste::Plain };
-                let cursor = Cursor {
-                    row: screen.cursor.row.into(),
-                    column: screen.cursor.column.into(),
-                    is_visible: screen.cursor.is_visible,
-                };
-                Ok(Look { lines: screen.lines, cursor: Some(cursor) })
+                Ok(screen)
             }
             _ => Err(trouble(PatrolError::Unexpected)),
         }
@@ -61,12 +57,7 @@ impl Terminal for OwnTerminal {
     }
 
     fn press(&mut self, key: Key) -> Result<(), Trouble> {
-        self.give(match key {
-            Key::Enter => b"\r",
-            Key::Escape => b"\x1b",
-            Key::Interrupt => b"\x03",
-            Key::KillLine => b"\x15",
-        })
+        self.give(&key.bytes())
     }
 
     fn device(&self) -> Option<PathBuf> {

@@ -1,7 +1,8 @@
 //! A unit's pane in tmux.
 
 use super::modes::Modes;
-use super::terminal::{Key, Look, Paste, Terminal, Trouble};
+use super::terminal::{Key, Paste, Terminal, Trouble};
+use ostler_model::wire::ScreenText;
 use ostler_tmux::typing::{self, PaneLook};
 use ostler_tmux::{Pane, Server, TmuxError};
 use std::path::PathBuf;
@@ -47,11 +48,11 @@ impl TmuxTerminal {
 }
 
 impl Terminal for TmuxTerminal {
-    fn look(&mut self) -> Result<Look, Trouble> {
+    fn look(&mut self) -> Result<ScreenText, Trouble> {
         let look = self.seen()?;
         self.device = Some(PathBuf::from(&look.terminal));
         self.takes_paste = look.takes_paste;
-        Ok(Look { lines: look.lines, cursor: Some(look.cursor) })
+        Ok(look.screen)
     }
 
     /// tmux knows, and older ones do not tell: then the last that the program said of it is in its output.

@@ -1,17 +1,10 @@
 //! A terminal that can be looked at and typed into, whoever keeps it.
 
+use ostler_model::wire::ScreenText;
 use std::path::PathBuf;
 use thiserror::Error;
 
-pub use ostler_tmux::typing::{Cursor, Key};
-
-/// What a person would see.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Look {
-    pub lines: Vec<String>,
-    /// Where it is known, and drawn by the terminal itself.
-    pub cursor: Option<Cursor>,
-}
+pub use ostler_tmux::typing::Key;
 
 /// Why a terminal could not be looked at or typed into.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -31,12 +24,33 @@ pub enum Paste {
     Plain,
 }
 
+/// Who edits what is typed, until the program reads it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Editing {
+    /// The kernel, which also shows it: the program reads whole lines.
+    Kernel {
+        unread: u64,
+    },
+    Program,
+    /// The terminal's device cannot be asked.
+    Unknown,
+}
+
 pub trait Terminal {
-    fn look(&mut self) -> Result<Look, Trouble>;
+    fn look(&mut self) -> Result<ScreenText, Trouble>;
     fn paste_mode(&mut self) -> Result<Paste, Trouble>;
     /// In one piece.
     fn type_in(&mut self, text: &str, paste: Paste) -> Result<(), Trouble>;
     fn press(&mut self, key: Key) -> Result<(), Trouble>;
     /// The device, where what was not read yet can be taken back.
     fn device(&self) -> Option<PathBuf>;
+
+    fn editing(&self) -> Editing {
+        let Some(device) = self.device() else { return Editing::Unknown };
+        match (ostler_os::gives_lines(&device), ostler_os::unread(&device)) {
+            (Ok(true), Ok(unread)) => Editing::Kernel { unread },
+            (Ok(false), _) => Editing::Program,
+            (Ok(true), Err(_)) | (Err(_), _) => Editing::Unknown,
+        }
+    }
 }

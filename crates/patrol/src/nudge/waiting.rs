@@ -1,11 +1,10 @@
 //! Nudges that wait, and those that somebody left half done.
 
-use super::evidence::stands_in_line;
 use super::find::{self, Place};
-use super::speak::{Said, clear};
-use super::terminal::Look;
+use super::speak::Said;
 use super::turn::Turn;
-use super::{Before, DELIVERED, Idle, Refusal, Whose, folder, is_idle, say, take_turn};
+use super::unknown::{Line, clear};
+use super::{Before, Idle, Refusal, Whose, folder, is_idle, receipt_of, say, take_turn};
 use crate::door::{Asking, Door};
 use crate::error::PatrolError;
 use ostler_model::{Nudge, NudgeCall, Receipt};
@@ -53,9 +52,11 @@ pub fn deliver_one(
     let claimed = asking.nudges(NudgeCall::Claim { to: unit.to_owned(), most: 1 })?;
     let Some(nudge) = claimed.into_iter().next() else { return Ok(None) };
     let (receipt, why) = match say(turn, place, &nudge.text, Before::Nothing, Some(&nudge.id)) {
-        Said::Delivered => (Receipt::Delivered, DELIVERED.to_owned()),
-        Said::Refused(Refusal::Obstacle | Refusal::Gone, why) => (Receipt::Queued, why),
-        Said::Refused(_, why) => (Receipt::Refused, why),
+        Said::Delivered { proof, .. } => (Receipt::Delivered, proof),
+        Said::Refused(Refusal::Obstacle | Refusal::NotReady | Refusal::Gone, why) => {
+            (Receipt::Queued, why)
+        }
+        Said::Refused(refusal, why) => (receipt_of(refusal), why),
     };
     let settled = asking.nudges(NudgeCall::Settle { id: nudge.id, receipt, why })?;
     turn.over();
@@ -71,10 +72,10 @@ pub fn recover(
 ) -> Result<Vec<Nudge>, PatrolError> {
     let Some(half) = turn.half_done() else { return Ok(Vec::new()) };
     let is_same = half.run == place.run;
-    let stands =
-        is_same && place.terminal.look().is_ok_and(|look| stands_in_line(&look, &half.tail));
+    let line = Line::left(&half.tail);
+    let stands = is_same && place.terminal.look().is_ok_and(|look| line.holds(&look));
     if stands || (is_same && !half.is_entered) {
-        clear(&mut *place.terminal, &Look::default(), &half.tail);
+        clear(&mut *place.terminal, &line);
     }
     let settled = match half.id {
         Some(id) => {
@@ -83,7 +84,7 @@ pub fn recover(
             } else {
                 let why =
                     "whoever typed it died while it was sent; whether it arrived is not known";
-                (Receipt::Refused, why)
+                (Receipt::NotSent, why)
             };
             asking.nudges(NudgeCall::Settle { id, receipt, why: why.to_owned() })?
         }

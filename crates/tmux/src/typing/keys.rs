@@ -8,19 +8,78 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub enum Key {
     Enter,
     Escape,
-    /// Ctrl-C
-    Interrupt,
-    /// Ctrl-U: clears the line that is being typed.
-    KillLine,
+    Tab,
+    Space,
+    Backspace,
+    Up,
+    Down,
+    Left,
+    Right,
+    /// With a lower-case letter: `Ctrl('c')` interrupts, `Ctrl('u')` clears a line.
+    Ctrl(char),
+    /// A letter, a digit, or another character that can be seen.
+    Char(char),
 }
 
 impl Key {
-    fn name(self) -> &'static str {
+    /// Ctrl-C
+    pub const INTERRUPT: Key = Key::Ctrl('c');
+    /// Ctrl-U: clears the line that is being typed.
+    pub const KILL_LINE: Key = Key::Ctrl('u');
+
+    /// `enter`, `escape`, `up`, `ctrl-u`, a single character, …
+    pub fn parse(word: &str) -> Option<Self> {
+        let lower = word.to_lowercase();
+        let mut letters = word.chars();
+        Some(match (lower.as_str(), letters.next(), letters.next()) {
+            ("enter" | "return", _, _) => Key::Enter,
+            ("escape" | "esc", _, _) => Key::Escape,
+            ("tab", _, _) => Key::Tab,
+            ("space", _, _) => Key::Space,
+            ("backspace", _, _) => Key::Backspace,
+            ("up", _, _) => Key::Up,
+            ("down", _, _) => Key::Down,
+            ("left", _, _) => Key::Left,
+            ("right", _, _) => Key::Right,
+            (_, Some(c), None) if !c.is_control() && !c.is_whitespace() => Key::Char(c),
+            (word, _, _) => {
+                let letter = word.strip_prefix("ctrl-")?;
+                let c = letter.chars().next().filter(|c| c.is_ascii_lowercase())?;
+                (letter.len() == 1).then_some(Key::Ctrl(c))?
+            }
+        })
+    }
+
+    fn name(self) -> String {
         match self {
-            Key::Enter => "Enter",
-            Key::Escape => "Escape",
-            Key::Interrupt => "C-c",
-            Key::KillLine => "C-u",
+            Key::Enter => "Enter".to_owned(),
+            Key::Escape => "Escape".to_owned(),
+            Key::Tab => "Tab".to_owned(),
+            Key::Space => "Space".to_owned(),
+            Key::Backspace => "BSpace".to_owned(),
+            Key::Up => "Up".to_owned(),
+            Key::Down => "Down".to_owned(),
+            Key::Left => "Left".to_owned(),
+            Key::Right => "Right".to_owned(),
+            Key::Ctrl(letter) => format!("C-{letter}"),
+            Key::Char(c) => c.to_string(),
+        }
+    }
+
+    /// What a terminal sends for it.
+    pub fn bytes(self) -> Vec<u8> {
+        match self {
+            Key::Enter => b"\r".to_vec(),
+            Key::Escape => b"\x1b".to_vec(),
+            Key::Tab => b"\t".to_vec(),
+            Key::Space => b" ".to_vec(),
+            Key::Backspace => b"\x7f".to_vec(),
+            Key::Up => b"\x1b[A".to_vec(),
+            Key::Down => b"\x1b[B".to_vec(),
+            Key::Right => b"\x1b[C".to_vec(),
+            Key::Left => b"\x1b[D".to_vec(),
+            Key::Ctrl(letter) => vec![letter as u8 & 0x1f],
+            Key::Char(c) => c.to_string().into_bytes(),
         }
     }
 }
@@ -33,7 +92,10 @@ pub fn paste(server: &Server, pane: &str, text: &str) -> Result<(), TmuxError> {
     let buffer = format!("ostler-{}-{number}", std::process::id());
     let leave = ["copy-mode", "-q", "-t", pane, ";"];
     let load = ["load-buffer", "-b", &buffer, "-", ";"];
-    let give = ["paste-buffer", "-dpr", "-b", &buffer, "-t", pane];
+    // tmux 3.3 dies with all of its sessions when it pastes into a pane whose program has ended.
+    let paste = format!("paste-buffer -dpr -b {buffer} -t {pane}");
+    let drop = format!("delete-buffer -b {buffer}");
+    let give = ["if-shell", "-F", "-t", pane, "#{pane_dead}", &drop, &paste];
     let words = [&leave[..], &load[..], &give[..]].concat();
     let printed = server.ask_in_part(&words, text.as_bytes())?;
     match printed.complaint {
@@ -47,6 +109,13 @@ pub fn paste(server: &Server, pane: &str, text: &str) -> Result<(), TmuxError> {
 
 /// To the program, not to a mode of the pane.
 pub fn press(server: &Server, pane: &str, key: Key) -> Result<(), TmuxError> {
-    let words = ["copy-mode", "-q", "-t", pane, ";", "send-keys", "-t", pane, key.name()];
+    let name = key.name();
+    let mut words = vec!["copy-mode", "-q", "-t", pane, ";", "send-keys", "-t", pane];
+    if matches!(key, Key::Char(_)) {
+        words.push("-l");
+    }
+    // A semicolon would end the command.
+    let name = if name == ";" { "\\;" } else { &name };
+    words.extend(["--", name]);
     server.ask(&words).map(|_| ())
 }

@@ -1,6 +1,8 @@
 //! One look at one pane: its screen and where its cursor is, with one process.
 
 use crate::call::{Server, TmuxError};
+use ostler_model::TerminalSize;
+use ostler_model::wire::{ScreenCursor, ScreenText};
 
 /// A pane at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -14,19 +16,10 @@ pub struct PaneLook {
     pub terminal: String,
     /// Whether its program has turned bracketed paste on; only newer versions of tmux tell.
     pub takes_paste: Option<bool>,
-    pub cursor: Cursor,
-    /// The whole screen, from the top.
-    pub lines: Vec<String>,
+    pub screen: ScreenText,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Cursor {
-    pub row: usize,
-    pub column: usize,
-    pub is_visible: bool,
-}
-
-const FIELDS: [&str; 9] = [
+const FIELDS: [&str; 12] = [
     "pane_id",
     "pane_pid",
     "pane_dead",
@@ -36,13 +29,16 @@ const FIELDS: [&str; 9] = [
     "cursor_y",
     "cursor_x",
     "cursor_flag",
+    "pane_width",
+    "pane_height",
+    "pane_title",
 ];
 
 /// `None` if there is no such pane any more.
 pub fn look(server: &Server, pane: &str) -> Result<Option<PaneLook>, TmuxError> {
     let format = FIELDS.map(|field| format!("#{{{field}}}")).join("\t");
     let words =
-        ["display-message", "-p", "-t", pane, &format, ";", "capture-pane", "-p", "-t", pane];
+        ["display-message", "-p", "-t", pane, &format, ";", "capture-pane", "-pe", "-t", pane];
     match server.ask_in_part(&words, &[]) {
         // A pane that is no more has empty facts; only the look at its screen is an error then.
         Ok(printed) => Ok(read(&printed.text, pane).filter(|_| printed.complaint.is_none())),
@@ -53,10 +49,28 @@ pub fn look(server: &Server, pane: &str) -> Result<Option<PaneLook>, TmuxError> 
 
 fn read(text: &str, pane: &str) -> Option<PaneLook> {
     let (facts, screen) = text.split_once('\n')?;
-    let facts: Vec<&str> = facts.split('\t').collect();
+    // The title is last: it may hold anything.
+    let facts: Vec<&str> = facts.splitn(FIELDS.len(), '\t').collect();
     let facts: [&str; FIELDS.len()] = facts.try_into().ok()?;
-    let [id, pid, is_dead, is_closed, terminal, paste, row, column, is_visible] = facts;
+    let [
+        id,
+        pid,
+        is_dead,
+        is_closed,
+        terminal,
+        paste,
+        row,
+        column,
+        is_visible,
+        columns,
+        rows,
+        title,
+    ] = facts;
     (id == pane).then_some(())?;
+    let number = |text: &str| text.parse().unwrap_or(0);
+    let size = TerminalSize { columns: number(columns), rows: number(rows) };
+    let cursor =
+        ScreenCursor { row: number(row), column: number(column), is_visible: is_visible == "1" };
     Some(PaneLook {
         pid: pid.parse().ok()?,
         is_dead: is_dead == "1",
@@ -67,13 +81,13 @@ fn read(text: &str, pane: &str) -> Option<PaneLook> {
             "0" => Some(false),
             _ => None,
         },
-        cursor: Cursor {
-            row: row.parse().unwrap_or(0),
-            column: column.parse().unwrap_or(0),
-            is_visible: is_visible == "1",
-        },
-        lines: screen.lines().map(str::to_owned).collect(),
+        screen: ScreenText { title: title.to_owned(), ..screen_of(screen, size, cursor) },
     })
+}
+
+/// As a person would see it, with what is drawn dim or inverse.
+pub(crate) fn screen_of(text: &str, size: TerminalSize, cursor: ScreenCursor) -> ScreenText {
+    ostler_screen::from_capture(text, size, cursor)
 }
 
 #[cfg(test)]
@@ -82,12 +96,14 @@ mod tests {
 
     #[test]
     fn a_look_is_read_and_that_of_another_pane_is_none() {
-        let text = "%5\t4242\t0\t0\t/dev/pts/3\t\t1\t7\t1\n$ make\nall\n\n";
+        let text = "%5\t4242\t0\t0\t/dev/pts/3\t\t1\t7\t1\t20\t3\tmy title\n$ make\nall\n\n";
         let look = read(text, "%5").expect("it is there");
         assert_eq!((look.pid, look.is_dead, look.takes_paste), (4242, false, None));
-        assert_eq!(look.cursor, Cursor { row: 1, column: 7, is_visible: true });
-        assert_eq!(look.lines, ["$ make", "all", ""]);
+        assert_eq!(look.screen.cursor, ScreenCursor { row: 1, column: 7, is_visible: true });
+        let lines: Vec<&str> = look.screen.lines.iter().map(|line| line.trim_end()).collect();
+        assert_eq!(lines, ["$ make", "all", ""]);
+        assert_eq!(look.screen.title, "my title");
         assert_eq!(read(text, "%55"), None);
-        assert_eq!(read("\t\t\t\t\t\t\t\t\n", "%5"), None);
+        assert_eq!(read("\t\t\t\t\t\t\t\t\t\t\t\n", "%5"), None);
     }
 }

@@ -4,4 +4,5 @@ mod keys;
 mod look;
 
 pub use keys::{Key, paste, press};
-pub use look::{Cursor, PaneLook, look};
+pub(crate) use look::screen_of;
+pub use look::{PaneLook, look};

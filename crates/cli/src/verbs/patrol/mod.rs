@@ -50,6 +50,7 @@ fn tell_checked(agent: &str, checked: &Checked, json: bool) -> Result<Exit, Fail
         match checked {
             Checked::Responsive { why } => say!("{agent} answers: {why}"),
             Checked::NotRunning { why } => say!("{agent} was not asked: {why}"),
+            Checked::Waiting { why } => say!("{agent} waits for a person: {why}"),
             Checked::InCooldown { seconds } => {
                 say!("{agent} was killed a moment ago; asked again in {seconds} s");
             }
@@ -67,6 +68,7 @@ fn tell_checked(agent: &str, checked: &Checked, json: bool) -> Result<Exit, Fail
         Checked::ShouldBeKilled { .. } => Exit(2),
         Checked::Responsive { .. }
         | Checked::NotRunning { .. }
+        | Checked::Waiting { .. }
         | Checked::InCooldown { .. }
         | Checked::Silent { .. } => Exit::DONE,
     })

@@ -1,8 +1,10 @@
 //! One agent of the town, as it really is.
 
-use crate::common::{HOUR, MINUTE, seen, watch};
+use crate::common::{HOUR, MINUTE, seen, shown, watch};
 use crate::random::Random;
-use ostler_model::{HeartbeatSeen, Observation, PendingSeen, SessionSeen, WatchSpec};
+use ostler_model::{
+    AgentState, HeartbeatSeen, Observation, PendingSeen, SessionSeen, StepOutcome, WatchSpec,
+};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
@@ -14,6 +16,8 @@ pub enum Mode {
     Thinking,
     /// Nothing to do. Some show heartbeats all the same.
     Idle,
+    /// A question stands on its screen.
+    Asking,
     /// Works, but its heartbeat file is gone or broken.
     Beatless,
     /// Ends when something of this strength is done.
@@ -38,6 +42,10 @@ pub struct Agent {
     pub died_at: u64,
     pub busy_until: Option<u64>,
     beats_when_idle: bool,
+    /// It takes what is typed, and leaves its work.
+    ignores: bool,
+    /// Its program has a profile, so that its screen can be read.
+    is_known: bool,
     started_at: u64,
     /// When its terminal last showed something new, and when it last did something by itself.
     output_at: u64,
@@ -63,6 +71,8 @@ impl Agent {
             died_at: now,
             busy_until: None,
             beats_when_idle: random.chance(50),
+            ignores: random.chance(10),
+            is_known: random.chance(70),
             started_at: now,
             output_at: now,
             moved_at: now,
@@ -90,9 +100,12 @@ impl Agent {
             Mode::Working => (true, true),
             Mode::Beatless => (true, false),
             Mode::Idle => (false, self.beats_when_idle),
-            Mode::Building | Mode::Thinking | Mode::Hung(_) | Mode::AgentDead | Mode::Dead => {
-                (false, false)
-            }
+            Mode::Building
+            | Mode::Thinking
+            | Mode::Asking
+            | Mode::Hung(_)
+            | Mode::AgentDead
+            | Mode::Dead => (false, false),
         };
         if self.mode == Mode::Building {
             self.moved_at = now;
@@ -120,6 +133,7 @@ impl Agent {
             }
             4 => (Mode::Thinking, random.below(12 * MINUTE)),
             5 => (Mode::Beatless, random.below(HOUR)),
+            6 if self.is_known => (Mode::Asking, random.below(10 * HOUR)),
             _ => (Mode::Working, random.below(3 * HOUR)),
         };
         // It has just come to the end of something.
@@ -155,16 +169,29 @@ impl Agent {
         self.busy_until = None;
     }
 
-    pub fn is_spoken_to(&mut self, strength: Option<Cure>, random: &mut Random, now: u64) {
+    /// Whether it took the text.
+    pub fn is_spoken_to(
+        &mut self,
+        strength: Option<Cure>,
+        random: &mut Random,
+        now: u64,
+    ) -> StepOutcome {
         // The terminal shows what is typed, also when nobody reads it.
         self.output_at = self.output_at.max(now + 300);
         self.screen = random.next();
+        let not_shown = || StepOutcome::Failed("it is not on the screen".to_owned());
         match (self.mode, strength) {
             (Mode::Hung(cure), Some(strength)) if strength >= cure => self.changes_soon(now),
-            (Mode::Idle | Mode::Thinking, _) if self.has_work => self.changes_soon(now),
+            (Mode::Hung(_), _) => return not_shown(),
+            (Mode::Idle | Mode::Thinking, _) if self.has_work && !self.ignores => {
+                self.changes_soon(now);
+            }
             (Mode::Idle, Some(_)) => (self.beat_at, self.cycle) = (now, self.cycle + 1),
+            (Mode::Building, _) => return StepOutcome::Done,
             _ => {}
         }
+        self.moved_at = now;
+        StepOutcome::Taken
     }
 
     fn changes_soon(&mut self, now: u64) {
@@ -201,6 +228,7 @@ impl Agent {
             | Mode::Building
             | Mode::Thinking
             | Mode::Idle
+            | Mode::Asking
             | Mode::Beatless
             | Mode::Hung(_) => SessionSeen::Alive,
         };
@@ -225,6 +253,23 @@ impl Agent {
         seen.busy_until_ms = self.busy_until;
         seen.output_age_ms = Some(age(self.output_at));
         seen.screen = Some(self.screen);
+        let state = match self.mode {
+            Mode::Idle | Mode::Hung(Cure::Wake) => AgentState::Idle,
+            Mode::Asking => AgentState::Waiting,
+            Mode::Working
+            | Mode::Beatless
+            | Mode::Building
+            | Mode::Thinking
+            | Mode::Hung(_)
+            | Mode::AgentDead
+            | Mode::Dead => AgentState::Working,
+        };
+        seen.shows = shown(state).filter(|_| self.is_known);
+        seen.can_interrupt = self.is_known && state == AgentState::Working;
+        if matches!(self.mode, Mode::Thinking | Mode::Building) && self.is_known {
+            // Its spinner turns.
+            seen.output_age_ms = Some(0);
+        }
         let is_building = self.mode == Mode::Building;
         seen.cpu_percent = Some(if is_building { 80.0 } else { 0.2 });
         seen

@@ -168,17 +168,18 @@ impl Town {
             Edge::End(_) => self.report.ended += 1,
         }
         let (agent, random, now) = (&mut self.agents[place], &mut self.random, self.now);
-        match decision.step {
-            Step::Nothing | Step::Escalate => {}
+        let outcome = match decision.step {
+            Step::Nothing | Step::Escalate => StepOutcome::Done,
             Step::Nudge => agent.is_spoken_to(None, random, now),
             Step::Wake => agent.is_spoken_to(Some(Cure::Wake), random, now),
             Step::Interrupt => agent.is_spoken_to(Some(Cure::Interrupt), random, now),
             Step::Start | Step::Restart => {
                 self.report.restarts += 1;
                 agent.starts(random, now);
+                StepOutcome::Done
             }
-        }
-        acted(&mut state, &decision, &StepOutcome::Done, seen, &self.policy, now);
+        };
+        acted(&mut state, &decision, &outcome, seen, &self.policy, now);
         self.states.insert(name, state);
     }
 
@@ -210,7 +211,8 @@ impl Town {
             Step::Interrupt => assert!(may_end, "{}", told()),
             Step::Restart => assert!(may_end || agent.mode == Mode::AgentDead, "{}", told()),
             Step::Start => assert!(agent.mode == Mode::Dead, "{}", told()),
-            Step::Nothing | Step::Nudge | Step::Wake | Step::Escalate => {}
+            Step::Nudge | Step::Wake => assert!(agent.mode != Mode::Asking, "{}", told()),
+            Step::Nothing | Step::Escalate => {}
         }
         let is_guarded = state.crash_loop_since_ms.is_some()
             || state.backoff_until_ms.is_some_and(|until| until > self.now)
@@ -226,7 +228,7 @@ impl Town {
         } else if is_known && !is_guarded {
             self.late[place] += 1;
         }
-        let most = if agent.lives() { 2 } else { 1 };
+        let most = if agent.lives() { 3 } else { 1 };
         assert!(self.late[place] <= most, "left alone: {} {state:?}", told());
     }
 

@@ -1,0 +1,104 @@
+//! All profiles: those in the program, and the user's own, which come first.
+
+use crate::error::ProfileError;
+use crate::process::ProgramSeen;
+use crate::profile::Profile;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Where a profile is from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    BuiltIn,
+    File(PathBuf),
+}
+
+#[derive(Clone, Debug)]
+pub struct Book {
+    profiles: Vec<(Source, Arc<Profile>)>,
+}
+
+const BUILT_IN: [(&str, &str); 3] = [
+    ("claude", include_str!("../profiles/claude.toml")),
+    ("codex", include_str!("../profiles/codex.toml")),
+    ("opencode", include_str!("../profiles/opencode.toml")),
+];
+
+/// A larger file is no profile.
+const MOST: u64 = 1 << 20;
+
+impl Book {
+    /// What is in the program. `Err` is a fault of the build, and a test finds it.
+    pub fn built_in() -> Result<Self, ProfileError> {
+        let parse = |(name, text): &(&str, &str)| {
+            Profile::parse(text, name).map(|profile| (Source::BuiltIn, Arc::new(profile)))
+        };
+        Ok(Self { profiles: BUILT_IN.iter().map(parse).collect::<Result<_, _>>()? })
+    }
+
+    /// With the files of a folder, if there is one. A file that is wrong is left out and reported.
+    pub fn with_folder(folder: Option<&Path>) -> (Self, Vec<ProfileError>) {
+        let mut problems = Vec::new();
+        let mut book = Self::built_in().unwrap_or_else(|error| {
+            problems.push(error);
+            Self { profiles: Vec::new() }
+        });
+        let files = folder.and_then(|folder| std::fs::read_dir(folder).ok());
+        let mut paths: Vec<PathBuf> = files
+            .into_iter()
+            .flatten()
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .filter(|path| path.extension().is_some_and(|end| end == "toml"))
+            .collect();
+        paths.sort();
+        for path in paths.into_iter().rev() {
+            match read(&path) {
+                Ok(profile) => book.put(Source::File(path), profile),
+                Err(error) => problems.push(error),
+            }
+        }
+        (book, problems)
+    }
+
+    /// In front: it replaces one of the same name.
+    fn put(&mut self, source: Source, profile: Profile) {
+        self.profiles.retain(|(_, known)| known.name != profile.name);
+        self.profiles.insert(0, (source, Arc::new(profile)));
+    }
+
+    pub fn all(&self) -> impl Iterator<Item = (&Source, &Arc<Profile>)> {
+        self.profiles.iter().map(|(source, profile)| (source, profile))
+    }
+
+    pub fn named(&self, name: &str) -> Option<&Arc<Profile>> {
+        self.all().map(|(_, profile)| profile).find(|profile| profile.name == name)
+    }
+
+    /// By what is declared, else by the command, else by the processes of the run.
+    pub fn find<'a>(
+        &self,
+        declared: Option<&str>,
+        argv: &[String],
+        tree: impl IntoIterator<Item = &'a [String]>,
+    ) -> Option<&Arc<Profile>> {
+        if let Some(name) = declared {
+            return self.named(name);
+        }
+        let of = |words: &[String]| {
+            let seen = ProgramSeen { words };
+            self.all().map(|(_, profile)| profile).find(|profile| profile.process.is(seen))
+        };
+        of(argv).or_else(|| tree.into_iter().find_map(of))
+    }
+}
+
+fn read(path: &Path) -> Result<Profile, ProfileError> {
+    let failed = |source| ProfileError::Read { path: path.to_owned(), source };
+    let about = std::fs::metadata(path).map_err(failed)?;
+    if !about.is_file() || about.len() > MOST {
+        let why = "it is not a file of at most 1 MiB".to_owned();
+        return Err(ProfileError::Wrong { place: path.display().to_string(), why });
+    }
+    let text = std::fs::read_to_string(path).map_err(failed)?;
+    Profile::parse(&text, &path.display().to_string())
+}

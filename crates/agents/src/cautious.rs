@@ -1,0 +1,226 @@
+//! Programs that have no profile. What is not certain is not claimed: a text waits rather than joins another.
+
+use crate::judge::Dialogue;
+use crate::profile::DialogKind;
+use ostler_model::wire::ScreenText;
+
+/// Longer questions are cut.
+const QUESTION_MOST: usize = 400;
+const ASKING: [&str; 6] =
+    ["(y/n)", "[y/n]", "(yes/no)", "[yes/no]", "esc to cancel", "press enter to continue"];
+const WORKING: [&str; 5] = [
+    "esc to interrupt",
+    "esc interrupt",
+    "ctrl+c to interrupt",
+    "ctrl-c to interrupt",
+    "ctrl+c to cancel",
+];
+/// How a line begins that waits for input, as the last character before a blank.
+const MARKS: [char; 9] = ['$', '#', '>', '%', '❯', '›', '»', 'λ', ':'];
+
+/// Why nothing should be typed now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Obstacle {
+    Works,
+    Asks(Dialogue),
+    /// The line with the cursor has something in it.
+    Begun,
+}
+
+pub fn obstacle(screen: &ScreenText) -> Option<Obstacle> {
+    if let Some(question) = question(screen) {
+        return Some(Obstacle::Asks(question));
+    }
+    if bottom(screen).any(|line| WORKING.iter().any(|mark| line.to_lowercase().contains(mark))) {
+        return Some(Obstacle::Works);
+    }
+    is_begun(screen).then_some(Obstacle::Begun)
+}
+
+/// The last lines that have something in them, without the frames around them.
+fn bottom(screen: &ScreenText) -> impl Iterator<Item = &str> {
+    const LOOKED_AT: usize = 20;
+    let filled = screen.lines.iter().rev().map(|line| unframed(line));
+    filled.filter(|line| !line.is_empty()).take(LOOKED_AT)
+}
+
+fn unframed(line: &str) -> &str {
+    line.trim_matches(|c: char| c.is_whitespace() || is_frame(c))
+}
+
+fn is_frame(c: char) -> bool {
+    ('\u{2500}'..='\u{259f}').contains(&c) || c == '|'
+}
+
+/// A list of choices with one pointed at, or a question for yes or no at the bottom.
+pub fn question(screen: &ScreenText) -> Option<Dialogue> {
+    let lines: Vec<&str> = bottom(screen).collect();
+    let pointed = lines.iter().position(|line| {
+        let rest = line.strip_prefix(['❯', '>', '›', '→', '▶', '●']);
+        rest.is_some_and(|rest| is_choice(rest.trim_start()))
+    });
+    let is_list =
+        pointed.is_some() && lines.iter().filter(|line| is_choice(unpointed(line))).count() > 1;
+    let is_asked = lines
+        .iter()
+        .take(2)
+        .any(|line| ASKING.iter().any(|mark| line.to_lowercase().contains(mark)));
+    if !is_list && !is_asked {
+        return None;
+    }
+    // The lines come from below: the question is above the first choice.
+    let first = lines.iter().rposition(|line| is_choice(unpointed(line))).filter(|_| is_list);
+    let text: Vec<String> = match first {
+        Some(first) => lines[first + 1..].iter().take(4).rev().map(|l| (*l).to_owned()).collect(),
+        None => lines.iter().take(2).rev().map(|line| (*line).to_owned()).collect(),
+    };
+    let choices = if is_list { choices(&screen.lines) } else { Vec::new() };
+    Some(Dialogue { kind: DialogKind::Question, text: joined(&text), choices })
+}
+
+fn unpointed(line: &str) -> &str {
+    line.trim_start_matches(['❯', '>', '›', '→', '▶', '●', ' '])
+}
+
+fn is_choice(line: &str) -> bool {
+    let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    rest.len() < line.len() && rest.starts_with(['.', ')'])
+}
+
+pub(crate) fn choices(lines: &[String]) -> Vec<String> {
+    let choice = |line: &String| {
+        let line = unpointed(unframed(line)).trim();
+        is_choice(line).then(|| line.to_owned())
+    };
+    lines.iter().filter_map(choice).collect()
+}
+
+pub(crate) fn joined(lines: &[String]) -> String {
+    let parts: Vec<&str> =
+        lines.iter().map(|line| unframed(line)).filter(|line| !line.is_empty()).collect();
+    let text = parts.join(" / ");
+    match text.char_indices().nth(QUESTION_MOST) {
+        Some((cut, _)) => format!("{}…", &text[..cut]),
+        None => text,
+    }
+}
+
+/// A line is free if the cursor is at its beginning, or right behind a prompt mark and its blank that are the first of
+/// their kind in the line. Anything else may be half a sentence.
+fn is_begun(screen: &ScreenText) -> bool {
+    let Some(line) = screen.lines.get(usize::from(screen.cursor.row)) else { return false };
+    let column = usize::from(screen.cursor.column);
+    let before: String = cells(line, column);
+    let typed = before.trim_start_matches(|c: char| c.is_whitespace() || is_frame(c));
+    let after = line.chars().skip(before.chars().count()).collect::<String>();
+    if typed.is_empty() {
+        return is_text_behind(screen, &after);
+    }
+    let chars: Vec<char> = typed.chars().collect();
+    let is_mark = |at: usize| {
+        MARKS.contains(&chars[at]) && chars.get(at + 1).is_some_and(|c| matches!(c, ' ' | '\u{a0}'))
+    };
+    let Some(mark) = (0..chars.len()).find(|at| is_mark(*at)) else {
+        // A mark may be the last thing before the cursor.
+        return !chars.last().is_some_and(|c| MARKS.contains(c) && chars.len() == 1);
+    };
+    let rest: String = chars[mark + 1..].iter().collect();
+    !rest.trim().is_empty() || is_text_behind(screen, &after)
+}
+
+/// Text behind the cursor is a placeholder only if it is drawn dim; then it is not in the bright lines.
+fn is_text_behind(screen: &ScreenText, after: &str) -> bool {
+    let row = usize::from(screen.cursor.row);
+    let shown = match screen.bright.get(row) {
+        Some(bright) => {
+            let skipped = screen.lines[row].chars().count() - after.chars().count();
+            bright.chars().skip(skipped).collect::<String>()
+        }
+        None => after.to_owned(),
+    };
+    !shown.trim_matches(|c: char| c.is_whitespace() || is_frame(c)).is_empty()
+}
+
+/// The beginning of a line up to a column, where wide characters take two.
+pub fn cells(line: &str, column: usize) -> String {
+    let mut width = 0;
+    line.chars()
+        .take_while(|c| {
+            let is_before = width < column;
+            width += if is_wide(*c) { 2 } else { 1 };
+            is_before
+        })
+        .collect()
+}
+
+fn is_wide(c: char) -> bool {
+    ('\u{1100}'..='\u{115f}').contains(&c)
+        || ('\u{2e80}'..='\u{a4cf}').contains(&c)
+        || ('\u{ac00}'..='\u{d7a3}').contains(&c)
+        || ('\u{f900}'..='\u{faff}').contains(&c)
+        || ('\u{fe30}'..='\u{fe6f}').contains(&c)
+        || ('\u{ff00}'..='\u{ff60}').contains(&c)
+        || ('\u{1f300}'..='\u{1faff}').contains(&c)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ostler_model::wire::ScreenCursor;
+
+    fn screen(text: &str, row: u16, column: u16) -> ScreenText {
+        let cursor = ScreenCursor { row, column, is_visible: true };
+        ScreenText {
+            lines: text.lines().map(str::to_owned).collect(),
+            cursor,
+            ..ScreenText::default()
+        }
+    }
+
+    fn begun(line: &str) -> bool {
+        let column = line.chars().count() as u16;
+        obstacle(&screen(line, 0, column)) == Some(Obstacle::Begun)
+    }
+
+    #[test]
+    fn a_line_behind_its_prompt_mark_is_free_and_any_other_is_begun() {
+        for free in ["", "$ ", "user@host:~$ ", ">>> ", "❯ ", "In [1]: ", "mysql> ", "│ > ", ">"]
+        {
+            assert!(!begun(free), "{free:?}");
+        }
+        for taken in
+            ["$ ls -l", ">>> 1 + ", "user@host:~$ rm -rf", "half a sentence", "$ echo $ ", "❯ half"]
+        {
+            assert!(begun(taken), "{taken:?}");
+        }
+        assert_eq!(
+            obstacle(&screen("$ ls -l", 0, 2)),
+            Some(Obstacle::Begun),
+            "the cursor was moved"
+        );
+    }
+
+    #[test]
+    fn a_dim_text_behind_the_cursor_is_a_placeholder() {
+        let mut shown = screen("> Try something", 0, 2);
+        assert_eq!(obstacle(&shown), Some(Obstacle::Begun));
+        shown.bright = vec![">".to_owned()];
+        assert_eq!(obstacle(&shown), None);
+    }
+
+    #[test]
+    fn a_list_of_choices_is_a_question() {
+        let text = "Bash command\n  rm -rf x\nDo you want to proceed?\n❯ 1. Yes\n  2. No\n";
+        let Some(Obstacle::Asks(asked)) = obstacle(&screen(text, 3, 0)) else { panic!("{text}") };
+        assert!(asked.text.ends_with("Do you want to proceed?"), "{}", asked.text);
+        assert_eq!(asked.choices, ["1. Yes", "2. No"]);
+        assert!(matches!(obstacle(&screen("Overwrite? [Y/n] ", 0, 17)), Some(Obstacle::Asks(_))));
+        assert_eq!(obstacle(&screen("1. one\n2. two\n$ ", 2, 2)), None);
+    }
+
+    #[test]
+    fn one_that_shows_how_to_interrupt_it_works() {
+        let text = "✻ Thinking… (12s · esc to interrupt)\n\n> ";
+        assert_eq!(obstacle(&screen(text, 2, 2)), Some(Obstacle::Works));
+    }
+}

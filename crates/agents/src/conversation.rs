@@ -1,0 +1,167 @@
+//! Where an agent writes down its own conversation. A message that is found there was taken by the agent itself, which is
+//! more than any look at its screen can tell.
+
+use ostler_model::AgentState;
+use serde::Deserialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Conversation {
+    pub root: Root,
+    /// A file about one process, with `{pid}` in its path.
+    #[serde(default)]
+    pub process: Option<ProcessFile>,
+    pub messages: Messages,
+}
+
+/// The folder that everything else is below.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Root {
+    /// The variable in the agent's environment that names it.
+    #[serde(default)]
+    pub env: Option<String>,
+    /// What is added to the variable's value.
+    #[serde(default)]
+    pub below_env: Option<String>,
+    /// Below the agent's `HOME`, where the variable is not set.
+    pub below_home: String,
+}
+
+/// What a program says of itself while it runs. Members are JSON pointers.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProcessFile {
+    pub path: String,
+    /// The process's start time, as in the 22nd field of `/proc/PID/stat`: the file may be older than the process.
+    #[serde(default)]
+    pub started: Option<String>,
+    pub session: String,
+    #[serde(default)]
+    pub status: Option<String>,
+    #[serde(default)]
+    pub states: BTreeMap<String, AgentState>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Messages {
+    /// A line of JSON for each thing that happens.
+    Jsonl {
+        /// With `*` for any name, and `{session}` where the session is known.
+        files: String,
+        rules: Vec<MessageRule>,
+        /// How many of the last characters of a file's stem are the session's id.
+        #[serde(default)]
+        session_tail: Option<usize>,
+    },
+    /// A database. The query gives the texts and sessions of the messages since a time (`?1`, in ms since 1970).
+    Sqlite { file: String, query: String },
+}
+
+/// Which lines are a message of a person, and where its text is.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MessageRule {
+    pub when: BTreeMap<String, String>,
+    pub text: String,
+}
+
+/// What is known of the process that is the agent.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    pub pid: i32,
+    pub env: BTreeMap<String, String>,
+    pub started: Option<u64>,
+}
+
+/// A message that the agent wrote down.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    pub text: String,
+    pub session: Option<String>,
+}
+
+/// What the file about the process says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Recorded {
+    pub session: Option<String>,
+    pub state: Option<AgentState>,
+}
+
+impl Conversation {
+    pub fn folder(&self, place: &Place) -> Option<PathBuf> {
+        let named = self.root.env.as_ref().and_then(|name| place.env.get(name));
+        match named.filter(|value| !value.is_empty()) {
+            Some(value) => {
+                let below = self.root.below_env.as_deref().unwrap_or_default();
+                Some(Path::new(value).join(below))
+            }
+            None => Some(Path::new(place.env.get("HOME")?).join(&self.root.below_home)),
+        }
+    }
+
+    pub fn process_file(&self, place: &Place) -> Option<PathBuf> {
+        let path = self.process.as_ref()?.path.replace("{pid}", &place.pid.to_string());
+        Some(self.folder(place)?.join(path))
+    }
+
+    /// Nothing if the file is of an older process with the same number.
+    pub fn recorded(&self, text: &str, place: &Place) -> Recorded {
+        let Some(about) = &self.process else { return Recorded::default() };
+        let Ok(value) = serde_json::from_str::<Value>(text) else { return Recorded::default() };
+        let word = |pointer: &str| value.pointer(pointer).and_then(plain);
+        if let (Some(pointer), Some(started)) = (&about.started, place.started)
+            && word(pointer).is_none_or(|said| said != started.to_string())
+        {
+            return Recorded::default();
+        }
+        let state = about.status.as_deref().and_then(word);
+        Recorded {
+            session: word(&about.session),
+            state: state.and_then(|state| about.states.get(&state).copied()),
+        }
+    }
+}
+
+fn plain(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+impl MessageRule {
+    /// The text of a line, if it is a message.
+    pub fn text_of(&self, line: &Value) -> Option<String> {
+        let is_so = |(pointer, wanted): (&String, &String)| {
+            line.pointer(pointer).and_then(plain).as_ref() == Some(wanted)
+        };
+        if !self.when.iter().all(is_so) {
+            return None;
+        }
+        match line.pointer(&self.text)? {
+            Value::String(text) => Some(text.clone()),
+            // Parts: `[{"type": "text", "text": "…"}]`.
+            Value::Array(parts) => {
+                let texts: Vec<&str> =
+                    parts.iter().filter_map(|part| part.get("text")?.as_str()).collect();
+                (!texts.is_empty()).then(|| texts.join("\n"))
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
+        }
+    }
+}
+
+/// The messages among lines of JSON. A line that is not whole is left for later.
+pub fn messages_in(text: &str, rules: &[MessageRule]) -> Vec<String> {
+    let of = |line: &str| {
+        let value: Value = serde_json::from_str(line).ok()?;
+        rules.iter().find_map(|rule| rule.text_of(&value))
+    };
+    text.lines().filter_map(of).collect()
+}

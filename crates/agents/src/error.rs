@@ -1,0 +1,12 @@
+//! Why a profile cannot be used.
+
+use std::path::PathBuf;
+use thiserror::Error;
+
+#[derive(Debug, Error)]
+pub enum ProfileError {
+    #[error("{} cannot be read", path.display())]
+    Read { path: PathBuf, source: std::io::Error },
+    #[error("{place}: {why}")]
+    Wrong { place: String, why: String },
+}

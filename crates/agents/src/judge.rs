@@ -1,0 +1,174 @@
+//! What a screen says of an agent, by its profile.
+//!
+//! In this order: a dialog that only a person may answer; a mark that it works; its own report by an OSC; its input box.
+//! A screen on which none of these is found is `unknown`, and nothing is claimed of it.
+
+use crate::cautious;
+use crate::input::{self, InputBox};
+use crate::limit;
+use crate::profile::{DialogKind, DialogTable, Profile};
+use jiff::Zoned;
+use ostler_model::AgentState;
+use ostler_model::wire::ScreenText;
+
+/// A question on the screen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dialogue {
+    pub kind: DialogKind,
+    pub text: String,
+    /// As they are numbered on the screen.
+    pub choices: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Judged {
+    pub profile: String,
+    pub state: AgentState,
+    pub dialogue: Option<Dialogue>,
+    /// When a limit is over, in milliseconds since 1970.
+    pub until_ms: Option<u64>,
+    /// What was seen.
+    pub evidence: String,
+    pub input: Option<InputBox>,
+    /// A list of completions is open: Enter would pick from it.
+    pub menu: bool,
+}
+
+impl Judged {
+    fn of(profile: &Profile, state: AgentState, evidence: impl Into<String>) -> Self {
+        Self {
+            profile: profile.name.clone(),
+            state,
+            dialogue: None,
+            until_ms: None,
+            evidence: evidence.into(),
+            input: None,
+            menu: false,
+        }
+    }
+}
+
+impl Profile {
+    pub fn judge(&self, screen: &ScreenText, now: &Zoned) -> Judged {
+        let input = self.input.as_ref().and_then(|table| input::find(table, screen));
+        let menu = self.menu_on(screen, input.as_ref());
+        let judged = self.state(screen, input.as_ref(), now);
+        Judged { input, menu: menu.is_some(), ..judged }
+    }
+
+    fn state(&self, screen: &ScreenText, input: Option<&InputBox>, now: &Zoned) -> Judged {
+        if let Some(judged) = self.dialogs.iter().find_map(|d| self.asked(d, screen, input, now)) {
+            return judged;
+        }
+        if let Some((row, mark)) = self.busy_on(screen, input) {
+            let line = screen.lines[row].trim();
+            return Judged::of(self, AgentState::Working, format!("{line:?} matches {mark:?}"));
+        }
+        if let Some(mark) = self.busy_titles.iter().find(|mark| mark.is_match(&screen.title)) {
+            let title = screen.title.trim();
+            let evidence = format!("the title {title:?} matches {:?}", mark.as_str());
+            return Judged::of(self, AgentState::Working, evidence);
+        }
+        let reported = self.osc.iter().find_map(|(number, table)| {
+            let payload = screen.osc.get(&number.parse().ok()?)?;
+            Some((table.state(payload)?, number, payload))
+        });
+        if let Some((state, number, payload)) = reported {
+            return Judged::of(self, state, format!("it reported {payload:?} by OSC {number}"));
+        }
+        if let Some(found) = input {
+            let what = if found.is_empty() { "is empty" } else { "has text in it" };
+            return Judged::of(self, AgentState::Idle, format!("its input box {what}"));
+        }
+        if let Some(question) = cautious::question(screen) {
+            let mut judged = Judged::of(self, AgentState::Waiting, "a list of choices is shown");
+            judged.dialogue = Some(question);
+            return judged;
+        }
+        Judged::of(self, AgentState::Unknown, "neither its input box nor a known dialog is shown")
+    }
+
+    fn asked(
+        &self,
+        dialog: &DialogTable,
+        screen: &ScreenText,
+        input: Option<&InputBox>,
+        now: &Zoned,
+    ) -> Option<Judged> {
+        if input.is_some() && !dialog.beside_input {
+            return None;
+        }
+        let row_of =
+            |pattern: &crate::Pattern| screen.lines.iter().rposition(|line| pattern.is_match(line));
+        let rows: Option<Vec<usize>> = dialog.all.iter().map(row_of).collect();
+        let row = *rows?.first()?;
+        if dialog.kind == DialogKind::Limit
+            && input.is_some_and(|found| !self.is_last(screen, row, found))
+        {
+            return None;
+        }
+        let top = dialog
+            .from
+            .as_ref()
+            .and_then(|from| screen.lines[..=row].iter().rposition(|line| from.is_match(line)))
+            .unwrap_or(row);
+        let text = cautious::joined(&screen.lines[top..=row]);
+        let choices = cautious::choices(&screen.lines[row..]);
+        let state = match dialog.kind {
+            DialogKind::Limit => AgentState::Limited,
+            DialogKind::Question
+            | DialogKind::Permission
+            | DialogKind::Trust
+            | DialogKind::Login => AgentState::Waiting,
+        };
+        let mut judged = Judged::of(self, state, format!("{:?}", screen.lines[row].trim()));
+        judged.until_ms = dialog
+            .until
+            .as_ref()
+            .and_then(|until| limit::until(until, &unwrapped(&screen.lines[top..]), now));
+        judged.dialogue = Some(Dialogue { kind: dialog.kind, text, choices });
+        Some(judged)
+    }
+
+    /// A limit is over when something was said after it.
+    fn is_last(&self, screen: &ScreenText, row: usize, found: &InputBox) -> bool {
+        const NEAR: usize = 12;
+        let Some(between) = screen.lines.get(row + 1..found.top) else { return false };
+        let first = self.input.as_ref().and_then(|table| table.first.as_ref());
+        let is_said = |line: &String| first.is_some_and(|first| first.is_match(line));
+        between.iter().filter(|line| !line.trim().is_empty()).count() <= NEAR
+            && !between.iter().any(is_said)
+    }
+
+    /// Outside of the input box: a person may type anything into that.
+    fn busy_on(&self, screen: &ScreenText, input: Option<&InputBox>) -> Option<(usize, &str)> {
+        let is_inside =
+            |row: usize| input.is_some_and(|found| (found.top..=found.bottom).contains(&row));
+        let rows = (0..screen.lines.len())
+            .rev()
+            .filter(|row| !screen.lines[*row].trim().is_empty() && !is_inside(*row))
+            .take(self.busy_within);
+        rows.into_iter().find_map(|row| {
+            let mark = self.busy.iter().find(|mark| mark.is_match(&screen.lines[row]))?;
+            Some((row, mark.as_str()))
+        })
+    }
+
+    fn menu_on(&self, screen: &ScreenText, input: Option<&InputBox>) -> Option<&str> {
+        let from = match (self.menus_are_below, input) {
+            (true, Some(found)) => found.bottom + 1,
+            (true, None) => return None,
+            (false, _) => 0,
+        };
+        let shown =
+            |mark: &&crate::Pattern| screen.lines.iter().skip(from).any(|line| mark.is_match(line));
+        self.menus.iter().find(shown).map(crate::Pattern::as_str)
+    }
+}
+
+/// Long texts are broken into lines anywhere.
+fn unwrapped(lines: &[String]) -> String {
+    const LINES: usize = 6;
+    let parts: Vec<&str> = lines.iter().take(LINES).map(|line| line.trim()).collect();
+    parts.join(" ")
+}

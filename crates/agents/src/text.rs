@@ -1,0 +1,69 @@
+//! Texts as they can be compared with a screen.
+
+/// Without blanks and line breaks: programs wrap and indent as they like.
+pub fn letters(text: &str) -> String {
+    text.chars().filter(|c| is_compared(*c)).collect()
+}
+
+/// Blanks are drawn in many ways, and marks that join characters in none that a screen can tell.
+fn is_compared(c: char) -> bool {
+    !c.is_whitespace()
+        && !c.is_control()
+        && !matches!(c, '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}' | '\u{fe00}'..='\u{fe0f}' | '\u{ad}')
+        && !('\u{300}'..='\u{36f}').contains(&c)
+        && !('\u{1f3fb}'..='\u{1f3ff}').contains(&c)
+}
+
+/// The characters that every terminal draws in the same way.
+pub fn plain_letters(text: &str) -> String {
+    text.chars().filter(|c| is_compared(*c) && is_plain(*c)).collect()
+}
+
+/// Terminals disagree on how wide the others are, and some are drawn as two.
+fn is_plain(c: char) -> bool {
+    c < '\u{300}'
+        || ('\u{370}'..'\u{590}').contains(&c)
+        || ('\u{2010}'..'\u{2028}').contains(&c)
+        || ('\u{2030}'..'\u{205f}').contains(&c)
+        || ('\u{3041}'..'\u{30fb}').contains(&c)
+        || ('\u{4e00}'..'\u{a000}').contains(&c)
+        || ('\u{ac00}'..'\u{d7a4}').contains(&c)
+}
+
+/// Whether two texts are the same message: agents trim, turn tabs into blanks, and compose accents.
+pub fn same(one: &str, other: &str) -> bool {
+    let has_marks = |text: &str| text.chars().any(is_mark);
+    letters(one) == letters(other)
+        || ((has_marks(one) || has_marks(other)) && without_accents(one) == without_accents(other))
+}
+
+fn is_mark(c: char) -> bool {
+    ('\u{300}'..='\u{36f}').contains(&c)
+}
+
+/// Letters with accents are left out, whether they are written as one character or as two.
+fn without_accents(text: &str) -> String {
+    let chars: Vec<char> = text.chars().collect();
+    let is_accented = |at: usize, c: char| {
+        ('\u{c0}'..='\u{24f}').contains(&c)
+            || ('\u{1e00}'..='\u{1eff}').contains(&c)
+            || chars.get(at + 1).is_some_and(|next| is_mark(*next))
+    };
+    let kept = chars.iter().enumerate().filter(|(at, c)| !is_accented(*at, **c)).map(|(_, c)| *c);
+    letters(&kept.collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_the_same_however_they_are_wrapped_or_composed() {
+        assert!(same("a b\tc", "a b    c "));
+        assert!(same("one\r\ntwo", "one\ntwo"));
+        assert!(same("cafe\u{301} is open", "caf\u{e9} is open"));
+        assert!(!same("a b", "a b d"));
+        assert!(!same("gr\u{fc}n", "rot"));
+        assert!(!same("\u{e4}pfel 1", "\u{e4}pfel 2"));
+    }
+}

@@ -1,0 +1,149 @@
+//! Screens of real agents, captured from the programs themselves, and what their profiles say of them. A file is the size,
+//! the cursor and the title in its first line, and then what tmux captured, with colours.
+
+use jiff::Zoned;
+use ostler_agents::{Book, Judged};
+use ostler_model::wire::{ScreenCursor, ScreenText};
+use ostler_model::{AgentState, TerminalSize};
+use std::path::Path;
+
+fn screen(agent: &str, state: &str) -> ScreenText {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/screens");
+    let path = folder.join(agent).join(format!("{state}.screen"));
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let (head, rest) = text.split_once('\n').expect("a first line");
+    let mut words = head.splitn(6, ' ');
+    let mut number = || words.next().and_then(|word| word.parse::<u16>().ok()).expect("a number");
+    let size = TerminalSize { columns: number(), rows: number() };
+    let (column, row, is_visible) = (number(), number(), number() == 1);
+    let cursor = ScreenCursor { row, column, is_visible };
+    let title = head.splitn(6, ' ').nth(5).unwrap_or_default().to_owned();
+    ScreenText { title, ..ostler_screen::from_capture(rest, size, cursor) }
+}
+
+fn judge(agent: &str, state: &str) -> Judged {
+    let book = Book::built_in().expect("profiles that can be read");
+    let now: Zoned = "2026-11-16T12:00:00[UTC]".parse().expect("a time");
+    book.named(agent).expect("a profile").judge(&screen(agent, state), &now)
+}
+
+/// What is in the box: `None` if there is none on the screen.
+fn text(judged: &Judged) -> Option<&str> {
+    judged.input.as_ref().map(|input| input.text.as_str())
+}
+
+fn expect(agent: &str, wanted: AgentState, states: &[&str]) {
+    let wrong: Vec<String> = states
+        .iter()
+        .map(|state| (state, judge(agent, state)))
+        .filter(|(_, judged)| judged.state != wanted)
+        .map(|(state, judged)| format!("{state}: {judged:?}"))
+        .collect();
+    assert!(wrong.is_empty(), "{agent}, not {wanted:?}:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn an_idle_prompt_is_idle() {
+    let claude = ["idle-fresh", "idle-after-turn", "half-typed", "half-typed-multiline"];
+    expect("claude", AgentState::Idle, &claude);
+    expect("claude", AgentState::Idle, &["pasted-60-lines", "typed-long", "stashed", "resumed"]);
+    expect("claude", AgentState::Idle, &["ctrl-c-once-idle", "completion-menu-slash"]);
+    let codex = ["idle-fresh", "idle-after-turn", "half-typed", "half-typed-multiline"];
+    expect("codex", AgentState::Idle, &codex);
+    expect("codex", AgentState::Idle, &["pasted-60-lines", "typed-long", "resumed"]);
+    let opencode = ["idle-fresh", "idle-after-turn", "half-typed", "half-typed-fresh"];
+    expect("opencode", AgentState::Idle, &opencode);
+    expect(
+        "opencode",
+        AgentState::Idle,
+        &["half-typed-multiline", "pasted-60-lines", "typed-long"],
+    );
+}
+
+#[test]
+fn an_agent_that_works_is_working() {
+    let claude = ["busy-silent-a", "busy-silent-long-a", "busy-streaming-a", "busy-tool-a"];
+    expect("claude", AgentState::Working, &claude);
+    let claude = ["busy-tool-queued", "busy-with-typed-text", "busy-queued-message"];
+    expect("claude", AgentState::Working, &claude);
+    expect("claude", AgentState::Working, &["rate-limited-retrying-a"]);
+    let codex = ["busy-silent-a", "busy-streaming-a", "busy-tool-a", "busy-with-typed-text-a"];
+    expect("codex", AgentState::Working, &codex);
+    let opencode = ["busy-silent-a", "busy-streaming-a", "busy-tool-a", "busy-with-typed-text-a"];
+    expect("opencode", AgentState::Working, &opencode);
+}
+
+#[test]
+fn a_question_waits_for_a_person() {
+    let claude = ["permission-dialog", "question", "plan-approval", "trust-prompt", "login"];
+    expect("claude", AgentState::Waiting, &claude);
+    let codex = ["permission-dialog-a", "question-a", "trust-prompt", "hooks-review", "login"];
+    expect("codex", AgentState::Waiting, &codex);
+    expect("codex", AgentState::Waiting, &["ctrl-c-once-busy-a"]);
+    expect("opencode", AgentState::Waiting, &["permission-dialog-a", "question-a"]);
+    let asked = judge("claude", "permission-dialog").dialogue.expect("a question");
+    assert!(asked.text.contains("touch /tmp/zz-claude-lab"), "{}", asked.text);
+    assert!(asked.text.ends_with("Do you want to proceed?"), "{}", asked.text);
+    assert_eq!(asked.choices.len(), 3);
+    let asked = judge("codex", "permission-dialog-a").dialogue.expect("a question");
+    assert!(asked.text.contains("Would you like to run"), "{}", asked.text);
+}
+
+#[test]
+fn a_limit_is_a_state_with_its_end() {
+    expect("claude", AgentState::Limited, &["err-spend", "err-credit"]);
+    expect("codex", AgentState::Limited, &["usage-limit", "err-usagepro", "err-quota"]);
+    let limit = judge("codex", "usage-limit");
+    assert_eq!(limit.until_ms, Some(1_794_841_320_000), "3:02 PM");
+}
+
+#[test]
+fn what_is_no_prompt_is_not_called_one() {
+    for (agent, state) in [("claude", "starting-1"), ("opencode", "starting")] {
+        let judged = judge(agent, state);
+        assert_eq!((text(&judged), judged.state), (None, AgentState::Unknown), "{agent} {state}");
+    }
+    for (agent, state) in [("codex", "exited"), ("opencode", "exited")] {
+        assert_eq!(text(&judge(agent, state)), None, "{agent} {state}");
+    }
+}
+
+#[test]
+fn what_was_typed_is_read_from_the_box() {
+    for agent in ["claude", "codex", "opencode"] {
+        assert_eq!(text(&judge(agent, "idle-fresh")), Some(""), "{agent}");
+        assert_eq!(text(&judge(agent, "idle-after-turn")), Some(""), "{agent}");
+        assert_eq!(text(&judge(agent, "half-typed")), Some("half a sentence"), "{agent}");
+        let lines = judge(agent, "half-typed-multiline");
+        let lines: Vec<&str> = text(&lines).expect("a box").lines().collect();
+        let wanted = match agent {
+            "opencode" => ["half a sentence", "second line", "third"],
+            _ => ["line one", "line two", "line three"],
+        };
+        assert_eq!(lines, wanted, "{agent}");
+        let pasted = judge(agent, "pasted-60-lines").input.expect("a box");
+        assert!(pasted.stand_ins > 0 || pasted.text.ends_with("line 59"), "{agent}: {pasted:?}");
+    }
+    assert_eq!(text(&judge("opencode", "half-typed-fresh")), Some("half a sentence"));
+    assert_eq!(text(&judge("claude", "busy-queued-message")), Some(""), "a placeholder");
+}
+
+#[test]
+fn a_list_of_completions_is_seen() {
+    let open = [
+        ("claude", "completion-menu-at"),
+        ("claude", "completion-menu-slash"),
+        ("codex", "completion-menu-at"),
+        ("codex", "completion-menu-dollar"),
+        ("opencode", "completion-menu-at"),
+        ("opencode", "completion-menu-slash"),
+    ];
+    for (agent, state) in open {
+        assert!(judge(agent, state).menu, "{agent} {state}");
+    }
+    for agent in ["claude", "codex", "opencode"] {
+        for state in ["idle-fresh", "idle-after-turn", "half-typed", "typed-long"] {
+            assert!(!judge(agent, state).menu, "{agent} {state}");
+        }
+    }
+}

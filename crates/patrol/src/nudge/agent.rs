@@ -1,0 +1,95 @@
+//! The agent program inside a unit: its profile, its process, and what it writes down itself.
+
+use ostler_agents::{Book, Judged, Place, Profile, Recorded};
+use ostler_model::AgentState;
+use ostler_model::wire::ScreenText;
+use ostler_model::{ProcessUsage, UnitView};
+use ostler_os::program_of;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// An agent with a profile.
+#[derive(Clone, Debug)]
+pub struct Agent {
+    pub profile: Arc<Profile>,
+    pub place: Place,
+}
+
+/// Where a user keeps profiles of their own.
+pub fn own_profiles() -> Option<PathBuf> {
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    let config = set("XDG_CONFIG_HOME").map(PathBuf::from);
+    let config = config.or_else(|| Some(PathBuf::from(set("HOME")?).join(".config")))?;
+    Some(config.join("ostler/agents"))
+}
+
+pub fn book() -> Book {
+    Book::with_folder(own_profiles().as_deref()).0
+}
+
+impl Agent {
+    /// By what the unit declares, else by the processes of its run.
+    pub fn find(
+        book: &Book,
+        declared: Option<&str>,
+        view: &UnitView,
+        tree: &[ProcessUsage],
+    ) -> Option<Self> {
+        let mut processes: Vec<(i32, Vec<String>)> = tree
+            .iter()
+            .filter_map(|process| Some((process.pid, program_of(process.pid)?.words)))
+            .collect();
+        if processes.is_empty() {
+            processes.extend(view.pid.and_then(|pid| Some((pid, program_of(pid)?.words))));
+        }
+        let is_it = |profile: &Profile, words: &[String]| profile.is_program(words);
+        let profile = match declared {
+            Some(name) => book.named(name)?,
+            None => processes.iter().find_map(|(_, words)| {
+                book.all().map(|(_, profile)| profile).find(|profile| is_it(profile, words))
+            })?,
+        };
+        // The deepest one: a wrapper may have the same name as what it runs.
+        let pid = processes
+            .iter()
+            .rev()
+            .find(|(_, words)| is_it(profile, words))
+            .map_or(view.pid.unwrap_or_default(), |(pid, _)| *pid);
+        let program = program_of(pid).unwrap_or_default();
+        let place = Place { pid, env: program.environment, started: program.start_time };
+        Some(Self { profile: profile.clone(), place })
+    }
+
+    /// What the agent writes of itself in a file about its process.
+    pub fn recorded(&self) -> Recorded {
+        const MOST: u64 = 1 << 20;
+        let read = || {
+            let conversation = self.profile.conversation.as_ref()?;
+            let path = conversation.process_file(&self.place)?;
+            let text = crate::files::read(&path, MOST).ok()?;
+            Some(conversation.recorded(&String::from_utf8_lossy(&text), &self.place))
+        };
+        read().unwrap_or_default()
+    }
+
+    /// By its screen, and where it reports its own state by that as well. A question counts whoever reports it; otherwise
+    /// the agent knows better than its screen.
+    pub fn judge(&self, screen: &ScreenText) -> Judged {
+        let mut judged = self.profile.judge(screen, &jiff::Zoned::now());
+        match (judged.state, self.recorded().state) {
+            (AgentState::Waiting | AgentState::Limited, _) | (_, None) => {}
+            (_, Some(state)) if state == judged.state => {}
+            // It is drawn a moment after it is written down, or the other way round.
+            (AgentState::Idle, Some(state @ (AgentState::Working | AgentState::Waiting))) => {
+                judged.state = state;
+                judged.evidence = "it wrote so into its own status file".to_owned();
+            }
+            (AgentState::Unknown | AgentState::Starting, Some(state)) => {
+                judged.state = state;
+                judged.evidence = "it wrote so into its own status file".to_owned();
+            }
+            (AgentState::Working | AgentState::Idle, Some(_)) => {}
+        }
+        judged
+    }
+}
