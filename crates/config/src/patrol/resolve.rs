@@ -266,7 +266,14 @@ fn policy(table: &LadderTable) -> PatrolPolicy {
     set(&mut policy.interrupt_wait_ms, table.interrupt);
     set(&mut policy.restart_cooldown_ms, table.restart);
     set(&mut policy.progress_ms, table.progress);
+    set(&mut policy.thinking_ms, table.thinking);
     set(&mut policy.crash_loop_decay_ms, table.crash_loop_decay);
+    if let Some(nudges) = table.nudges {
+        policy.nudges_most = nudges.max(1);
+    }
+    if let Some(resumes) = table.after_limit {
+        policy.resume_after_limit = resumes;
+    }
     if let Some(percent) = table.busy_cpu {
         policy.busy_cpu_percent = percent;
     }

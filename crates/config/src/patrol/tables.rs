@@ -75,7 +75,13 @@ pub struct LadderTable {
     pub restart: Option<Duration>,
     /// Output, a changed screen or work of its processes within this time is progress; by default 5m.
     pub progress: Option<Duration>,
-    /// From how much of a processor on it works, in percent; by default 1.
+    /// An agent whose screen says that it works is not woken before it has shown nothing new for so long; by default 30m.
+    pub thinking: Option<Duration>,
+    /// After so many nudges that an agent took without doing its work, a person is told; by default 4.
+    pub nudges: Option<u32>,
+    /// An agent is told to go on when its usage limit is over; by default true.
+    pub after_limit: Option<bool>,
+    /// From how much of a processor on it works, in percent above its own noise; by default 1.
     pub busy_cpu: Option<f64>,
     /// So many sessions dead within so long are one event; by default 3 in 30s.
     pub mass_death: Option<LimitTable>,
