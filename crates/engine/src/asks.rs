@@ -212,7 +212,13 @@ impl Supervisor {
             memory_kills: 0,
         };
         let (limits, detach) = (spec.limits, spec.detach);
-        let screen = (spec.backend == Backend::Pty).then(|| Screen::new(spec.size));
+        let screen = match spec.backend {
+            Backend::Pty => Some(Screen::new(spec.size)),
+            Backend::Tmux => {
+                self.seat_note_of(&record).map(|note| Screen::new(spec.size).seated(note))
+            }
+            Backend::Pipe | Backend::Container => None,
+        };
         let token = self.new_token(id);
         let is_check = spec.session_id == RunSpec::CHECK_SESSION;
         let is_passing = is_check && spec.scope_key.is_none() && record.cgroup.is_some();

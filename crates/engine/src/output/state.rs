@@ -111,7 +111,8 @@ impl OutputState {
             while tail.marks.len() > 1 && tail.marks[1].offset <= begin {
                 tail.marks.pop_front();
             }
-            if let Some(screen) = &self.screen {
+            // Beside a terminal, what is on stderr is our own shim's.
+            if let Some(screen) = self.screen.as_ref().filter(|_| kind == StreamKind::Stdout) {
                 screen
                     .lock()
                     .unwrap_or_else(std::sync::PoisonError::into_inner)
@@ -131,6 +132,9 @@ impl OutputState {
             let mut tail = self.tail.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             tail.bytes.clear();
             tail.marks.clear();
+            if let Some(screen) = self.screen.as_ref().filter(|_| length > 0) {
+                screen.lock().unwrap_or_else(std::sync::PoisonError::into_inner).lose();
+            }
             self.written.fetch_add(length, Ordering::AcqRel);
         }
         self.last_mono_ms.store(mono_ms, Ordering::Release);
@@ -201,10 +205,18 @@ impl OutputState {
         if screen.is_undrawn() {
             // Whoever drains waits for the screen before it counts what it adds.
             let end = self.written();
-            let bytes = read_range(&self.folder, end.saturating_sub(REDRAWN_MOST), end);
+            let begin = end.saturating_sub(REDRAWN_MOST);
+            let bytes = read_range(&self.folder, begin, end, StreamKind::Stdout);
             screen.draw(&bytes, end);
+        } else {
+            screen.follow_size();
         }
         Some(look(&screen))
+    }
+
+    /// Everything it writes is to be drawn.
+    pub(super) fn is_drawn(&self) -> bool {
+        self.screen.is_some()
     }
 
     pub(crate) fn resize_screen(&self, size: ostler_model::TerminalSize) {
