@@ -24,7 +24,7 @@ pub use nudge::{NudgeArguments, NudgeMode};
 pub use patrol::{PatrolArguments, PatrolVerb, SaidState, SayArguments, TriageArguments};
 pub use run::{
     AttachArguments, CancelArguments, EventsArguments, LogsArguments, RunArguments, RunsArguments,
-    WaitArguments, WatchArguments, WhyArguments, WriteArguments,
+    ScreenArguments, WaitArguments, WatchArguments, WhyArguments, WriteArguments,
 };
 pub use unit::{
     CheckArguments, CrashesArguments, DownArguments, ImportArguments, ListArguments,
@@ -74,6 +74,8 @@ pub enum Verb {
     Write(Later<WriteArguments>),
     /// Look at a run as it is now, and type into it
     Attach(Later<AttachArguments>),
+    /// Show what is on the terminal of a unit or run now, as text
+    Screen(Later<ScreenArguments>),
     /// Show what units or runs have written
     Logs(Later<LogsArguments>),
     /// Show the journal: who did what to which run, and why

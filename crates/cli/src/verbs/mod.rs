@@ -14,6 +14,7 @@ mod patrol;
 mod restart;
 mod run;
 mod runs;
+mod screen;
 mod session;
 mod shell;
 mod start;
@@ -76,6 +77,7 @@ pub fn carry_out(arguments: Arguments) -> Result<Exit, Failure> {
         Verb::Cancel(cancel) => cancel::cancel(&context, &cancel),
         Verb::Write(write) => write::write(&context, &write),
         Verb::Attach(attach) => attach::attach(&context, &attach),
+        Verb::Screen(arguments) => screen::screen(&context, &arguments),
         Verb::Logs(logs) => logs::logs(&context, &logs),
         Verb::Events(events) => events::events(&context, &events),
         Verb::Why(why) => why::why(&context, &why),

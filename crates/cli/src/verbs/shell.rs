@@ -46,7 +46,7 @@ pub fn complete(context: &Context, kinds: &[Names]) -> Exit {
 /// Verbs that take names, and of what.
 const UNITS: &str = "start stop restart status crashes";
 const LIVE_RUNS: &str = "wait cancel write";
-const BOTH: &str = "logs why attach";
+const BOTH: &str = "logs why attach screen";
 /// Verbs of `mail` that take the name of a unit.
 const MAIL: &str = "send inbox check";
 

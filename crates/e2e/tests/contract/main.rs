@@ -115,6 +115,7 @@ mod containers_service;
 mod containers_setup;
 
 // Sessions of tmux.
+mod screen;
 mod tmux;
 mod tmux_apart;
 mod tmux_kept;
