@@ -1,5 +1,6 @@
 //! The words of the command line.
 
+mod agent;
 mod daemon;
 mod later;
 mod mail;
@@ -9,6 +10,7 @@ mod run;
 mod unit;
 mod values;
 
+pub use agent::ReportArguments;
 #[cfg(feature = "http")]
 pub use daemon::TokenArguments;
 pub use daemon::{
@@ -161,6 +163,9 @@ looks after\n\nTo start the supervisor anew while everything goes on: `ostler re
         #[arg(long)]
         then_stop: bool,
     },
+    /// Tell what the agent does that calls it, from inside its run
+    #[command(hide = true)]
+    Report(Later<ReportArguments>),
     /// Follow the list of agents that a file names
     #[command(hide = true)]
     Agents {

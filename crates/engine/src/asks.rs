@@ -74,6 +74,7 @@ impl Supervisor {
                 let plan = self.declare(declaration, by);
                 // Whoever is answered finds it so, and on disk.
                 self.turn();
+                self.name_agents();
                 let _ = reply.send(plan);
             }
             Ask::Wake => self.events.push_back(Event::UnitsWoken),
@@ -113,6 +114,7 @@ impl Supervisor {
             }
             Ask::Mail(ask) => self.take_mail(ask),
             Ask::Patrol(ask) => self.take_patrol(ask),
+            Ask::Agent(ask) => self.take_agent(ask),
             Ask::Guardian { reply } => {
                 let _ = reply.send(Keeping {
                     guardian: self.guardian_pid(),

@@ -129,6 +129,7 @@ impl Supervisor {
         live.input = Arc::new(connection.input);
         live.ends = connection.ends;
         self.leaders.insert(identity.fingerprint.pid, run);
+        self.watch_screen(run);
         Ok(identity)
     }
 
@@ -191,6 +192,7 @@ impl Supervisor {
                 resumed: Some(Resumed { leftover: self.guarding.leftover_of(run) }),
             });
         }
+        self.watch_screen(run);
         if is_gone {
             // It may have ended between the look and now; nobody else would tell.
             let tree = self.survey(run);

@@ -225,7 +225,7 @@ Example:  ostler screen bot | tail -5"
 pub struct ScreenArguments {
     /// A unit, or a run by its id or enough of its beginning or end
     pub name: String,
-    /// Print one JSON document: lines, cursor, size, title
+    /// Print one JSON document: lines, cursor, size, title, and what is known of the agent
     #[arg(long)]
     pub json: bool,
 }

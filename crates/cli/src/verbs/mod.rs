@@ -11,6 +11,7 @@ mod mail;
 mod metrics;
 mod nudge;
 mod patrol;
+mod report;
 mod restart;
 mod run;
 mod runs;
@@ -77,6 +78,7 @@ pub fn carry_out(arguments: Arguments) -> Result<Exit, Failure> {
         Verb::Cancel(cancel) => cancel::cancel(&context, &cancel),
         Verb::Write(write) => write::write(&context, &write),
         Verb::Attach(attach) => attach::attach(&context, &attach),
+        Verb::Report(arguments) => report::report(&context, arguments.0),
         Verb::Screen(arguments) => screen::screen(&context, &arguments),
         Verb::Logs(logs) => logs::logs(&context, &logs),
         Verb::Events(events) => events::events(&context, &events),

@@ -7,8 +7,8 @@ use crate::exit::{Exit, Failure};
 use crate::render;
 use crate::say::say;
 use ostler_client::{Client, ClientError};
-use ostler_model::wire::{Answer, Call, ErrorCode, ScreenText, Target};
-use ostler_model::{Depth, RunId, RunState, UnitView};
+use ostler_model::wire::{AgentCall, Answer, Call, ErrorCode, ScreenText, Target};
+use ostler_model::{AgentView, Depth, RunId, RunState, UnitView};
 use serde_json::json;
 
 /// What a person would see. Nothing is started for it: a look changes nothing.
@@ -16,10 +16,12 @@ pub fn screen(context: &Context, arguments: &ScreenArguments) -> Result<Exit, Fa
     let mut client = context.connect_running()?;
     let place = Place::find(&mut client, &arguments.name)?;
     let screen = read(&mut client, place.run)?;
+    let agent = agent(&mut client, place.run, false)?;
     if arguments.json {
         let mut document = serde_json::to_value(&screen)?;
         document["unit"] = json!(place.unit.map(|view| view.name));
         document["runId"] = json!(place.run);
+        document["agent"] = json!(agent);
         say!("{document}");
         return Ok(Exit::DONE);
     }
@@ -69,6 +71,19 @@ fn not_running(told: String, name: &str) -> Failure {
 pub fn read(client: &mut Client, run: RunId) -> Result<ScreenText, Failure> {
     match client.call(Call::Screen(Target { run: run.to_string() }))? {
         Answer::Screen(screen) => Ok(screen),
+        _ => Err(ClientError::Unexpected.into()),
+    }
+}
+
+/// What is known of the agent on it; with `is_fresh`, after a look at the screen.
+pub fn agent(
+    client: &mut Client,
+    run: RunId,
+    is_fresh: bool,
+) -> Result<Option<AgentView>, Failure> {
+    let call = AgentCall { run: run.to_string(), fresh: is_fresh };
+    match client.call(Call::Agent(call))? {
+        Answer::Agent(known) => Ok(known.view),
         _ => Err(ClientError::Unexpected.into()),
     }
 }

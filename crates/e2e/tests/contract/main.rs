@@ -114,8 +114,13 @@ mod containers_probes;
 mod containers_service;
 mod containers_setup;
 
-// Sessions of tmux.
+// Screens, and agents on them.
+mod agents;
+mod agents_setup;
+mod agents_told;
 mod screen;
+
+// Sessions of tmux.
 mod tmux;
 mod tmux_apart;
 mod tmux_kept;

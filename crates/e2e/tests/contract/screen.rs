@@ -48,7 +48,7 @@ fn shown(project: &Project) {
     assert_eq!(status[0]["screen"]["title"], "the title", "{status}");
 }
 
-/// A1: what a person would see on a terminal of ours; `status` shows its last lines; also after the supervisor died.
+/// T1: what a person would see on a terminal of ours; `status` shows its last lines; also after the supervisor died.
 #[test]
 fn a_screen_is_shown_as_text_pty() {
     let project = Project::of(&[("a", &on_terminal(DRAWS))]);
@@ -58,7 +58,7 @@ fn a_screen_is_shown_as_text_pty() {
     shown(&project);
 }
 
-/// A1: the same in tmux.
+/// T1: the same in tmux.
 #[test]
 fn a_screen_is_shown_as_text_tmux() {
     let tmux = Tmux::of(&[("a", &unit(DRAWS, ""))]);
@@ -68,7 +68,7 @@ fn a_screen_is_shown_as_text_tmux() {
     shown(&tmux.project);
 }
 
-/// A1: in tmux the screen has the size of whoever attached, and is drawn anew with it.
+/// T1: in tmux the screen has the size of whoever attached, and is drawn anew with it.
 #[test]
 fn a_screen_in_tmux_follows_who_attaches() {
     let script = "draw() { printf '\\033[2J\\033[H%s\\r\\n' \"$(stty size)\"; printf '%0*d' $(stty size | cut -d' ' -f2) 0; }; \
@@ -94,7 +94,7 @@ fn a_screen_in_tmux_follows_who_attaches() {
     assert_eq!(code, Some(0), "{shown}");
 }
 
-/// A1: a flood through tmux ends as it ended on the terminal.
+/// T1: a flood through tmux ends as it ended on the terminal.
 #[test]
 fn a_flood_in_tmux_is_drawn_to_its_end() {
     let script = "head -c 9000000 /dev/zero | tr '\\\\0' 'x' | fold -w 100; printf '\\033[2J\\033[Hthe end'; exec sleep 1000";
@@ -104,7 +104,7 @@ fn a_flood_in_tmux_is_drawn_to_its_end() {
     assert_eq!(tmux.project.call(&["screen", "a"]).ok().text(), "the end\n");
 }
 
-/// A1, X1: without a terminal, not running, no such: each is told, with its code; nothing is started for a look.
+/// T1, X1: without a terminal, not running, no such: each is told, with its code; nothing is started for a look.
 #[test]
 fn what_has_no_screen_is_told() {
     let project = Project::of(&[
@@ -133,7 +133,7 @@ fn what_has_no_screen_is_told() {
     assert!(status.text().contains(" once"), "its log: {}", status.text());
 }
 
-/// A1: a program that writes a command to its terminal and does not end it costs no memory.
+/// T1: a program that writes a command to its terminal and does not end it costs no memory.
 #[test]
 fn a_command_without_an_end_costs_nothing() {
     let home = Home::new();

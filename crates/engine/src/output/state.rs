@@ -2,6 +2,7 @@
 
 use super::screen::Screen;
 use super::segment::{Mark, StreamKind, read_range};
+use crate::agents::Stir;
 use ostler_model::wire::ScreenText;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -25,6 +26,8 @@ pub struct OutputState {
     tail: Mutex<Tail>,
     /// Boxed: few runs have one.
     screen: Option<Box<Mutex<Screen>>>,
+    /// Who is told that something was drawn on it.
+    stir: Option<Box<Stir>>,
     /// Told after every change, if anyone waits for one.
     changed: Notify,
     waiting: AtomicUsize,
@@ -46,6 +49,7 @@ impl OutputState {
             last_wall_ms: AtomicU64::new(0),
             ended: AtomicBool::new(false),
             tail: Mutex::default(),
+            stir: screen.is_some().then(Box::default),
             screen: screen.map(|screen| Box::new(Mutex::new(screen))),
             changed: Notify::new(),
             waiting: AtomicUsize::new(0),
@@ -147,7 +151,15 @@ impl OutputState {
         self.tell();
     }
 
+    /// Of a run with a screen.
+    pub(crate) fn stir(&self) -> Option<&Stir> {
+        self.stir.as_deref()
+    }
+
     fn tell(&self) {
+        if let Some(stir) = &self.stir {
+            stir.tell();
+        }
         if self.waiting.load(Ordering::SeqCst) > 0 {
             self.changed.notify_waiters();
         }

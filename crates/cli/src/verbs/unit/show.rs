@@ -14,6 +14,8 @@ use serde_json::json;
 
 /// How many lines of its log or its screen are shown.
 const LOG_LINES: u64 = 10;
+/// So much of what an agent's state was seen by.
+const EVIDENCE_SHOWN: usize = 100;
 
 /// Units, in systemctl's manner. Nothing is started for it: a look changes nothing.
 pub fn show(context: &Context, names: &[String], json: bool) -> Result<Exit, Failure> {
@@ -124,7 +126,7 @@ fn sheet(
         let age = render::duration(now_ms.saturating_sub(at_ms));
         format!("{}, {age} ago", render::plain_time(at_ms))
     };
-    let paint = Paint::of(view.state);
+    let paint = render::state_paint(view);
     let dot = match view.state {
         UnitState::Error => "×",
         UnitState::Stopped | UnitState::Done | UnitState::Scheduled => "○",
@@ -140,10 +142,22 @@ fn sheet(
         colours.paint(Paint::Bold, &view.name),
         view.command
     ));
-    let word = view.state.to_string();
+    let word = render::state_word(view, now_ms);
     let state = colours.paint(paint, &word);
-    sheet.add("State", format!("{state} since {}", ago(view.since_ms)));
+    let agent = render::agent_of(view);
+    let since_ms =
+        agent.map_or(view.since_ms, |agent| agent.hung_since_ms.unwrap_or(agent.since_ms));
+    sheet.add("State", format!("{state} since {}", ago(since_ms)));
+    if let Some(question) = agent.and_then(|agent| agent.question.as_deref()) {
+        let lines = question.lines().map(|line| render::cut(line, usize::MAX));
+        sheet.add_lines("Asks", lines.collect());
+    }
     sheet.add_if("Why", &view.why);
+    if let Some(agent) = &view.agent {
+        let session = agent.session.as_deref().map(|id| format!(", session {id}"));
+        let told = format!("{}{}", agent.profile, session.unwrap_or_default());
+        sheet.add("Agent", format!("{told} ({})", render::cut(&agent.evidence, EVIDENCE_SHOWN)));
+    }
     sheet.add("Wanted", view.desired.to_string());
     if let Some(file) = &view.file {
         sheet.add("File", file.clone());
