@@ -10,7 +10,7 @@ mod run;
 mod unit;
 mod values;
 
-pub use agent::ReportArguments;
+pub use agent::{AnswerArguments, ReportArguments};
 #[cfg(feature = "http")]
 pub use daemon::TokenArguments;
 pub use daemon::{
@@ -94,6 +94,8 @@ pub enum Verb {
     Watch(Later<Box<WatchArguments>>),
     /// Type a text into a unit's terminal, see it arrive, and print the receipt
     Nudge(Later<NudgeArguments>),
+    /// Answer a question on a unit's terminal, and see that it is gone
+    Answer(Later<AnswerArguments>),
     /// Send mail to agents and people, and read it
     Mail(Later<MailArguments>),
     /// Leave word for your next session

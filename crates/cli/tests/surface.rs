@@ -20,8 +20,8 @@ fn text(bytes: &[u8]) -> String {
 #[test]
 fn every_verb_explains_itself() {
     let verbs = [
-        "run", "runs", "wait", "cancel", "write", "attach", "screen", "logs", "events", "why",
-        "metrics", "doctor", "stop", "ls", "status", "crashes", "handoff",
+        "run", "runs", "wait", "cancel", "write", "attach", "screen", "answer", "logs", "events",
+        "why", "metrics", "doctor", "stop", "ls", "status", "crashes", "handoff",
     ];
     let overview = text(&ostler(&["--help"]).stdout);
     for verb in verbs {

@@ -124,6 +124,7 @@ whats! {
     HandedOff => "handed-off": "left word for its successor",
     AgentWaiting => "agent-waiting": "waits for a person",
     AgentLimited => "agent-limited": "is limited by its provider",
+    AgentAnswered => "agent-answered": "was answered",
     AgentGoesOn => "agent-goes-on": "waits no longer",
     BreakerOpened => "breaker-opened": "failed too often",
     SupervisorStarted => "supervisor-started": "supervisor started",

@@ -212,6 +212,8 @@ pub struct ScreenText {
     pub rows: u16,
     /// The program has turned bracketed paste on.
     pub takes_paste: bool,
+    /// It wants arrow keys as `ESC O A`, not as `ESC [ A`.
+    pub application_cursor: bool,
     pub cursor: ScreenCursor,
 }
 

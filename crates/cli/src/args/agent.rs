@@ -5,6 +5,26 @@ use ostler_model::AgentState;
 
 #[derive(Debug, Args)]
 #[command(
+    after_help = "KEY: enter, escape, up, down, left, right, tab, space, or one character, which is pressed as it is. Anything else is a text: it is typed, \
+and then Enter is pressed.\n\nIt is refused (exit 1) if nothing is asked, and if the question is still there afterwards. \
+What is on the screen then is printed.\n\nExamples:\n  ostler answer coder 1\n  ostler answer coder escape\n  ostler answer coder \"use the staging database\""
+)]
+pub struct AnswerArguments {
+    /// A unit, or a run by its id or enough of its beginning or end
+    pub name: String,
+    /// A text or a key
+    #[arg(value_name = "TEXT|KEY", allow_hyphen_values = true)]
+    pub answer: String,
+    /// It is a text, whatever it looks like
+    #[arg(long)]
+    pub text: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(
     after_help = "For the hooks of agents, which run inside the unit. A report counts until the agent's screen says something else.\n\n\
 Example:  ostler report --state waiting --question \"May I delete build/?\""
 )]

@@ -1,3 +1,4 @@
+mod answer;
 mod attach;
 mod boot;
 mod cancel;
@@ -78,6 +79,7 @@ pub fn carry_out(arguments: Arguments) -> Result<Exit, Failure> {
         Verb::Cancel(cancel) => cancel::cancel(&context, &cancel),
         Verb::Write(write) => write::write(&context, &write),
         Verb::Attach(attach) => attach::attach(&context, &attach),
+        Verb::Answer(arguments) => answer::answer(&context, &arguments),
         Verb::Report(arguments) => report::report(&context, arguments.0),
         Verb::Screen(arguments) => screen::screen(&context, &arguments),
         Verb::Logs(logs) => logs::logs(&context, &logs),
