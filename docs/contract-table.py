@@ -16,11 +16,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "contract.md"
-LENGTHS = {"R": 19, "D": 11, "W": 4, "P": 13, "X": 4}
+LENGTHS = {"R": 19, "D": 11, "W": 4, "P": 13, "T": 4, "X": 4}
 PROMISES = [f"{letter}{n}" for letter, last in LENGTHS.items() for n in range(1, last + 1)] + ["W5", "W6", "W7", "W8", "W9", "W10", "W11"]
 
-ID = re.compile(r"\b([RDWXP])(\d{1,2})(?:\s*[–-]\s*\1?(\d{1,2}))?\b")
-ID_IN_NAME = re.compile(r"(?:^|_)([rdwxp]\d{1,2})(?=_|$)")
+ID = re.compile(r"\b([RDWXPT])(\d{1,2})(?:\s*[–-]\s*\1?(\d{1,2}))?\b")
+ID_IN_NAME = re.compile(r"(?:^|_)([rdwxpt]\d{1,2})(?=_|$)")
 FUNCTION = re.compile(r"^(?:pub(?:\([^)]*\))? )?(?:async )?fn (\w+)")
 MACRO = re.compile(r"^(?!macro_rules)\w+! \{$")
 LISTED = re.compile(r"^([a-z]\w*): [a-z]")
@@ -88,7 +88,7 @@ def main():
     page = PAGE.read_text(encoding="utf-8")
     rows, lines = set(), []
     for line in page.splitlines():
-        row = re.match(r"\| ([RDWXP]\d{1,2}) \| (.*) \| .* \|$", line)
+        row = re.match(r"\| ([RDWXPT]\d{1,2}) \| (.*) \| .* \|$", line)
         if row:
             rows.add(row.group(1))
             line = f"| {row.group(1)} | {row.group(2)} | {cell(found.get(row.group(1), {}))} |"

@@ -4,7 +4,7 @@
 use crate::find::{current, error, find, registry_error};
 use crate::frames::{Frames, Stop};
 use crate::server::Shared;
-use crate::{looks, mail, patrol, screen, typing, view};
+use crate::{agents, looks, mail, patrol, screen, typing, view};
 use ostler_engine::{Cancelled, Declaration, HandOver, SpawnRefused, UnitAsk, Until};
 use ostler_model::wire;
 use ostler_model::wire::{
@@ -187,6 +187,8 @@ async fn carry_out(call: Call, by: Actor, shared: &Shared) -> Result<Answer, Wir
         Call::Nudges(call) => mail::nudges(call, shared).await,
         Call::Patrol(call) => patrol::patrol(*call, by, shared).await,
         Call::Screen(target) => screen::screen(&target.run, shared).await,
+        Call::Agent(call) => agents::agent(call, shared).await,
+        Call::AgentReport(call) => agents::report(*call, by, shared).await,
         Call::View(_) | Call::Write(_) => {
             Err(error(ErrorCode::Internal, "this call takes the connection over"))
         }

@@ -1,5 +1,6 @@
 //! Faces over the engine. This one is the door: a unix socket, one JSON object a line.
 
+mod agents;
 mod apps;
 mod connection;
 mod find;

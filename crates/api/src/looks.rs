@@ -3,7 +3,7 @@
 use crate::history::History;
 use crate::server::Shared;
 use ostler_model::wire::LookCall;
-use ostler_model::{Depth, ProcessUsage, RunId, RunSpec, UnitLook, UnitView, Usage};
+use ostler_model::{Depth, ProcessUsage, RunId, RunSpec, Step, UnitLook, UnitView, Usage};
 use ostler_os::{Detail, TreeSubject, TreeUsage, look_at_trees};
 use std::collections::HashMap;
 
@@ -26,6 +26,7 @@ pub(crate) async fn look(call: LookCall, shared: &Shared) -> Vec<UnitLook> {
     if !call.names.is_empty() {
         views.retain(|view| call.names.contains(&view.name));
     }
+    note_hung(&mut views, shared);
     let live = views.iter().filter(|view| view.pid.is_some()).count();
     let is_looked_at = match call.depth {
         Depth::None => false,
@@ -56,6 +57,23 @@ pub(crate) async fn look(call: LookCall, shared: &Shared) -> Vec<UnitLook> {
         UnitLook { view, usage, history }
     };
     views.into_iter().map(with_usage).collect()
+}
+
+/// What the patrol found: it woke them, and they did not move.
+fn note_hung(views: &mut [UnitView], shared: &Shared) {
+    if views.iter().all(|view| view.agent.is_none()) {
+        return;
+    }
+    let memory = shared.read(|reader| reader.patrol(shared.engine.instance()));
+    let states = memory.map(|memory| memory.states).unwrap_or_default();
+    for view in views {
+        let rung = states.get(&view.name).and_then(|state| state.rung.as_ref());
+        if let (Some(agent), Some(rung)) = (&mut view.agent, rung)
+            && matches!(rung.step, Step::Interrupt | Step::Restart | Step::Escalate)
+        {
+            agent.hung_since_ms = Some(rung.at_ms);
+        }
+    }
 }
 
 /// One more point of each unit's history; false if nothing runs.

@@ -73,6 +73,7 @@ fn is_the_patrols(what: What) -> bool {
             | What::MassDeath
             | What::LifecycleAsked
             | What::Nudged
+            | What::AgentAnswered
             | What::HandedOff
             | What::BreakerOpened
     )

@@ -34,7 +34,8 @@ pub(crate) async fn serve(
     };
     let run = record.run_id;
     let mut reader = LogReader::new(Arc::clone(&attached.output));
-    let begun = begin(&call, &attached.output, &mut reader);
+    let is_pty = record.backend_id == Backend::Pty;
+    let begun = begin(&call, is_pty, &attached.output, &mut reader);
     let (picture, offset) = match begun {
         Ok(begun) => begun,
         Err(failure) => {
@@ -48,7 +49,7 @@ pub(crate) async fn serve(
     };
     let viewing = Viewing {
         run_id: run,
-        pty: record.backend_id == Backend::Pty,
+        pty: is_pty,
         writable: attached.input.is_writable(),
         offset,
         size: attached.output.screen_size().unwrap_or_default(),
@@ -101,6 +102,7 @@ async fn open(call: &ViewCall, shared: &Shared) -> Result<(RunRecord, Attached),
 
 fn begin(
     call: &ViewCall,
+    is_pty: bool,
     output: &OutputState,
     reader: &mut LogReader,
 ) -> std::io::Result<(Option<Vec<u8>>, u64)> {
@@ -109,7 +111,8 @@ fn begin(
         ViewFrom::Offset(offset) => (None, offset),
         ViewFrom::Lines(lines) => (None, reader.lines_before_end(lines)?),
         ViewFrom::Since(at_ms) => (None, reader.since(at_ms)?),
-        ViewFrom::Screen => match output.picture() {
+        // Into a session of tmux one goes with tmux.
+        ViewFrom::Screen => match output.picture().filter(|_| is_pty) {
             Some((picture, offset)) => (Some(picture), offset),
             None => (None, reader.lines_before_end(ATTACH_LINES)?),
         },

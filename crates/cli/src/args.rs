@@ -1,5 +1,6 @@
 //! The words of the command line.
 
+mod agent;
 mod daemon;
 mod later;
 mod mail;
@@ -9,6 +10,7 @@ mod run;
 mod unit;
 mod values;
 
+pub use agent::{AnswerArguments, ReportArguments};
 #[cfg(feature = "http")]
 pub use daemon::TokenArguments;
 pub use daemon::{
@@ -24,7 +26,7 @@ pub use nudge::{NudgeArguments, NudgeMode};
 pub use patrol::{PatrolArguments, PatrolVerb, SaidState, SayArguments, TriageArguments};
 pub use run::{
     AttachArguments, CancelArguments, EventsArguments, LogsArguments, RunArguments, RunsArguments,
-    WaitArguments, WatchArguments, WhyArguments, WriteArguments,
+    ScreenArguments, WaitArguments, WatchArguments, WhyArguments, WriteArguments,
 };
 pub use unit::{
     CheckArguments, CrashesArguments, DownArguments, ImportArguments, ListArguments,
@@ -74,6 +76,8 @@ pub enum Verb {
     Write(Later<WriteArguments>),
     /// Look at a run as it is now, and type into it
     Attach(Later<AttachArguments>),
+    /// Show what is on the terminal of a unit or run now, as text
+    Screen(Later<ScreenArguments>),
     /// Show what units or runs have written
     Logs(Later<LogsArguments>),
     /// Show the journal: who did what to which run, and why
@@ -90,6 +94,8 @@ pub enum Verb {
     Watch(Later<Box<WatchArguments>>),
     /// Type a text into a unit's terminal, see it arrive, and print the receipt
     Nudge(Later<NudgeArguments>),
+    /// Answer a question on a unit's terminal, and see that it is gone
+    Answer(Later<AnswerArguments>),
     /// Send mail to agents and people, and read it
     Mail(Later<MailArguments>),
     /// Leave word for your next session
@@ -159,6 +165,9 @@ looks after\n\nTo start the supervisor anew while everything goes on: `ostler re
         #[arg(long)]
         then_stop: bool,
     },
+    /// Tell what the agent does that calls it, from inside its run
+    #[command(hide = true)]
+    Report(Later<ReportArguments>),
     /// Follow the list of agents that a file names
     #[command(hide = true)]
     Agents {

@@ -3,6 +3,7 @@
 mod args;
 mod context;
 mod exit;
+mod judging;
 mod render;
 mod say;
 mod settings;

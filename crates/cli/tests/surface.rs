@@ -20,8 +20,8 @@ fn text(bytes: &[u8]) -> String {
 #[test]
 fn every_verb_explains_itself() {
     let verbs = [
-        "run", "runs", "wait", "cancel", "write", "attach", "logs", "events", "why", "metrics",
-        "doctor", "stop", "ls", "status", "crashes", "handoff",
+        "run", "runs", "wait", "cancel", "write", "attach", "screen", "answer", "logs", "events",
+        "why", "metrics", "doctor", "stop", "ls", "status", "crashes", "handoff",
     ];
     let overview = text(&ostler(&["--help"]).stdout);
     for verb in verbs {
@@ -50,6 +50,7 @@ fn bad_arguments_are_told() {
         (&["attach", "x", "--detach-key", "q"], "ctrl-]"),
         (&["rnu", "--", "true"], "run"),
         (&["cancel"], "<RUNS>"),
+        (&["screen"], "<NAME>"),
         (&["mail"], "Usage"),
         (&["mail", "send", "deacon"], "--subject"),
         (&["mail", "send", "a\nb", "-s", "x", "-m", "y"], "control characters"),

@@ -64,6 +64,10 @@ pub struct HookTable {
     pub on_breaker: Option<HookTarget>,
     /// It is well again.
     pub on_recovery: Option<HookTarget>,
+    /// An agent asks a person something: once for each question.
+    pub on_waiting: Option<HookTarget>,
+    /// An agent's provider refuses its requests for a time.
+    pub on_limited: Option<HookTarget>,
     /// Asked for as long as all is well, so that silence is the alarm.
     pub deadman: Option<DeadmanTable>,
 }
@@ -102,6 +106,8 @@ pub struct UnitTable {
     pub inherit_env: Option<Vec<VariableName>>,
     /// What is run instead of the command if it has run before: the same session again, not a new one.
     pub resume: Option<Command>,
+    /// The profile of the agent on its terminal, as "claude"; by default it is recognised by its command.
+    pub agent: Option<At<Text>>,
     /// pipe, pty for a terminal of its own, container, or tmux for a session of tmux.
     pub backend: Option<BackendWord>,
     /// Of one in tmux: what its session is called; by default ostler-UNIT.

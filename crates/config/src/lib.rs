@@ -1,6 +1,7 @@
 //! `ostler.toml`, an app's manifest, `config.json`: read, checked, resolved. Whatever is wrong is told with its file, line, column, the line
 //! itself, and what would be right.
 
+mod agent;
 mod agents;
 mod app;
 mod at;

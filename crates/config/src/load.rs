@@ -155,6 +155,8 @@ fn hooks(table: HookTable) -> HookSpec {
         on_crash: target(table.on_crash),
         on_breaker: target(table.on_breaker),
         on_recovery: target(table.on_recovery),
+        on_waiting: target(table.on_waiting),
+        on_limited: target(table.on_limited),
         deadman: table
             .deadman
             .map(|table| DeadmanSpec { url: table.url.0, every_ms: table.every.0 }),

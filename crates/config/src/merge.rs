@@ -1,5 +1,6 @@
 //! Tables that are put together: of single keys, and of a unit's own and those of all units.
 
+use crate::agent::has_terminal;
 use crate::at::At;
 use crate::file::{AgentsTable, HookTable, ReadyTable, SupervisorTable, UnitTable};
 use crate::patrol::{PatrolKeys, WatchKeys};
@@ -28,7 +29,7 @@ piecewise!(SupervisorTable { http, lease, adopt });
 piecewise!(AgentsTable { file, repos });
 piecewise!(PatrolKeys { root, tick, tmux, rigs, overseer, on_escalation, triage, ladder });
 piecewise!(WatchKeys { heartbeat, stale, very_stale, work, process, role, rig });
-piecewise!(HookTable { on_crash, on_breaker, on_recovery, deadman });
+piecewise!(HookTable { on_crash, on_breaker, on_recovery, on_waiting, on_limited, deadman });
 piecewise!(UnitTable {
     command,
     manifest,
@@ -38,6 +39,7 @@ piecewise!(UnitTable {
     env_file,
     inherit_env,
     resume,
+    agent,
     backend,
     session,
     tmux,
@@ -78,7 +80,11 @@ impl UnitTable {
         } else {
             shared.config = None;
         }
-        self.over(&shared)
+        let agent = shared.agent.take();
+        let mut both = self.over(&shared);
+        // It is for those that can be one.
+        both.agent = both.agent.take().or_else(|| agent.filter(|_| has_terminal(&both)));
+        both
     }
 }
 

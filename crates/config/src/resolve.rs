@@ -169,6 +169,7 @@ impl<'a> Reader<'a> {
                 grace_ms,
                 stop_signal: stop.signal.map(|signal| signal.0),
             },
+            agent: self.agent_named(table),
             hooks: HookSpec::default(),
             file: Some(self.findings.file.display().to_string()),
         }

@@ -86,6 +86,11 @@ pub enum Event {
         event: crate::unit::UnitEvent,
     },
     UnitsDue,
+    /// Something is known of the agent on a run's terminal.
+    Agent {
+        run: RunId,
+        event: crate::agent::AgentEvent,
+    },
     /// A unit's run could not even be asked for.
     NotLaunched {
         unit: String,

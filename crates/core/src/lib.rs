@@ -2,6 +2,7 @@
 //! done goes out as actions. So a seed is a whole history, replayed in microseconds.
 
 mod action;
+pub mod agent;
 mod event;
 pub mod heartbeat;
 mod lease;

@@ -6,6 +6,7 @@
 //! runs are still ours: a supervisor that slept must not wake up and signal another's run.
 
 use crate::action::{Action, Refusal};
+use crate::agent::{AgentEvent, Agents};
 use crate::event::{Event, Hearing, NewRun, Observation};
 use crate::lease::Lease;
 use crate::reconcile::{Decision, decide};
@@ -13,8 +14,8 @@ use crate::run::{Phase, Run, RunEvent};
 use crate::time::Now;
 use crate::unit::{Unit, Units};
 use ostler_model::{
-    Actor, AdoptPolicy, Counter, Detach, Entry, Limits, RunId, RunRecord, RunState, Settings,
-    Termination, UnitRecord, UnitView, What,
+    Actor, AdoptPolicy, AgentKnown, Counter, Detach, Entry, Limits, RunId, RunRecord, RunState,
+    Settings, Termination, UnitRecord, UnitView, What,
 };
 use serde_json::{Map, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,6 +32,7 @@ pub struct World {
     scoped: BTreeSet<(u64, RunId)>,
     serving: Serving,
     units: Units,
+    agents: Agents,
     /// What came in while the lease was in doubt.
     deferred: Vec<Event>,
 }
@@ -53,6 +55,7 @@ impl World {
             scoped: BTreeSet::new(),
             serving: Serving::Open,
             units: Units::default(),
+            agents: Agents::default(),
             deferred: Vec::new(),
         }
     }
@@ -124,7 +127,17 @@ impl World {
 
     /// Every unit as it is now.
     pub fn unit_views(&self, now: Now) -> Vec<UnitView> {
-        self.units.iter().map(|unit| self.units.view(unit, now)).collect()
+        let view = |unit: &Unit| {
+            let view = self.units.view(unit, now);
+            let agent = view.run_id.and_then(|run| self.agents.view(run));
+            UnitView { agent: agent.cloned().map(Box::new), ..view }
+        };
+        self.units.iter().map(view).collect()
+    }
+
+    /// What is known of the agent on a run's terminal.
+    pub fn agent(&self, run: RunId) -> AgentKnown {
+        self.agents.known(run)
     }
 
     pub fn due_runs(&self, now: Now) -> Vec<RunId> {
@@ -199,6 +212,7 @@ impl World {
             Event::UnitsAsked { names, ask, by } => self.units.ask(&names, ask, &by, now, out),
             Event::Unit { name, event } => self.units.tell(&name, event, now, out),
             Event::UnitsDue => self.units.due(now, out),
+            Event::Agent { run, event } => self.agent_moves(run, event, now, out),
             Event::NotLaunched { unit } => self.units.not_launched(&unit, now),
             Event::Observed { record, seen } => self.observed(record, seen, false, now, out),
             Event::StealWon { record, seen } => self.observed(record, seen, true, now, out),
@@ -214,6 +228,24 @@ impl World {
             self.units.started(&unit, id, now, out);
         }
         self.settle(id, now, out);
+    }
+
+    /// A person is told once of a question, whoever is supervisor: so what was told is kept with the unit.
+    fn agent_moves(&mut self, id: RunId, event: AgentEvent, now: Now, out: &mut Vec<Action>) {
+        let Some(run) = self.runs.get(&id) else { return };
+        if run.record.state == RunState::Exiting {
+            return;
+        }
+        let unit = run.record.unit.as_deref();
+        let told = unit.and_then(|unit| self.units.get(unit)?.record.asked.clone());
+        let news = self.agents.step(id, told.filter(|told| told.run == id), event, now);
+        let Some(news) = news else { return };
+        out.push(run.note(Actor::Supervisor, news.what, news.why.clone(), news.evidence, now));
+        let Some(unit) = unit else { return };
+        self.units.asked(unit, news.told, now, out);
+        if let Some(condition) = news.condition {
+            out.push(Action::Tell { unit: unit.to_owned(), condition, why: news.why });
+        }
     }
 
     /// What units want ended is ended here and now, by the way that every run is. Whatever that makes others want is
@@ -288,6 +320,7 @@ impl World {
 
     fn remove(&mut self, id: RunId) -> Option<Box<Run>> {
         let run = self.runs.remove(&id)?;
+        self.agents.forget(id);
         if let Some(due) = run.listed_due {
             self.due.remove(&(due, id));
         }

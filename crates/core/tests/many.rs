@@ -37,6 +37,7 @@ fn declared(number: u64) -> Declared {
         tmux: None,
         resume: None,
         heartbeat: None,
+        agent: None,
         hooks: HookSpec::default(),
         file: None,
     };

@@ -74,6 +74,7 @@ impl Supervisor {
                 let plan = self.declare(declaration, by);
                 // Whoever is answered finds it so, and on disk.
                 self.turn();
+                self.name_agents();
                 let _ = reply.send(plan);
             }
             Ask::Wake => self.events.push_back(Event::UnitsWoken),
@@ -113,6 +114,7 @@ impl Supervisor {
             }
             Ask::Mail(ask) => self.take_mail(ask),
             Ask::Patrol(ask) => self.take_patrol(ask),
+            Ask::Agent(ask) => self.take_agent(ask),
             Ask::Guardian { reply } => {
                 let _ = reply.send(Keeping {
                     guardian: self.guardian_pid(),
@@ -212,7 +214,13 @@ impl Supervisor {
             memory_kills: 0,
         };
         let (limits, detach) = (spec.limits, spec.detach);
-        let screen = (spec.backend == Backend::Pty).then(|| Screen::new(spec.size));
+        let screen = match spec.backend {
+            Backend::Pty => Some(Screen::new(spec.size)),
+            Backend::Tmux => {
+                self.seat_note_of(&record).map(|note| Screen::new(spec.size).seated(note))
+            }
+            Backend::Pipe | Backend::Container => None,
+        };
         let token = self.new_token(id);
         let is_check = spec.session_id == RunSpec::CHECK_SESSION;
         let is_passing = is_check && spec.scope_key.is_none() && record.cgroup.is_some();

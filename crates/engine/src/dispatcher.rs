@@ -2,6 +2,7 @@
 //! commits, and acts; what comes of the actions is decided about in the same turn. What happened inside
 //! goes before what is asked from outside.
 
+use crate::agents::{Judge, ScreenWatch};
 use crate::apps::{Apps, Proof};
 use crate::error::EngineError;
 use crate::failpoint;
@@ -80,6 +81,7 @@ pub struct Supervisor {
     pub(crate) drain: Drain,
     pub(crate) prober: Prober,
     pub(crate) limit_watch: LimitWatch,
+    pub(crate) screens: ScreenWatch,
     pub(crate) apps: Arc<Apps>,
     /// When this was last noted of a unit, and how often since.
     pub(crate) noted: HashMap<(String, &'static str), (u64, u64)>,
@@ -138,6 +140,7 @@ impl Supervisor {
         settings: Settings,
         guarded: Guarded,
         mut inheritance: Inheritance,
+        judge: Arc<dyn Judge>,
     ) -> Result<Self, EngineError> {
         let reaper = Reaper::new().map_err(EngineError::os("listen to signals"))?;
         home.prepare()?;
@@ -250,6 +253,7 @@ impl Supervisor {
             drain,
             prober,
             limit_watch: LimitWatch::new(waker.clone()),
+            screens: ScreenWatch::new(judge, waker.clone()),
             apps,
             noted: HashMap::new(),
             unit_waiters: Vec::new(),
@@ -405,6 +409,7 @@ impl Supervisor {
             self.take_probed(unit, event);
         }
         self.take_memory_news();
+        self.take_screen_news();
         self.tend_guardian();
         let now = now();
         if self.world.lease_due(now) {

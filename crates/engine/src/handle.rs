@@ -1,5 +1,6 @@
 //! What a face may ask of the engine.
 
+use crate::agents::AgentAsk;
 use crate::apps::{Apps, Refused, Vitals};
 use crate::guarding::Felt;
 use crate::input::Input;
@@ -97,6 +98,7 @@ pub(crate) enum Ask {
     Specs { reply: oneshot::Sender<Vec<(UnitView, Arc<AppSpec>)>> },
     Mail(MailAsk),
     Patrol(PatrolAsk),
+    Agent(AgentAsk),
 }
 
 /// Somebody says that it is this app.

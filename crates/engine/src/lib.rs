@@ -4,6 +4,7 @@
 //! output. Faces hold a `Handle`: they ask, and they read.
 
 mod adapters;
+mod agents;
 mod apps;
 mod asks;
 mod commit;
@@ -35,6 +36,7 @@ mod talking;
 mod timetable;
 mod units;
 
+pub use agents::{AgentSubject, Judge, NotOfRun};
 pub use apps::{Apps, Proof, Refused, Told, Vitals};
 pub use dispatcher::{Outcome, Supervisor};
 pub use error::EngineError;

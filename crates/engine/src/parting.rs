@@ -193,6 +193,7 @@ impl Supervisor {
             self.apps.forget(run);
         }
         self.limit_watch.remove(run);
+        self.unwatch_screen(run);
         self.unwatch(run);
         let Some(live) = self.live.remove(&run) else { return };
         if let Some(process) = &live.process

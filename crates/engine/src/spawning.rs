@@ -8,7 +8,7 @@ use crate::input::Input;
 use crate::live::LiveRun;
 use crate::output::{NewLog, OutputState, Resumed, Screen, end_on_disk};
 use ostler_core::{Event, Identity};
-use ostler_model::{Backend, RunId, RunRecord, RunSpec, SpawnErrorKind};
+use ostler_model::{Backend, RunId, RunRecord, RunSpec, SpawnErrorKind, TerminalSize};
 use ostler_os::{
     Allocated, Interest, Launch, Process, Program, ScopeRoom, SpawnError, SpawnStage, Stdio,
 };
@@ -129,6 +129,7 @@ impl Supervisor {
         live.input = Arc::new(connection.input);
         live.ends = connection.ends;
         self.leaders.insert(identity.fingerprint.pid, run);
+        self.watch_screen(run);
         Ok(identity)
     }
 
@@ -191,6 +192,7 @@ impl Supervisor {
                 resumed: Some(Resumed { leftover: self.guarding.leftover_of(run) }),
             });
         }
+        self.watch_screen(run);
         if is_gone {
             // It may have ended between the look and now; nobody else would tell.
             let tree = self.survey(run);
@@ -230,14 +232,15 @@ impl Supervisor {
             return Arc::new(OutputState::of_ended(folder, record.output_bytes));
         }
         let terminal = ends.iter().find(|(end, _)| *end == End::Terminal);
-        let size = terminal.and_then(|(_, master)| ostler_os::terminal_size(&**master));
+        let screen = match (terminal, self.seat_note_of(record)) {
+            (Some((_, master)), _) => {
+                Some(Screen::undrawn(ostler_os::terminal_size(&**master).unwrap_or_default()))
+            }
+            (None, Some(note)) => Some(Screen::undrawn(TerminalSize::default()).seated(note)),
+            (None, None) => None,
+        };
         let written = end_on_disk(&folder).max(record.output_bytes);
-        Arc::new(OutputState::resumed(
-            folder,
-            written,
-            terminal.map(|_| Screen::undrawn(size.unwrap_or_default())),
-            record.last_output_at_ms,
-        ))
+        Arc::new(OutputState::resumed(folder, written, screen, record.last_output_at_ms))
     }
 }
 

@@ -366,6 +366,7 @@ fn digested(spec: UnitSpec) -> Declared {
         tmux,
         resume,
         heartbeat,
+        agent,
         hooks: _,
         file: _,
     } = &spec;
@@ -381,6 +382,7 @@ fn digested(spec: UnitSpec) -> Declared {
         app,
         heartbeat,
         resume,
+        agent,
     );
     let (run_digest, digest) = (digest(&run), digest(&(name, &run, kept)));
     Declared { run_digest, digest, spec }

@@ -16,6 +16,10 @@ pub struct HookSpec {
     pub on_crash: Option<HookTarget>,
     pub on_breaker: Option<HookTarget>,
     pub on_recovery: Option<HookTarget>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub on_waiting: Option<HookTarget>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub on_limited: Option<HookTarget>,
     pub deadman: Option<DeadmanSpec>,
 }
 
@@ -34,6 +38,10 @@ pub enum Condition {
     Crash,
     Breaker,
     Recovery,
+    /// An agent asks a person something.
+    Waiting,
+    /// An agent's provider refuses its requests for a time.
+    Limited,
 }
 
 impl Condition {
@@ -42,6 +50,8 @@ impl Condition {
             Condition::Crash => "crash",
             Condition::Breaker => "breaker",
             Condition::Recovery => "recovery",
+            Condition::Waiting => "waiting",
+            Condition::Limited => "limited",
         }
     }
 }
@@ -52,6 +62,8 @@ impl HookSpec {
             Condition::Crash => self.on_crash.as_ref(),
             Condition::Breaker => self.on_breaker.as_ref(),
             Condition::Recovery => self.on_recovery.as_ref(),
+            Condition::Waiting => self.on_waiting.as_ref(),
+            Condition::Limited => self.on_limited.as_ref(),
         }
     }
 }

@@ -2,6 +2,7 @@
 //! Nothing here does I/O or makes a decision.
 
 mod agent;
+mod agent_view;
 mod app;
 pub mod app_wire;
 mod container;
@@ -23,6 +24,7 @@ mod usage;
 pub mod wire;
 
 pub use agent::AgentState;
+pub use agent_view::{AgentJudged, AgentKnown, AgentReport, AgentSource, AgentTold, AgentView};
 pub use app::{AppPhase, AppSpec, AppStatus, AppUsage, HeartbeatSpec};
 pub use container::{
     CHECK_UNKNOWN, ContainerEnd, ContainerEndKind, ContainerMade, ContainerOrder, ContainerSpec,

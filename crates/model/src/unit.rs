@@ -2,8 +2,8 @@
 
 use crate::restart::{Backoff, RestartPolicy};
 use crate::{
-    AppSpec, Backend, Condition, ContainerSpec, HeartbeatSpec, HookSpec, Limits, OsText, Resources,
-    RunId, TmuxSpec,
+    AgentTold, AgentView, AppSpec, Backend, Condition, ContainerSpec, HeartbeatSpec, HookSpec,
+    Limits, OsText, Resources, RunId, TmuxSpec,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -47,6 +47,9 @@ pub struct UnitSpec {
     /// How often it says that it lives, as an app or by `WATCHDOG=1`.
     #[serde(default)]
     pub heartbeat: Option<HeartbeatSpec>,
+    /// Which agent it is, where that is declared; else it is recognised by its command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
     /// Who is told of it.
     #[serde(default)]
     pub hooks: HookSpec,
@@ -154,6 +157,9 @@ pub struct UnitRecord {
     /// What began to go wrong, until it is well again: told once.
     #[serde(default)]
     pub trouble: Option<Condition>,
+    /// What its agent waits for, and a person was told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<AgentTold>,
     /// The run that was ready: one we take up need not say so again.
     #[serde(default)]
     pub ready_run: Option<RunId>,
@@ -271,6 +277,9 @@ pub struct UnitView {
     /// If it lives in a session of tmux.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tmux: Option<Arc<TmuxSpec>>,
+    /// If an agent is on its terminal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<Box<AgentView>>,
 }
 
 macro_rules! words {

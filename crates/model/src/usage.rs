@@ -1,6 +1,6 @@
 //! What a unit uses: of its whole tree, at the moment somebody looked.
 
-use crate::{Desired, Opened, RunId, TmuxSpec, UnitEnd, UnitState, UnitView};
+use crate::{AgentView, Desired, Opened, RunId, TmuxSpec, UnitEnd, UnitState, UnitView};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -88,6 +88,8 @@ struct SpareView {
     file: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     tmux: Option<Arc<TmuxSpec>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    agent: Option<Box<AgentView>>,
 }
 
 fn is_zero(number: &u64) -> bool {
@@ -139,6 +141,7 @@ mod tests {
             next_at_ms: None,
             file: None,
             tmux: None,
+            agent: None,
         }
     }
 
@@ -170,6 +173,11 @@ mod tests {
             opened: Some(Opened { at_ms: 6, why: "too often".to_owned() }),
             next_at_ms: Some(8),
             file: Some("/ostler.toml".to_owned()),
+            agent: Some(Box::new(AgentView {
+                profile: "claude".to_owned(),
+                question: Some("Do you want to proceed?".to_owned()),
+                ..AgentView::default()
+            })),
             ..bare()
         };
         assert_eq!(arrived(&full), full);

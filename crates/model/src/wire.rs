@@ -1,8 +1,9 @@
 //! What goes over the door: one JSON object a line, and, once a viewer is attached, frames.
 
 use crate::{
-    Depth, Entry, Mail, MailCall, Nudge, NudgeCall, PatrolCall, PatrolMemory, RunId, RunRecord,
-    RunResult, RunSpec, Sample, TerminalSize, UnitLook, UnitSpec, UnitView, Waiting,
+    AgentKnown, AgentReport, Depth, Entry, Mail, MailCall, Nudge, NudgeCall, PatrolCall,
+    PatrolMemory, RunId, RunRecord, RunResult, RunSpec, Sample, TerminalSize, UnitLook, UnitSpec,
+    UnitView, Waiting,
 };
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
@@ -53,6 +54,10 @@ pub enum Call {
     Patrol(Box<PatrolCall>),
     /// What is on the run's terminal now, as text.
     Screen(Target),
+    /// What is known of the agent on the run's terminal.
+    Agent(AgentCall),
+    /// An agent's own word, from a process of its run.
+    AgentReport(Box<AgentReportCall>),
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -67,6 +72,24 @@ pub struct HandOverCall {
 pub struct Target {
     /// A run id, or the unambiguous beginning or end of one.
     pub run: String,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentCall {
+    /// A run id, or the unambiguous beginning or end of one.
+    pub run: String,
+    /// Its screen is looked at now; without it, what was seen when it last came to rest.
+    #[serde(default)]
+    pub fresh: bool,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentReportCall {
+    /// The run that the caller is of, as `OSTLER_RUN_ID` tells it.
+    pub run: RunId,
+    pub report: AgentReport,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -168,6 +191,7 @@ pub enum Answer {
     Nudges(Vec<Nudge>),
     Patrol(Box<PatrolMemory>),
     Screen(ScreenText),
+    Agent(Box<AgentKnown>),
     Asked,
 }
 
@@ -188,6 +212,8 @@ pub struct ScreenText {
     pub rows: u16,
     /// The program has turned bracketed paste on.
     pub takes_paste: bool,
+    /// It wants arrow keys as `ESC O A`, not as `ESC [ A`.
+    pub application_cursor: bool,
     pub cursor: ScreenCursor,
 }
 

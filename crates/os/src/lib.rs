@@ -58,5 +58,7 @@ pub use platform::terminal::{
 pub use platform::tool::{
     Told, become_program, find_tool, init_system, run_here, run_tool, start_tool,
 };
-pub use platform::unread::{LINE_MOST, forget_unread, gives_lines, terminal_of, unread};
+pub use platform::unread::{
+    LINE_MOST, forget_unread, gives_lines, terminal_of, terminal_size_at, unread,
+};
 pub use platform::usage::{Detail, MemberUsage, TreeSubject, TreeUsage, look_at_trees};

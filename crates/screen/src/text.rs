@@ -15,6 +15,7 @@ pub(crate) fn text_of(screen: &vt100::Screen) -> ScreenText {
         inverse: (0..rows).flat_map(|row| lone_inverse(screen, row, columns)).collect(),
         cursor: ScreenCursor { row, column, is_visible: !screen.hide_cursor() },
         takes_paste: screen.bracketed_paste(),
+        application_cursor: screen.application_cursor(),
         columns,
         rows,
         ..ScreenText::default()

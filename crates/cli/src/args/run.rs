@@ -218,6 +218,19 @@ pub struct AttachArguments {
 }
 
 #[derive(Debug, Args)]
+#[command(
+    after_help = "For units and runs on a terminal of their own (backend = \"pty\" or \"tmux\", `ostler run --pty`).\n\n\
+Example:  ostler screen bot | tail -5"
+)]
+pub struct ScreenArguments {
+    /// A unit, or a run by its id or enough of its beginning or end
+    pub name: String,
+    /// Print one JSON document: lines, cursor, size, title, and what is known of the agent
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
 pub struct LogsArguments {
     /// Units, or runs by their id or enough of its beginning or end
     #[arg(required = true, value_name = "NAME")]

@@ -123,6 +123,7 @@ mod tests {
             next_at_ms: None,
             file: None,
             tmux: None,
+            agent: None,
         }
     }
 

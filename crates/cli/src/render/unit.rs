@@ -1,6 +1,6 @@
 //! Units as people see them: a row of the table, a line, and sizes.
 
-use super::paint::Paint;
+use super::agent::{state_paint, state_why, state_word};
 use super::table::{Align, Cell, Column, Room};
 use super::units::duration;
 use ostler_model::{UnitLook, UnitView, Usage};
@@ -25,11 +25,11 @@ pub fn unit_row(look: &UnitLook, now_ms: u64) -> Vec<Cell> {
     let nothing = || "-".to_owned();
     let uptime = view.started_at_ms.filter(|_| view.pid.is_some());
     let changed = if view.changed { "changed since its start" } else { "" };
-    let why: Vec<&str> =
-        [view.why.as_str(), changed].into_iter().filter(|w| !w.is_empty()).collect();
+    let told = state_why(view);
+    let why: Vec<&str> = [told.as_str(), changed].into_iter().filter(|w| !w.is_empty()).collect();
     let cells = [
         view.name.clone(),
-        view.state.to_string(),
+        state_word(view, now_ms),
         why.join("; "),
         view.pid.map_or_else(nothing, |pid| pid.to_string()),
         uptime.map_or_else(nothing, |at| duration(now_ms.saturating_sub(at))),
@@ -38,7 +38,7 @@ pub fn unit_row(look: &UnitLook, now_ms: u64) -> Vec<Cell> {
         usage.as_ref().map_or_else(nothing, |usage| memory(usage, now_ms)),
     ];
     let mut row: Vec<Cell> = cells.into_iter().map(Cell::from).collect();
-    row[1].paint = Paint::of(view.state);
+    row[1].paint = state_paint(view);
     row
 }
 

@@ -1,3 +1,4 @@
+mod answer;
 mod attach;
 mod boot;
 mod cancel;
@@ -11,9 +12,11 @@ mod mail;
 mod metrics;
 mod nudge;
 mod patrol;
+mod report;
 mod restart;
 mod run;
 mod runs;
+mod screen;
 mod session;
 mod shell;
 mod start;
@@ -76,6 +79,9 @@ pub fn carry_out(arguments: Arguments) -> Result<Exit, Failure> {
         Verb::Cancel(cancel) => cancel::cancel(&context, &cancel),
         Verb::Write(write) => write::write(&context, &write),
         Verb::Attach(attach) => attach::attach(&context, &attach),
+        Verb::Answer(arguments) => answer::answer(&context, &arguments),
+        Verb::Report(arguments) => report::report(&context, arguments.0),
+        Verb::Screen(arguments) => screen::screen(&context, &arguments),
         Verb::Logs(logs) => logs::logs(&context, &logs),
         Verb::Events(events) => events::events(&context, &events),
         Verb::Why(why) => why::why(&context, &why),

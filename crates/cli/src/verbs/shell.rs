@@ -46,7 +46,9 @@ pub fn complete(context: &Context, kinds: &[Names]) -> Exit {
 /// Verbs that take names, and of what.
 const UNITS: &str = "start stop restart status crashes";
 const LIVE_RUNS: &str = "wait cancel write";
-const BOTH: &str = "logs why attach";
+const BOTH: &str = "logs why attach screen";
+/// The same, of its first word alone.
+const FIRST: &str = "answer";
 /// Verbs of `mail` that take the name of a unit.
 const MAIL: &str = "send inbox check";
 
@@ -89,6 +91,7 @@ _ostler_live() {{
         {}) kinds="units" ;;
         {}) kinds="live-runs" ;;
         {}) kinds="units runs" ;;
+        {}) [ -z "$second" ] && kinds="units runs" || return ;;
         mail) case $second in {}) kinds="units" ;; *) return ;; esac ;;
         *) return ;;
     esac
@@ -106,6 +109,7 @@ complete -F _ostler_live -o nosort -o bashdefault ostler 2>/dev/null || complete
         case(UNITS),
         case(LIVE_RUNS),
         case(BOTH),
+        case(FIRST),
         case(MAIL)
     );
     format!("{script}{live}")
@@ -136,6 +140,7 @@ _ostler_live_both() { _ostler_live units runs }
             () if is_one_of(UNITS) => "_ostler_live_units",
             () if is_one_of(LIVE_RUNS) => "_ostler_live_runs",
             () if is_one_of(BOTH) => "_ostler_live_both",
+            () if is_one_of(FIRST) && line.starts_with("':name") => "_ostler_live_both",
             // Another verb is called `check`, and takes a file.
             () if verb != "check" && is_one_of(MAIL) => "_ostler_live_units",
             () => "_default",
@@ -159,7 +164,8 @@ _ostler_live_both() { _ostler_live units runs }
 fn fish(script: &str) -> String {
     let mut script = script.to_owned();
     script.push_str("\n# Names of units and ids of runs, as they are at this moment.\n");
-    for (verbs, kinds) in [(UNITS, "units"), (LIVE_RUNS, "live-runs"), (BOTH, "units runs")] {
+    let all = [(UNITS, "units"), (LIVE_RUNS, "live-runs"), (BOTH, "units runs"), (FIRST, "units")];
+    for (verbs, kinds) in all {
         script.push_str(&format!(
             "complete -c ostler -n \"__fish_seen_subcommand_from {verbs}\" -f -a \"(ostler complete {kinds} 2>/dev/null)\"\n"
         ));

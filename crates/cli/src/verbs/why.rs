@@ -58,11 +58,15 @@ fn why_unit(
         say!("{}", json!({ "unit": view, "events": events }));
         return Ok(Exit::DONE);
     }
-    let why = if view.why.is_empty() { String::new() } else { format!(": {}", view.why) };
-    let since = render::duration(ostler_os::wall_ms().saturating_sub(view.since_ms));
+    let why = render::state_why(view);
+    let why = if why.is_empty() { why } else { format!(": {}", render::cut(&why, usize::MAX)) };
+    let now_ms = ostler_os::wall_ms();
+    let since_ms = render::agent_of(view).map_or(view.since_ms, |agent| agent.since_ms);
+    let since = render::duration(now_ms.saturating_sub(since_ms));
     say!("unit {}", view.name);
     say!("  {}", view.command);
-    say!("  {} for {since}{why}; wanted {}\n", view.state, view.desired);
+    let state = render::state_word(view, now_ms);
+    say!("  {state} for {since}{why}; wanted {}\n", view.desired);
     tell_story(&events, arguments);
     Ok(Exit::DONE)
 }

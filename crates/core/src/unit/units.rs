@@ -5,7 +5,8 @@ use crate::Action;
 use crate::restart::clear;
 use crate::time::Now;
 use ostler_model::{
-    Actor, Desired, OsText, RunId, RunRecord, Tally, Termination, UnitRecord, UnitSpec, What,
+    Actor, AgentTold, Desired, OsText, RunId, RunRecord, Tally, Termination, UnitRecord, UnitSpec,
+    What,
 };
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -137,6 +138,7 @@ impl Units {
                         rests: false,
                         fired_at_ms: None,
                         trouble: None,
+                        asked: None,
                         ready_run: None,
                         again_at_ms: None,
                         over: None,
@@ -453,6 +455,22 @@ impl Units {
         unit.enter(Phase::Stopped, now);
         let needed = unit.record.spec.depends_on.clone();
         self.leave_after(&needed, now, out);
+    }
+
+    /// What a person was told of its agent, or that it is over.
+    pub(crate) fn asked(
+        &mut self,
+        name: &str,
+        told: Option<AgentTold>,
+        now: Now,
+        out: &mut Vec<Action>,
+    ) {
+        if let Some(unit) = self.units.get_mut(name)
+            && unit.record.asked != told
+        {
+            unit.record.asked = told;
+            out.push(unit.save(now));
+        }
     }
 
     pub(crate) fn tell(&mut self, name: &str, event: UnitEvent, now: Now, out: &mut Vec<Action>) {

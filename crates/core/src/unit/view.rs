@@ -28,6 +28,7 @@ impl Units {
             next_at_ms: None,
             file: record.spec.file.clone(),
             tmux: record.spec.tmux.clone(),
+            agent: None,
         }
     }
 

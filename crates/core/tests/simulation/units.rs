@@ -60,6 +60,7 @@ fn declared(name: &str, version: u64) -> Declared {
         tmux: None,
         resume: None,
         heartbeat: None,
+        agent: None,
         hooks: HookSpec::default(),
         file: None,
     };

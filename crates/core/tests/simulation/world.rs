@@ -1,5 +1,6 @@
 //! One machine, one registry, two supervisors, and everything that must stay true of them.
 
+mod agents;
 mod asking;
 mod effects;
 mod happenings;
@@ -32,6 +33,8 @@ pub struct Simulation {
     exits: BTreeMap<RunId, u32>,
     units: BTreeMap<(InstanceId, String), UnitRecord>,
     born: BTreeMap<RunId, InstanceId>,
+    /// The question of a unit's agent that a person has been told of, by run.
+    asked: BTreeMap<RunId, String>,
     /// Taken over at least once: what one guardian holds is no use to another home.
     stolen: BTreeSet<RunId>,
     supervisors: [Option<Supervisor>; INSTANCES],
@@ -75,6 +78,7 @@ impl Simulation {
             exits: BTreeMap::new(),
             units: BTreeMap::new(),
             born: BTreeMap::new(),
+            asked: BTreeMap::new(),
             stolen: BTreeSet::new(),
             supervisors: [None, None],
         }

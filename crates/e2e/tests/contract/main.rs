@@ -114,6 +114,13 @@ mod containers_probes;
 mod containers_service;
 mod containers_setup;
 
+// Screens, and agents on them.
+mod agents;
+mod agents_answer;
+mod agents_setup;
+mod agents_told;
+mod screen;
+
 // Sessions of tmux.
 mod tmux;
 mod tmux_apart;

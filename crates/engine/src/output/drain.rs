@@ -190,6 +190,7 @@ struct Stream {
     kind: StreamKind,
     source: Arc<OwnedFd>,
     is_terminal: bool,
+    is_drawn: bool,
     is_large: bool,
     is_flooding: bool,
     /// Reads in a row with next to no time between them.
@@ -292,8 +293,8 @@ impl Worker {
 
     fn begin_flood(&mut self, token: u64) {
         let Some(stream) = self.streams.get_mut(&token) else { return };
-        // A terminal holds little and is read as it is filled.
-        if stream.is_terminal {
+        // A terminal holds little and is read as it is filled; what is drawn has to pass through our memory.
+        if stream.is_terminal || stream.is_drawn {
             return;
         }
         let descriptor = &stream.source;
@@ -359,6 +360,7 @@ impl Worker {
                     kind,
                     source,
                     is_terminal,
+                    is_drawn: new.state.is_drawn(),
                     is_large: false,
                     is_flooding: false,
                     streak: 0,

@@ -1,8 +1,8 @@
 //! Reading a run's output by offset, whether it is still being written or long ended.
 
-use super::segment::{Mark, StreamKind, index_path, log_path, segments};
+use super::segment::{Mark, StreamKind, log_path, read_marks, segments};
 use super::state::OutputState;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
@@ -183,14 +183,6 @@ impl LogReader {
             }
         }
         self.end()
-    }
-}
-
-fn read_marks(folder: &std::path::Path, start: u64) -> io::Result<Vec<Mark>> {
-    match fs::read(index_path(folder, start)) {
-        Ok(bytes) => Ok(bytes.chunks_exact(Mark::SIZE).filter_map(Mark::decode).collect()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-        Err(error) => Err(error),
     }
 }
 

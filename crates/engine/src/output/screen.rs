@@ -2,19 +2,28 @@
 
 use ostler_model::TerminalSize;
 use ostler_model::wire::ScreenText;
+use ostler_os::SeatNote;
 use ostler_screen::Emulator;
+use std::path::PathBuf;
 
 #[derive(Debug)]
 pub(crate) struct Screen {
     emulator: Emulator,
     offset: u64,
+    /// Whose size it has, where that is not ours to set.
+    seat: Option<Seat>,
     /// Of a run we took up: nothing is drawn before somebody looks.
     is_undrawn: bool,
 }
 
 impl Screen {
     pub(crate) fn new(size: TerminalSize) -> Self {
-        Self { emulator: Emulator::new(size), offset: 0, is_undrawn: false }
+        Self { emulator: Emulator::new(size), offset: 0, seat: None, is_undrawn: false }
+    }
+
+    /// Of a run in a session of tmux: whoever attaches there changes its size. The note tells who sits at it.
+    pub(crate) fn seated(self, note: PathBuf) -> Self {
+        Self { seat: Some(Seat { note, terminal: None }), ..self }
     }
 
     pub(crate) fn undrawn(size: TerminalSize) -> Self {
@@ -23,6 +32,21 @@ impl Screen {
 
     pub(super) fn is_undrawn(&self) -> bool {
         self.is_undrawn
+    }
+
+    /// Some output did not come by here; it is on disk.
+    pub(super) fn lose(&mut self) {
+        self.emulator = Emulator::new(self.emulator.size());
+        self.is_undrawn = true;
+    }
+
+    /// The size of its terminal may have changed since the last look.
+    pub(super) fn follow_size(&mut self) {
+        if let Some(size) = self.seat.as_mut().and_then(Seat::size)
+            && size != self.emulator.size()
+        {
+            self.emulator.resize(size);
+        }
     }
 
     /// From the last that is known.
@@ -35,6 +59,7 @@ impl Screen {
         if self.is_undrawn {
             return;
         }
+        self.follow_size();
         self.emulator.process(bytes);
         self.offset = end;
     }
@@ -54,5 +79,21 @@ impl Screen {
 
     pub(super) fn size(&self) -> TerminalSize {
         self.emulator.size()
+    }
+}
+
+/// A terminal of which another program holds the other side.
+#[derive(Debug)]
+struct Seat {
+    note: PathBuf,
+    terminal: Option<PathBuf>,
+}
+
+impl Seat {
+    fn size(&mut self) -> Option<TerminalSize> {
+        if self.terminal.is_none() {
+            self.terminal = SeatNote::read(&self.note)?.terminal();
+        }
+        ostler_os::terminal_size_at(self.terminal.as_deref()?)
     }
 }

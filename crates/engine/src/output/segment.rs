@@ -65,23 +65,40 @@ pub(crate) fn end_on_disk(folder: &Path) -> u64 {
     segments.last().map_or(0, |(start, length)| start + length)
 }
 
-/// What is on disk of this range, as far as it is there.
-pub(super) fn read_range(folder: &Path, from: u64, to: u64) -> Vec<u8> {
-    let mut bytes = Vec::new();
+/// What is on disk of this range and of one stream, as far as it is there.
+pub(super) fn read_range(folder: &Path, from: u64, to: u64, kind: StreamKind) -> Vec<u8> {
+    let mut all = Vec::new();
     for (start, length) in segments(folder).unwrap_or_default() {
         let (begin, end) = (from.max(start), to.min(start + length));
         if begin >= end {
             continue;
         }
-        let held = bytes.len();
-        bytes.resize(held + (end - begin) as usize, 0);
+        let mut bytes = vec![0; (end - begin) as usize];
         let read = fs::File::open(log_path(folder, start))
-            .and_then(|log| log.read_exact_at(&mut bytes[held..], begin - start));
+            .and_then(|log| log.read_exact_at(&mut bytes, begin - start));
         if read.is_err() {
-            bytes.truncate(held);
+            continue;
         }
+        let marks = read_marks(folder, start).unwrap_or_default();
+        let until = |index: usize| marks.get(index + 1).map_or(u64::MAX, |next| next.offset);
+        let others = marks.iter().enumerate().filter(|(_, mark)| mark.kind != kind);
+        let mut kept = begin;
+        for (index, mark) in others {
+            let (skipped, on) = (mark.offset.clamp(kept, end), until(index).clamp(kept, end));
+            all.extend_from_slice(&bytes[(kept - begin) as usize..(skipped - begin) as usize]);
+            kept = on;
+        }
+        all.extend_from_slice(&bytes[(kept - begin) as usize..]);
     }
-    bytes
+    all
+}
+
+pub(super) fn read_marks(folder: &Path, start: u64) -> io::Result<Vec<Mark>> {
+    match fs::read(index_path(folder, start)) {
+        Ok(bytes) => Ok(bytes.chunks_exact(Mark::SIZE).filter_map(Mark::decode).collect()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(error),
+    }
 }
 
 /// The segments there are, oldest first, with their lengths.
@@ -124,5 +141,28 @@ mod tests {
         let mark = Mark { offset: 1 << 40, at_ms: 1_700_000_000_000, kind: StreamKind::Stderr };
         assert_eq!(Mark::decode(&mark.encode()), Some(mark));
         assert_eq!(Mark::decode(&[0; 16]), None);
+    }
+
+    #[test]
+    fn a_range_of_one_stream_leaves_the_other_out() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mark = |offset, kind| Mark { offset, at_ms: 1, kind }.encode();
+        let marks = [
+            mark(100, StreamKind::Stdout),
+            mark(104, StreamKind::Stderr),
+            mark(106, StreamKind::Stdout),
+            mark(109, StreamKind::Stderr),
+        ];
+        fs::write(log_path(folder.path(), 100), "outsEEoutEE").expect("written");
+        fs::write(index_path(folder.path(), 100), marks.concat()).expect("written");
+        let read = |from, to, kind| {
+            String::from_utf8(read_range(folder.path(), from, to, kind)).expect("text")
+        };
+        assert_eq!(read(0, 200, StreamKind::Stdout), "outsout");
+        assert_eq!(read(0, 200, StreamKind::Stderr), "EEEE");
+        assert_eq!(read(105, 108, StreamKind::Stdout), "ou");
+        assert_eq!(read(103, 105, StreamKind::Stderr), "E");
+        fs::remove_file(index_path(folder.path(), 100)).expect("removed");
+        assert_eq!(read(0, 200, StreamKind::Stdout), "outsEEoutEE");
     }
 }

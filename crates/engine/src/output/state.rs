@@ -2,6 +2,7 @@
 
 use super::screen::Screen;
 use super::segment::{Mark, StreamKind, read_range};
+use crate::agents::Stir;
 use ostler_model::wire::ScreenText;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -25,6 +26,8 @@ pub struct OutputState {
     tail: Mutex<Tail>,
     /// Boxed: few runs have one.
     screen: Option<Box<Mutex<Screen>>>,
+    /// Who is told that something was drawn on it.
+    stir: Option<Box<Stir>>,
     /// Told after every change, if anyone waits for one.
     changed: Notify,
     waiting: AtomicUsize,
@@ -46,6 +49,7 @@ impl OutputState {
             last_wall_ms: AtomicU64::new(0),
             ended: AtomicBool::new(false),
             tail: Mutex::default(),
+            stir: screen.is_some().then(Box::default),
             screen: screen.map(|screen| Box::new(Mutex::new(screen))),
             changed: Notify::new(),
             waiting: AtomicUsize::new(0),
@@ -111,7 +115,8 @@ impl OutputState {
             while tail.marks.len() > 1 && tail.marks[1].offset <= begin {
                 tail.marks.pop_front();
             }
-            if let Some(screen) = &self.screen {
+            // Beside a terminal, what is on stderr is our own shim's.
+            if let Some(screen) = self.screen.as_ref().filter(|_| kind == StreamKind::Stdout) {
                 screen
                     .lock()
                     .unwrap_or_else(std::sync::PoisonError::into_inner)
@@ -131,6 +136,9 @@ impl OutputState {
             let mut tail = self.tail.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             tail.bytes.clear();
             tail.marks.clear();
+            if let Some(screen) = self.screen.as_ref().filter(|_| length > 0) {
+                screen.lock().unwrap_or_else(std::sync::PoisonError::into_inner).lose();
+            }
             self.written.fetch_add(length, Ordering::AcqRel);
         }
         self.last_mono_ms.store(mono_ms, Ordering::Release);
@@ -143,7 +151,15 @@ impl OutputState {
         self.tell();
     }
 
+    /// Of a run with a screen.
+    pub(crate) fn stir(&self) -> Option<&Stir> {
+        self.stir.as_deref()
+    }
+
     fn tell(&self) {
+        if let Some(stir) = &self.stir {
+            stir.tell();
+        }
         if self.waiting.load(Ordering::SeqCst) > 0 {
             self.changed.notify_waiters();
         }
@@ -201,10 +217,18 @@ impl OutputState {
         if screen.is_undrawn() {
             // Whoever drains waits for the screen before it counts what it adds.
             let end = self.written();
-            let bytes = read_range(&self.folder, end.saturating_sub(REDRAWN_MOST), end);
+            let begin = end.saturating_sub(REDRAWN_MOST);
+            let bytes = read_range(&self.folder, begin, end, StreamKind::Stdout);
             screen.draw(&bytes, end);
+        } else {
+            screen.follow_size();
         }
         Some(look(&screen))
+    }
+
+    /// Everything it writes is to be drawn.
+    pub(super) fn is_drawn(&self) -> bool {
+        self.screen.is_some()
     }
 
     pub(crate) fn resize_screen(&self, size: ostler_model::TerminalSize) {

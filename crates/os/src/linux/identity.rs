@@ -24,6 +24,8 @@ pub(super) struct Stat {
     pub(super) parent: i32,
     pub(super) group: i32,
     pub(super) session: i32,
+    /// The device number of its controlling terminal; 0 without one.
+    pub(super) terminal: i32,
     pub(super) start_time: u64,
     exit_status: Option<i32>,
 }
@@ -48,10 +50,11 @@ fn parse(line: &[u8]) -> Option<Stat> {
     let parent = fields.next()?.parse().ok()?;
     let group = fields.next()?.parse().ok()?;
     let session = fields.next()?.parse().ok()?;
-    let start_time = fields.nth(15)?.parse().ok()?;
+    let terminal = fields.next()?.parse().ok()?;
+    let start_time = fields.nth(14)?.parse().ok()?;
     let exit_status = fields.nth(29).and_then(|status| status.parse().ok());
     let dead = matches!(state, "Z" | "X" | "x");
-    Some(Stat { dead, parent, group, session, start_time, exit_status })
+    Some(Stat { dead, parent, group, session, terminal, start_time, exit_status })
 }
 
 /// The wait status of a process that has ended and was not reaped yet. The kernel shows a 0 to those who
@@ -113,9 +116,11 @@ mod tests {
 
     #[test]
     fn a_name_with_parentheses_and_spaces_is_read_past() {
-        let line = b"42 (a) R 1 (b) S 7 43 44 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 98765 1 2 3";
+        let line =
+            b"42 (a) R 1 (b) S 7 43 44 34819 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 98765 1 2 3";
         let stat = parse(line).expect("parses");
         assert_eq!((stat.group, stat.session, stat.start_time, stat.dead), (43, 44, 98765, false));
+        assert_eq!(stat.terminal, 34819);
     }
 
     #[test]

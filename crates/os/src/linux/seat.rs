@@ -54,6 +54,20 @@ impl SeatNote {
     pub fn is_alive(&self) -> bool {
         stat(self.pid).is_some_and(|now| now.start_time == self.start_time && !now.dead)
     }
+
+    /// The terminal it sits at, while it lives.
+    pub fn terminal(&self) -> Option<PathBuf> {
+        let now = stat(self.pid).filter(|now| now.start_time == self.start_time)?;
+        terminal_numbered(now.terminal)
+    }
+}
+
+/// The kernel's device number of a terminal: eight bits of the minor, twelve of the major, twelve of the minor.
+fn terminal_numbered(device: i32) -> Option<PathBuf> {
+    const PSEUDO_TERMINALS: u32 = 136;
+    let device = device as u32;
+    let (major, minor) = ((device >> 8) & 0xfff, (device & 0xff) | ((device >> 12) & 0xf_ff00));
+    (major == PSEUDO_TERMINALS).then(|| PathBuf::from(format!("/dev/pts/{minor}")))
 }
 
 /// The member files of those groups of ours that were made for one run: its boundary, and what keeps it to its limits.

@@ -1,5 +1,7 @@
-//! What was typed into another program's terminal, and was not read by it.
+//! Another program's terminal: its size, and what was typed into it and was not read.
 
+use super::pty::terminal_size;
+use ostler_model::TerminalSize;
 use rustix::fs::{Mode, OFlags};
 use rustix::termios::{LocalModes, QueueSelector};
 use std::io;
@@ -27,6 +29,11 @@ pub fn forget_unread(terminal: &Path) -> io::Result<u64> {
     let waiting = rustix::io::ioctl_fionread(&terminal)?;
     rustix::termios::tcflush(&terminal, QueueSelector::IFlush)?;
     Ok(waiting)
+}
+
+/// The size of another program's terminal now.
+pub fn terminal_size_at(terminal: &Path) -> Option<TerminalSize> {
+    terminal_size(open(terminal).ok()?)
 }
 
 fn open(terminal: &Path) -> io::Result<OwnedFd> {

@@ -87,9 +87,7 @@ impl Key {
 /// The whole text as it is, in one piece that nobody's keys can come into. Marked as a paste where the program in the
 /// pane asked for that. A mode that somebody left the pane in, for scrolling or copying, is left.
 pub fn paste(server: &Server, pane: &str, text: &str) -> Result<(), TmuxError> {
-    static COUNT: AtomicU64 = AtomicU64::new(0);
-    let number = COUNT.fetch_add(1, Ordering::Relaxed);
-    let buffer = format!("ostler-{}-{number}", std::process::id());
+    let buffer = buffer_name();
     let leave = ["copy-mode", "-q", "-t", pane, ";"];
     let load = ["load-buffer", "-b", &buffer, "-", ";"];
     // tmux 3.3 dies with all of its sessions when it pastes into a pane whose program has ended.
@@ -118,4 +116,11 @@ pub fn press(server: &Server, pane: &str, key: Key) -> Result<(), TmuxError> {
     let name = if name == ";" { "\\;" } else { &name };
     words.extend(["--", name]);
     server.ask(&words).map(|_| ())
+}
+
+/// Another one each time.
+pub(super) fn buffer_name() -> String {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let number = COUNT.fetch_add(1, Ordering::Relaxed);
+    format!("ostler-{}-{number}", std::process::id())
 }

@@ -2,7 +2,9 @@
 
 mod keys;
 mod look;
+mod plain;
 
 pub use keys::{Key, paste, press};
 pub(crate) use look::screen_of;
 pub use look::{PaneLook, look};
+pub use plain::{press_named, type_plain};

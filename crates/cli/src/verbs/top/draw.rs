@@ -2,7 +2,7 @@
 
 use super::state::{Mode, State};
 use crate::render::{self, Colours, Paint};
-use ostler_model::UnitState;
+use ostler_model::{AgentState, UnitLook, UnitState};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
@@ -101,6 +101,15 @@ fn title(state: &State, width: usize, now_ms: u64) -> Line<'static> {
     let mut told = format!("ostler  {}: {ready} ready", render::count(state.units.len(), "unit"));
     if bad > 0 {
         told += &format!(", {bad} in trouble");
+    }
+    let waits = |look: &&UnitLook| {
+        let agent = render::agent_of(&look.view);
+        agent.is_some_and(|agent| agent.state == AgentState::Waiting)
+    };
+    match state.units.iter().filter(waits).count() {
+        0 => {}
+        1 => told += ", 1 waits for you",
+        waiting => told += &format!(", {waiting} wait for you"),
     }
     if !state.filter.is_empty() {
         told += &format!("  /{}", state.filter);

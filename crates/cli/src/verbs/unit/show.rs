@@ -6,12 +6,16 @@ use crate::exit::{Exit, Failure};
 use crate::render::{self, Colours, Paint};
 use crate::say::{say, tell};
 use crate::verbs::logs::{Line, last_lines};
-use ostler_model::wire::ChangeKind;
+use crate::verbs::screen;
+use ostler_client::{Client, ClientError};
+use ostler_model::wire::{Answer, Call, ChangeKind, ScreenText, Target};
 use ostler_model::{Depth, UnitLook, UnitState};
 use serde_json::json;
 
-/// How many lines of its log are shown.
+/// How many lines of its log or its screen are shown.
 const LOG_LINES: u64 = 10;
+/// So much of what an agent's state was seen by.
+const EVIDENCE_SHOWN: usize = 100;
 
 /// Units, in systemctl's manner. Nothing is started for it: a look changes nothing.
 pub fn show(context: &Context, names: &[String], json: bool) -> Result<Exit, Failure> {
@@ -42,16 +46,19 @@ pub fn show(context: &Context, names: &[String], json: bool) -> Result<Exit, Fai
     for (index, look) in found.into_iter().enumerate() {
         let change = changes.get(&look.view.name);
         let log = log_of(context, look)?;
+        let screen = screen_of(&mut client, look)?;
         if json {
             let mut document = document(look)?;
             document["log"] = json!(log);
+            document["screen"] = json!(screen);
             document["declarationChange"] = json!(change);
             documents.push(document);
         } else {
             if index > 0 {
                 say!("");
             }
-            for line in sheet(look, change, &log, Colours::of_output()) {
+            let last = last_of(screen.as_ref(), &log);
+            for line in sheet(look, change, last, Colours::of_output()) {
                 say!("{line}");
             }
         }
@@ -66,13 +73,36 @@ pub fn show(context: &Context, names: &[String], json: bool) -> Result<Exit, Fai
 #[cfg(feature = "top")]
 pub fn told(
     context: &Context,
-    client: &mut ostler_client::Client,
+    client: &mut Client,
     look: &UnitLook,
     colours: Colours,
 ) -> Result<Vec<String>, Failure> {
     let changes = declared::changes(client, std::iter::once(&look.view));
     let log = log_of(context, look)?;
-    Ok(sheet(look, changes.get(&look.view.name), &log, colours))
+    let screen = screen_of(client, look)?;
+    Ok(sheet(look, changes.get(&look.view.name), last_of(screen.as_ref(), &log), colours))
+}
+
+/// The last that there is to be seen of it.
+enum Last<'a> {
+    Log(&'a [Line]),
+    Screen(&'a ScreenText),
+}
+
+/// On a terminal, what was written says less than what stands there.
+fn last_of<'a>(screen: Option<&'a ScreenText>, log: &'a [Line]) -> Last<'a> {
+    screen.map_or(Last::Log(log), Last::Screen)
+}
+
+/// `None` if it has no terminal, or does not run.
+fn screen_of(client: &mut Client, look: &UnitLook) -> Result<Option<ScreenText>, Failure> {
+    let Some(run) = look.view.run_id.filter(|_| look.view.pid.is_some()) else { return Ok(None) };
+    match client.call(Call::Screen(Target { run: run.to_string() })) {
+        Ok(Answer::Screen(screen)) => Ok(Some(screen)),
+        Ok(_) => Err(ClientError::Unexpected.into()),
+        Err(ClientError::Refused(_)) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
 }
 
 fn log_of(context: &Context, look: &UnitLook) -> Result<Vec<Line>, Failure> {
@@ -87,7 +117,7 @@ fn log_of(context: &Context, look: &UnitLook) -> Result<Vec<Line>, Failure> {
 fn sheet(
     look: &UnitLook,
     change: Option<&declared::Difference>,
-    log: &[Line],
+    last: Last<'_>,
     colours: Colours,
 ) -> Vec<String> {
     let UnitLook { view, usage, .. } = look;
@@ -96,7 +126,7 @@ fn sheet(
         let age = render::duration(now_ms.saturating_sub(at_ms));
         format!("{}, {age} ago", render::plain_time(at_ms))
     };
-    let paint = Paint::of(view.state);
+    let paint = render::state_paint(view);
     let dot = match view.state {
         UnitState::Error => "×",
         UnitState::Stopped | UnitState::Done | UnitState::Scheduled => "○",
@@ -112,10 +142,22 @@ fn sheet(
         colours.paint(Paint::Bold, &view.name),
         view.command
     ));
-    let word = view.state.to_string();
+    let word = render::state_word(view, now_ms);
     let state = colours.paint(paint, &word);
-    sheet.add("State", format!("{state} since {}", ago(view.since_ms)));
+    let agent = render::agent_of(view);
+    let since_ms =
+        agent.map_or(view.since_ms, |agent| agent.hung_since_ms.unwrap_or(agent.since_ms));
+    sheet.add("State", format!("{state} since {}", ago(since_ms)));
+    if let Some(question) = agent.and_then(|agent| agent.question.as_deref()) {
+        let lines = question.lines().map(|line| render::cut(line, usize::MAX));
+        sheet.add_lines("Asks", lines.collect());
+    }
     sheet.add_if("Why", &view.why);
+    if let Some(agent) = &view.agent {
+        let session = agent.session.as_deref().map(|id| format!(", session {id}"));
+        let told = format!("{}{}", agent.profile, session.unwrap_or_default());
+        sheet.add("Agent", format!("{told} ({})", render::cut(&agent.evidence, EVIDENCE_SHOWN)));
+    }
     sheet.add("Wanted", view.desired.to_string());
     if let Some(file) = &view.file {
         sheet.add("File", file.clone());
@@ -181,15 +223,25 @@ fn sheet(
     });
     sheet.add_lines("Ended", ends.collect());
     let mut lines = sheet.lines(render::width());
-    if !log.is_empty() {
-        lines.push(String::new());
-        for line in log {
-            let at = render::time(line.at_ms);
-            let at = colours.paint(Paint::Dim, &at);
-            lines.push(format!("{at} {}", render::cut(&line.text, usize::MAX)));
+    let last: Vec<String> = match last {
+        Last::Log(log) => log.iter().map(|line| log_line(line, colours)).collect(),
+        Last::Screen(screen) => {
+            let shown = screen::shown(screen);
+            let begin = shown.len().saturating_sub(LOG_LINES as usize);
+            shown[begin..].iter().map(|line| render::cut(line, usize::MAX)).collect()
         }
+    };
+    if !last.is_empty() {
+        lines.push(String::new());
+        lines.extend(last);
     }
     lines
+}
+
+fn log_line(line: &Line, colours: Colours) -> String {
+    let at = render::time(line.at_ms);
+    let at = colours.paint(Paint::Dim, &at);
+    format!("{at} {}", render::cut(&line.text, usize::MAX))
 }
 
 fn difference(change: &declared::Difference, name: &str) -> String {

@@ -32,7 +32,8 @@ impl Simulation {
                 self.kernel_moves(random)?;
                 None
             }
-            70..90 => {
+            70..76 => random.pick(&runs).map(|run| self.agent_moves(run, random)),
+            76..90 => {
                 let step = [1, 30, 250, 900, 3_500][random.below(5) as usize];
                 self.pass(step);
                 None

@@ -22,6 +22,10 @@ impl Simulation {
                     self.units.remove(&(supervisor.instance, name));
                     continue;
                 }
+                Action::Note(entry) => {
+                    self.agent_noted(&entry)?;
+                    continue;
+                }
                 _ => continue,
             };
             if let Some(known) = self.records.get(&record.run_id) {

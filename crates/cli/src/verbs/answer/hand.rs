@@ -1,0 +1,81 @@
+//! Whoever types: into a terminal of ours, or into a pane of tmux. One at a time, as with nudges.
+
+use super::keys::Key;
+use crate::context::Context;
+use crate::exit::Failure;
+use crate::verbs::screen::Place;
+use ostler_client::Client;
+use ostler_os::HomeLock;
+use ostler_tmux::typing::{press_named, type_plain};
+use ostler_tmux::{Server, TmuxError};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// How long somebody else may type.
+const TURN_MS: u64 = 10_000;
+const TRY_AGAIN: Duration = Duration::from_millis(20);
+/// A program that does not read holds up whoever writes to it.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Held while we type into a unit's terminal: nobody's nudge comes in between.
+pub fn turn(context: &Context, place: &Place) -> Result<Option<HomeLock>, Failure> {
+    let Some(unit) = &place.unit else { return Ok(None) };
+    let folder: PathBuf = context.home.path().join("nudges");
+    std::fs::create_dir_all(&folder)?;
+    let path = folder.join(format!("{}.lock", unit.name.replace('/', "_")));
+    let until_ms = ostler_os::mono_ms() + TURN_MS;
+    loop {
+        if let Some(lock) = ostler_os::take_lock(&path)? {
+            return Ok(Some(lock));
+        }
+        if ostler_os::mono_ms() >= until_ms {
+            let told = format!("somebody else types into {}; try again", unit.name);
+            return Err(Failure::failed(anyhow::anyhow!(told)));
+        }
+        ostler_os::nap(TRY_AGAIN);
+    }
+}
+
+pub enum Hand {
+    Own { client: Box<Client>, run: String },
+    Pane { server: Server, pane: String },
+}
+
+impl Hand {
+    pub fn of(context: &Context, place: &Place) -> Result<Self, Failure> {
+        let run = place.run.to_string();
+        let in_tmux = place.unit.as_ref().filter(|view| view.tmux.is_some());
+        let seat = in_tmux.and_then(|view| ostler_tmux::seat_of(context.home.path(), &view.name));
+        if let Some(seat) = seat.filter(|seat| seat.run == run) {
+            let server = Server::at(&seat.socket).with_program(&seat.program);
+            return Ok(Self::Pane { server, pane: seat.pane_id });
+        }
+        let client = context.connect_running()?;
+        client.be_patient(Some(PATIENCE))?;
+        Ok(Self::Own { client: Box::new(client), run })
+    }
+
+    pub fn press(&mut self, key: Key, application_cursor: bool) -> Result<(), Failure> {
+        match self {
+            Hand::Own { client, run } => {
+                client.give(run, key.bytes(application_cursor), false)?;
+                Ok(())
+            }
+            Hand::Pane { server, pane } => press_named(server, pane, key.name()).map_err(refused),
+        }
+    }
+
+    pub fn type_in(&mut self, text: &str) -> Result<(), Failure> {
+        match self {
+            Hand::Own { client, run } => {
+                client.give(run, text.as_bytes(), false)?;
+                Ok(())
+            }
+            Hand::Pane { server, pane } => type_plain(server, pane, text).map_err(refused),
+        }
+    }
+}
+
+fn refused(error: TmuxError) -> Failure {
+    Failure::failed(anyhow::anyhow!("it could not be typed: {error}"))
+}

@@ -1,0 +1,134 @@
+//! What an answer is: a key, a letter, or a text.
+
+/// A key that has a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Key {
+    Enter,
+    Escape,
+    Up,
+    Down,
+    Left,
+    Right,
+    Tab,
+    Space,
+}
+
+const NAMES: [(&str, Key); 9] = [
+    ("enter", Key::Enter),
+    ("escape", Key::Escape),
+    ("esc", Key::Escape),
+    ("up", Key::Up),
+    ("down", Key::Down),
+    ("left", Key::Left),
+    ("right", Key::Right),
+    ("tab", Key::Tab),
+    ("space", Key::Space),
+];
+
+impl Key {
+    /// What tmux calls it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Key::Enter => "Enter",
+            Key::Escape => "Escape",
+            Key::Up => "Up",
+            Key::Down => "Down",
+            Key::Left => "Left",
+            Key::Right => "Right",
+            Key::Tab => "Tab",
+            Key::Space => "Space",
+        }
+    }
+
+    /// What a terminal sends for it.
+    pub fn bytes(self, application_cursor: bool) -> &'static [u8] {
+        match (self, application_cursor) {
+            (Key::Enter, _) => b"\r",
+            (Key::Escape, _) => b"\x1b",
+            (Key::Tab, _) => b"\t",
+            (Key::Space, _) => b" ",
+            (Key::Up, false) => b"\x1b[A",
+            (Key::Down, false) => b"\x1b[B",
+            (Key::Right, false) => b"\x1b[C",
+            (Key::Left, false) => b"\x1b[D",
+            (Key::Up, true) => b"\x1bOA",
+            (Key::Down, true) => b"\x1bOB",
+            (Key::Right, true) => b"\x1bOC",
+            (Key::Left, true) => b"\x1bOD",
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    Key(Key),
+    Letter(char),
+    /// Typed, and then Enter.
+    Text(String),
+}
+
+impl Answer {
+    pub fn parse(word: &str, is_text: bool) -> Result<Self, String> {
+        if word.is_empty() {
+            return Err("the answer is empty; `enter` presses Enter".to_owned());
+        }
+        if word.chars().any(char::is_control) {
+            return Err(
+                "the answer has a line break or another control character in it; it is one line"
+                    .to_owned(),
+            );
+        }
+        if is_text {
+            return Ok(Answer::Text(word.to_owned()));
+        }
+        let named = NAMES.iter().find(|(name, _)| name.eq_ignore_ascii_case(word));
+        if let Some((_, key)) = named {
+            return Ok(Answer::Key(*key));
+        }
+        let mut letters = word.chars();
+        match (letters.next(), letters.next()) {
+            (Some(letter), None) => Ok(Answer::Letter(letter)),
+            _ => Ok(Answer::Text(word.to_owned())),
+        }
+    }
+
+    /// For the journal.
+    pub fn told(&self) -> String {
+        match self {
+            Answer::Key(key) => format!("the key {}", key.name()),
+            Answer::Letter(letter) => format!("the key {letter}"),
+            Answer::Text(text) => format!("a text of {} characters", text.chars().count()),
+        }
+    }
+
+    /// Whether it may only mark another choice.
+    pub fn moves(&self) -> bool {
+        match self {
+            Answer::Key(Key::Enter | Key::Escape) | Answer::Text(_) => false,
+            Answer::Key(Key::Up | Key::Down | Key::Left | Key::Right | Key::Tab | Key::Space)
+            | Answer::Letter(_) => true,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_keys_letters_or_texts() {
+        let parse = |word: &str| Answer::parse(word, false).expect("an answer");
+        assert_eq!(parse("enter"), Answer::Key(Key::Enter));
+        assert_eq!(parse("Esc"), Answer::Key(Key::Escape));
+        assert_eq!(parse("1"), Answer::Letter('1'));
+        assert_eq!(parse("y"), Answer::Letter('y'));
+        assert_eq!(parse("é"), Answer::Letter('é'));
+        assert_eq!(parse("12"), Answer::Text("12".to_owned()));
+        assert_eq!(parse("up there"), Answer::Text("up there".to_owned()));
+        assert_eq!(Answer::parse("up", true), Ok(Answer::Text("up".to_owned())));
+        for wrong in ["", "a\nb", "\x1b"] {
+            assert!(Answer::parse(wrong, false).is_err(), "{wrong:?}");
+        }
+        assert!(parse("down").moves() && !parse("enter").moves() && !parse("12").moves());
+    }
+}

@@ -1,0 +1,213 @@
+//! An answer to a question on a terminal: it is looked for first, and afterwards whether it is gone.
+
+mod hand;
+mod keys;
+
+use super::screen::{Place, agent, read, shown};
+use crate::args::AnswerArguments;
+use crate::context::Context;
+use crate::exit::{Exit, Failure};
+use crate::render;
+use crate::say::{say, tell};
+use hand::{Hand, turn};
+use keys::Answer;
+use ostler_client::{Client, ClientError};
+use ostler_model::wire::{self, Call, ScreenText, Target};
+use ostler_model::{AgentState, AgentView, PatrolCall, PatrolNote, RunId, RunState, What};
+use serde::Serialize;
+use serde_json::{Map, json};
+use std::time::Duration;
+
+/// How long a program may take to show that it has heard.
+const HEARD_MS: u64 = 5_000;
+/// How long a text may take to appear.
+const SHOWN_MS: u64 = 2_000;
+/// Between two looks that have to say the same.
+const LOOK: Duration = Duration::from_millis(150);
+
+pub fn answer(context: &Context, arguments: &AnswerArguments) -> Result<Exit, Failure> {
+    let AnswerArguments { name, answer, text, json } = arguments;
+    let answer = Answer::parse(answer, *text).map_err(Failure::usage)?;
+    let mut client = context.connect_running()?;
+    let place = Place::find(&mut client, name)?;
+    let _turn = turn(context, &place)?;
+    let before = Look::take(&mut client, place.run)?;
+    let asked = before.asked(name)?;
+    let mut hand = Hand::of(context, &place)?;
+    note(&mut client, &place, &answer, asked)?;
+    match &answer {
+        Answer::Key(key) => hand.press(*key, before.screen.application_cursor)?,
+        Answer::Letter(letter) => hand.type_in(&letter.to_string())?,
+        Answer::Text(text) => {
+            hand.type_in(text)?;
+            until_shown(&mut client, place.run, &before.screen)?;
+            hand.press(keys::Key::Enter, false)?;
+        }
+    }
+    let (outcome, after) = verify(&mut client, place.run, &before, asked, answer.moves())?;
+    if *json {
+        let document = json!({
+            "unit": place.unit.map(|view| view.name),
+            "runId": place.run,
+            "question": asked,
+            "outcome": outcome,
+            "agent": after.agent,
+            "screen": shown(&after.screen),
+        });
+        say!("{document}");
+        return Ok(outcome.exit());
+    }
+    for line in shown(&after.screen) {
+        say!("{line}");
+    }
+    match outcome {
+        Outcome::Gone => tell!("ostler: the question is gone; {name} is {}", after.word()),
+        Outcome::Ended => tell!("ostler: {name} has ended, and its question with it"),
+        Outcome::Changed => tell!("ostler: there is another question"),
+        Outcome::Moved => tell!("ostler: the question is still there, and its choice has moved"),
+        Outcome::Unchanged => {
+            let told = format!("the question is still there, {} s later", HEARD_MS / 1_000);
+            return Err(Failure::failed(anyhow::anyhow!(told)));
+        }
+    }
+    Ok(outcome.exit())
+}
+
+/// Before it is typed, so that what follows from it has its reason. A text may be a secret, and is not kept.
+fn note(
+    client: &mut Client,
+    place: &Place,
+    answer: &Answer,
+    asked: Option<&str>,
+) -> Result<(), Failure> {
+    let Some(unit) = &place.unit else { return Ok(()) };
+    let note = PatrolNote {
+        unit: Some(unit.name.clone()),
+        what: What::AgentAnswered,
+        why: format!("with {}", answer.told()),
+        evidence: Map::from_iter([("question".to_owned(), json!(asked))]),
+    };
+    client.call(Call::Patrol(Box::new(PatrolCall::Note(vec![note]))))?;
+    Ok(())
+}
+
+/// What became of the question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum Outcome {
+    Gone,
+    Changed,
+    /// Another choice is marked.
+    Moved,
+    Unchanged,
+    /// The run has, and its question with it.
+    Ended,
+}
+
+impl Outcome {
+    fn exit(self) -> Exit {
+        match self {
+            Outcome::Gone | Outcome::Changed | Outcome::Moved | Outcome::Ended => Exit::DONE,
+            Outcome::Unchanged => Exit::FAILED,
+        }
+    }
+}
+
+struct Look {
+    screen: ScreenText,
+    agent: Option<AgentView>,
+}
+
+impl Look {
+    fn take(client: &mut Client, run: RunId) -> Result<Self, Failure> {
+        let screen = read(client, run)?;
+        Ok(Self { agent: agent(client, run, true)?, screen })
+    }
+
+    fn word(&self) -> String {
+        let now_ms = ostler_os::wall_ms();
+        self.agent
+            .as_ref()
+            .map_or("not known".to_owned(), |agent| render::agent_word(agent, now_ms))
+    }
+
+    /// What is asked; refused if nothing is.
+    fn asked(&self, name: &str) -> Result<Option<&str>, Failure> {
+        match &self.agent {
+            Some(agent) if agent.state == AgentState::Waiting => Ok(agent.question.as_deref()),
+            Some(_) => Err(Failure::failed(anyhow::anyhow!(
+                "{name} asks nothing, it is {}; `ostler screen {name}` shows its terminal",
+                self.word()
+            ))),
+            None => Err(Failure::failed(anyhow::anyhow!(
+                "no agent that is known is on the terminal of {name}; `ostler screen {name}` shows it, \
+                 and `ostler attach {name}` lets you type"
+            ))),
+        }
+    }
+
+    fn outcome(&self, before: &Look, asked: Option<&str>, moves: bool) -> Outcome {
+        let waits = self.agent.as_ref().filter(|agent| agent.state == AgentState::Waiting);
+        match waits {
+            None => Outcome::Gone,
+            Some(agent) if agent.question.as_deref() != asked => Outcome::Changed,
+            Some(_) if moves && self.screen.lines != before.screen.lines => Outcome::Moved,
+            Some(_) => Outcome::Unchanged,
+        }
+    }
+}
+
+/// Two looks in a row have to say the same: one may come while the screen is being drawn.
+fn verify(
+    client: &mut Client,
+    run: RunId,
+    before: &Look,
+    asked: Option<&str>,
+    moves: bool,
+) -> Result<(Outcome, Look), Failure> {
+    let until_ms = ostler_os::mono_ms() + HEARD_MS;
+    let mut last = Outcome::Unchanged;
+    loop {
+        ostler_os::nap(LOOK);
+        let after = match Look::take(client, run) {
+            Ok(after) => after,
+            Err(failure) => {
+                let nothing = Look { screen: ScreenText::default(), agent: None };
+                return if has_ended(client, run)? {
+                    Ok((Outcome::Ended, nothing))
+                } else {
+                    Err(failure)
+                };
+            }
+        };
+        let outcome = after.outcome(before, asked, moves);
+        let is_late = ostler_os::mono_ms() >= until_ms;
+        if (outcome == last && outcome != Outcome::Unchanged) || is_late {
+            return Ok((outcome, after));
+        }
+        last = outcome;
+    }
+}
+
+fn has_ended(client: &mut Client, run: RunId) -> Result<bool, Failure> {
+    match client.call(Call::Show(Target { run: run.to_string() }))? {
+        wire::Answer::Run(record) => Ok(record.state == RunState::Exited),
+        _ => Err(ClientError::Unexpected.into()),
+    }
+}
+
+/// Until something has appeared and stands still: a program may take keys that come at once for a paste, and Enter for a
+/// part of it.
+fn until_shown(client: &mut Client, run: RunId, before: &ScreenText) -> Result<(), Failure> {
+    let until_ms = ostler_os::mono_ms() + SHOWN_MS;
+    let mut last = before.clone();
+    while ostler_os::mono_ms() < until_ms {
+        ostler_os::nap(LOOK);
+        let now = read(client, run)?;
+        if now != *before && now == last {
+            break;
+        }
+        last = now;
+    }
+    Ok(())
+}

@@ -1,0 +1,109 @@
+//! What is on a terminal now, as text.
+
+use super::unit;
+use crate::args::ScreenArguments;
+use crate::context::Context;
+use crate::exit::{Exit, Failure};
+use crate::render;
+use crate::say::say;
+use ostler_client::{Client, ClientError};
+use ostler_model::wire::{AgentCall, Answer, Call, ErrorCode, ScreenText, Target};
+use ostler_model::{AgentView, Depth, RunId, RunState, UnitView};
+use serde_json::json;
+
+/// What a person would see. Nothing is started for it: a look changes nothing.
+pub fn screen(context: &Context, arguments: &ScreenArguments) -> Result<Exit, Failure> {
+    let mut client = context.connect_running()?;
+    let place = Place::find(&mut client, &arguments.name)?;
+    let screen = read(&mut client, place.run)?;
+    let agent = agent(&mut client, place.run, false)?;
+    if arguments.json {
+        let mut document = serde_json::to_value(&screen)?;
+        document["unit"] = json!(place.unit.map(|view| view.name));
+        document["runId"] = json!(place.run);
+        document["agent"] = json!(agent);
+        say!("{document}");
+        return Ok(Exit::DONE);
+    }
+    for line in shown(&screen) {
+        say!("{line}");
+    }
+    Ok(Exit::DONE)
+}
+
+/// A run that lives, and the unit it is of.
+pub struct Place {
+    pub unit: Option<Box<UnitView>>,
+    pub run: RunId,
+}
+
+impl Place {
+    /// By the name of a unit, or by enough of a run's id.
+    pub fn find(client: &mut Client, name: &str) -> Result<Self, Failure> {
+        if let Some(look) = unit::look(client, vec![name.to_owned()], Depth::None)?.pop() {
+            let view = Box::new(look.view);
+            return match view.run_id.filter(|_| view.pid.is_some()) {
+                Some(run) => Ok(Self { unit: Some(view), run }),
+                None => Err(not_running(render::unit_line(&view), name)),
+            };
+        }
+        let record = match client.call(Call::Show(Target { run: name.to_owned() })) {
+            Ok(Answer::Run(record)) => record,
+            Ok(_) => return Err(ClientError::Unexpected.into()),
+            Err(ClientError::Refused(refusal)) if refusal.code == ErrorCode::NoSuchRun => {
+                return Err(unit::no_such("unit or run", name, &unit::names(client)?));
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let run = record.run_id;
+        if record.state == RunState::Exited {
+            return Err(not_running(format!("run {run} has ended"), &run.to_string()));
+        }
+        Ok(Self { unit: None, run })
+    }
+}
+
+fn not_running(told: String, name: &str) -> Failure {
+    let told = format!("{told}; it has no screen, `ostler logs {name}` shows what it wrote");
+    Failure { exit: Exit::NOT_RUNNING, cause: anyhow::anyhow!(told) }
+}
+
+pub fn read(client: &mut Client, run: RunId) -> Result<ScreenText, Failure> {
+    match client.call(Call::Screen(Target { run: run.to_string() }))? {
+        Answer::Screen(screen) => Ok(screen),
+        _ => Err(ClientError::Unexpected.into()),
+    }
+}
+
+/// What is known of the agent on it; with `is_fresh`, after a look at the screen.
+pub fn agent(
+    client: &mut Client,
+    run: RunId,
+    is_fresh: bool,
+) -> Result<Option<AgentView>, Failure> {
+    let call = AgentCall { run: run.to_string(), fresh: is_fresh };
+    match client.call(Call::Agent(call))? {
+        Answer::Agent(known) => Ok(known.view),
+        _ => Err(ClientError::Unexpected.into()),
+    }
+}
+
+/// Without what is blank at the end of lines, and of the screen.
+pub fn shown(screen: &ScreenText) -> Vec<&str> {
+    let mut lines: Vec<&str> = screen.lines.iter().map(|line| line.trim_end()).collect();
+    let end = lines.iter().rposition(|line| !line.is_empty()).map_or(0, |last| last + 1);
+    lines.truncate(end);
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blank_lines_at_the_end_are_cut_and_others_are_kept() {
+        let lines = ["", "a  ", "", "b", "  ", ""].map(str::to_owned).to_vec();
+        assert_eq!(shown(&ScreenText { lines, ..ScreenText::default() }), ["", "a", "", "b"]);
+        assert!(shown(&ScreenText::default()).is_empty());
+    }
+}

@@ -1,0 +1,34 @@
+//! Which agent a unit says it is.
+
+use crate::file::UnitTable;
+use crate::resolve::Reader;
+use crate::words::BackendWord;
+
+impl Reader<'_> {
+    /// The profile's name. Which ones there are, only the program knows that reads screens by them.
+    pub fn agent_named(&mut self, table: &UnitTable) -> Option<String> {
+        let agent = table.agent.as_ref()?;
+        let name = agent.0.as_str();
+        let is_name =
+            |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_');
+        if name.is_empty() || !name.chars().all(is_name) {
+            let told = format!("{name:?} is no name of an agent");
+            let hint = "write the name of a profile, as \"claude\": small letters, digits, - and _";
+            self.findings.add(agent.span(), told, hint);
+            return None;
+        }
+        if !has_terminal(table) {
+            let hint = "add backend = \"tmux\" or backend = \"pty\", or take it out";
+            self.findings.add(agent.span(), "only a unit on a terminal has an agent", hint);
+            return None;
+        }
+        Some(name.to_owned())
+    }
+}
+
+pub(crate) fn has_terminal(table: &UnitTable) -> bool {
+    match table.backend {
+        Some(BackendWord::Pty | BackendWord::Tmux) => true,
+        None | Some(BackendWord::Pipe | BackendWord::Container) => false,
+    }
+}

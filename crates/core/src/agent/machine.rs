@@ -1,0 +1,311 @@
+//! What becomes known of agents, and when a person is told.
+//!
+//! ```text
+//!               a question                 another question: told again
+//!   nothing ──────────────────► told ◄───────────┐
+//!   to tell      or a limit       │ ──────────────┘
+//!      ▲                          │ works, is idle, starts, or is no agent any more
+//!      └──────────────────────────┘
+//! ```
+//!
+//! A question is told when it appears, once: the same one drawn again, or behind a screen that says nothing for a while
+//! (`unknown`), is the same question. A limit is told once, however its words change while the time runs. A program that
+//! asks without an end is shown, but after so many questions within a while nobody is told of more.
+
+use super::rule::{Reported, Seen, view};
+use crate::time::Now;
+use ostler_model::{
+    AgentJudged, AgentKnown, AgentReport, AgentState, AgentTold, AgentView, Condition, RunId, What,
+};
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, VecDeque};
+
+/// So many questions of one agent are told within this time.
+const TOLD_MOST: usize = 20;
+const TOLD_WITHIN_MS: u64 = 600_000;
+/// So many reports of each are kept.
+const REPORTS_MOST: usize = 16;
+
+/// What becomes known of an agent.
+#[derive(Clone, Debug)]
+pub enum AgentEvent {
+    /// Its screen was looked at. `None`: no agent that is known is there.
+    Judged {
+        judged: Option<AgentJudged>,
+        /// When something was last drawn, on the monotonic clock.
+        changed_mono_ms: u64,
+    },
+    Reported(AgentReport),
+}
+
+/// Something for the journal, and perhaps for a person.
+#[derive(Clone, Debug, PartialEq)]
+pub struct News {
+    pub what: What,
+    pub condition: Option<Condition>,
+    pub why: String,
+    pub evidence: Value,
+    /// What a person has been told from here on.
+    pub told: Option<AgentTold>,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Agents {
+    by_run: BTreeMap<RunId, Box<Agent>>,
+}
+
+#[derive(Debug, Default)]
+struct Agent {
+    seen: Option<Seen>,
+    reported: Option<Reported>,
+    reports: VecDeque<AgentReport>,
+    session: Option<String>,
+    view: Option<AgentView>,
+    told: Option<AgentTold>,
+    /// When people were told.
+    told_mono_ms: VecDeque<u64>,
+}
+
+impl Agents {
+    pub(crate) fn view(&self, run: RunId) -> Option<&AgentView> {
+        self.by_run.get(&run)?.view.as_ref()
+    }
+
+    pub(crate) fn known(&self, run: RunId) -> AgentKnown {
+        let Some(agent) = self.by_run.get(&run) else { return AgentKnown::default() };
+        AgentKnown { view: agent.view.clone(), reports: agent.reports.iter().cloned().collect() }
+    }
+
+    pub(crate) fn forget(&mut self, run: RunId) {
+        self.by_run.remove(&run);
+    }
+
+    /// `told` is what a supervisor before us has told of this run.
+    pub(crate) fn step(
+        &mut self,
+        run: RunId,
+        told: Option<AgentTold>,
+        event: AgentEvent,
+        now: Now,
+    ) -> Option<News> {
+        let is_nothing = matches!(event, AgentEvent::Judged { judged: None, .. });
+        if is_nothing && !self.by_run.contains_key(&run) && told.is_none() {
+            return None;
+        }
+        let agent =
+            self.by_run.entry(run).or_insert_with(|| Box::new(Agent { told, ..Agent::default() }));
+        agent.take(event, now);
+        agent.tell(run, now)
+    }
+}
+
+impl Agent {
+    fn take(&mut self, event: AgentEvent, now: Now) {
+        match event {
+            AgentEvent::Judged { judged: None, .. } => self.seen = None,
+            AgentEvent::Judged { judged: Some(judged), changed_mono_ms } => {
+                let before = self.seen.as_ref().filter(|seen| seen.says(&judged));
+                let changed_mono_ms = before.map_or(changed_mono_ms, |seen| seen.changed_mono_ms);
+                self.seen = Some(Seen { judged, changed_mono_ms });
+            }
+            AgentEvent::Reported(report) => {
+                let report = AgentReport { at_ms: now.wall_ms, ..report };
+                if report.session.is_some() {
+                    self.session.clone_from(&report.session);
+                }
+                if let Some(state) = report.state {
+                    let report = report.clone();
+                    self.reported = Some(Reported { state, report, at_mono_ms: now.mono_ms });
+                }
+                self.reports.push_back(report);
+                while self.reports.len() > REPORTS_MOST {
+                    self.reports.pop_front();
+                }
+            }
+        }
+        let shown = view(self.seen.as_ref(), self.reported.as_ref());
+        self.view = shown.map(|shown| {
+            let same = self.view.as_ref().filter(|before| {
+                (before.state, &before.question) == (shown.state, &shown.question)
+            });
+            let since_ms = same.map_or(now.wall_ms, |before| before.since_ms);
+            AgentView { since_ms, session: self.session.clone(), ..shown }
+        });
+    }
+
+    fn tell(&mut self, run: RunId, at: Now) -> Option<News> {
+        let (what, condition) = match self.view.as_ref().map(|view| view.state) {
+            None => return self.is_over("no agent is on its terminal now"),
+            Some(AgentState::Unknown) => return None,
+            Some(AgentState::Working) => return self.is_over("it works"),
+            Some(AgentState::Idle) => return self.is_over("it is idle"),
+            Some(AgentState::Starting) => return self.is_over("it starts"),
+            Some(AgentState::Waiting) => (What::AgentWaiting, Condition::Waiting),
+            Some(AgentState::Limited) => (What::AgentLimited, Condition::Limited),
+        };
+        let view = self.view.as_ref()?;
+        let now = AgentTold { run, state: view.state, question: view.question.clone() };
+        let is_same = |told: &AgentTold| {
+            told.state == now.state
+                && (now.state == AgentState::Limited || told.question == now.question)
+        };
+        if self.told.as_ref().is_some_and(is_same) {
+            return None;
+        }
+        self.told_mono_ms.retain(|told| at.mono_ms.saturating_sub(*told) < TOLD_WITHIN_MS);
+        if self.told_mono_ms.len() >= TOLD_MOST {
+            return None;
+        }
+        self.told_mono_ms.push_back(at.mono_ms);
+        self.told = Some(now.clone());
+        let evidence =
+            json!({ "agent": view.profile, "untilMs": view.until_ms, "seen": view.evidence });
+        let why = view.question.clone().unwrap_or_else(|| view.evidence.clone());
+        Some(News { what, condition: Some(condition), why, evidence, told: Some(now) })
+    }
+
+    fn is_over(&mut self, why: &str) -> Option<News> {
+        let told = self.told.take()?;
+        let evidence = json!({ "was": told.state, "question": told.question });
+        let what = What::AgentGoesOn;
+        Some(News { what, condition: None, why: why.to_owned(), evidence, told: None })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use AgentState::{Idle, Limited, Unknown, Waiting, Working};
+
+    fn run() -> RunId {
+        RunId::from_bytes([3; 16])
+    }
+
+    struct Story {
+        agents: Agents,
+        now: Now,
+    }
+
+    impl Story {
+        fn new() -> Self {
+            let now = Now { mono_ms: 1_000, wall_ms: 1_700_000_000_000 };
+            Self { agents: Agents::default(), now }
+        }
+
+        fn step(&mut self, event: AgentEvent, told: Option<AgentTold>) -> Option<News> {
+            self.now.mono_ms += 100;
+            self.now.wall_ms += 100;
+            self.agents.step(run(), told, event, self.now)
+        }
+
+        /// The screen says this now.
+        fn sees(&mut self, state: AgentState, question: &str) -> Option<What> {
+            let question = Some(question.to_owned()).filter(|text| !text.is_empty());
+            let judged = AgentJudged { state, question, ..AgentJudged::default() };
+            let changed_mono_ms = self.now.mono_ms + 90;
+            let event = AgentEvent::Judged { judged: Some(judged), changed_mono_ms };
+            self.step(event, None).map(|news| news.what)
+        }
+
+        fn hears(&mut self, report: AgentReport) -> Option<What> {
+            self.step(AgentEvent::Reported(report), None).map(|news| news.what)
+        }
+
+        fn view(&self) -> AgentView {
+            self.agents.view(run()).expect("known").clone()
+        }
+    }
+
+    /// T3: one question is told once, another again, and that it is over.
+    #[test]
+    fn a_question_is_told_once() {
+        let mut story = Story::new();
+        assert_eq!(story.sees(Working, ""), None);
+        assert_eq!(story.sees(Waiting, "go on?"), Some(What::AgentWaiting));
+        assert_eq!(story.sees(Waiting, "go on?"), None);
+        assert_eq!(story.sees(Unknown, ""), None, "half drawn");
+        assert_eq!(story.sees(Waiting, "go on?"), None, "the same question");
+        assert_eq!(story.sees(Waiting, "delete it?"), Some(What::AgentWaiting));
+        assert_eq!(story.sees(Working, ""), Some(What::AgentGoesOn));
+        assert_eq!(story.sees(Working, ""), None);
+        assert_eq!(story.sees(Waiting, "go on?"), Some(What::AgentWaiting), "asked anew");
+        assert_eq!(story.sees(Limited, "resets 3am"), Some(What::AgentLimited));
+        assert_eq!(story.sees(Limited, "resets 3am, 2 min left"), None, "the same limit");
+        assert_eq!(story.sees(Idle, ""), Some(What::AgentGoesOn));
+    }
+
+    /// T3: what a supervisor before us told is not told again.
+    #[test]
+    fn a_question_is_told_once_across_supervisors() {
+        let mut story = Story::new();
+        assert_eq!(story.sees(Waiting, "go on?"), Some(What::AgentWaiting));
+        let told = story.agents.by_run[&run()].told.clone();
+        let mut next = Story::new();
+        let again = |question: &str| {
+            let question = Some(question.to_owned());
+            let judged = AgentJudged { state: Waiting, question, ..AgentJudged::default() };
+            AgentEvent::Judged { judged: Some(judged), changed_mono_ms: 1 }
+        };
+        assert_eq!(next.step(again("go on?"), told.clone()), None);
+        let mut next = Story::new();
+        assert!(next.step(again("delete it?"), told.clone()).is_some());
+        let mut next = Story::new();
+        let gone = AgentEvent::Judged { judged: None, changed_mono_ms: 1 };
+        assert_eq!(next.step(gone, told).map(|news| news.what), Some(What::AgentGoesOn));
+    }
+
+    #[test]
+    fn one_that_asks_without_an_end_is_told_so_often_and_no_more() {
+        let mut story = Story::new();
+        let mut asked = |count: usize| {
+            let told = |number: usize| story.sees(Waiting, &format!("{number}?"));
+            let told = (0..count).filter_map(told).count();
+            story.now.mono_ms += TOLD_WITHIN_MS;
+            told
+        };
+        assert_eq!([asked(100), asked(3), asked(100)], [TOLD_MOST, 3, TOLD_MOST]);
+    }
+
+    #[test]
+    fn what_is_no_agent_leaves_nothing() {
+        let mut story = Story::new();
+        let nothing = AgentEvent::Judged { judged: None, changed_mono_ms: 1 };
+        assert_eq!(story.step(nothing, None), None);
+        assert!(story.agents.by_run.is_empty());
+    }
+
+    #[test]
+    fn since_when_is_since_the_state_or_its_question_changed() {
+        let mut story = Story::new();
+        story.sees(Working, "");
+        let since = story.view().since_ms;
+        story.sees(Working, "");
+        assert_eq!(story.view().since_ms, since);
+        story.sees(Waiting, "a?");
+        assert_ne!(story.view().since_ms, since);
+    }
+
+    /// T2: a report counts until the screen says something else; what comes with it is kept.
+    #[test]
+    fn reports_and_screens_take_turns() {
+        let mut story = Story::new();
+        story.sees(Idle, "");
+        let report = |state| AgentReport { state: Some(state), ..AgentReport::default() };
+        let session = Some("abc".to_owned());
+        story.hears(AgentReport { session: session.clone(), ..report(Working) });
+        assert_eq!(story.view().state, Working);
+        story.sees(Idle, "");
+        assert_eq!(story.view().state, Working, "it says what it said before");
+        assert_eq!(story.sees(Waiting, "ok?"), Some(What::AgentWaiting));
+        assert_eq!(story.hears(report(Idle)), Some(What::AgentGoesOn));
+        let prompt = Some("do it".to_owned());
+        story.hears(AgentReport { prompt: prompt.clone(), ..AgentReport::default() });
+        assert_eq!((story.view().state, story.view().session), (Idle, session));
+        for _ in 0..30 {
+            story.hears(report(Working));
+        }
+        let known = story.agents.known(run());
+        assert_eq!(known.reports.len(), REPORTS_MOST);
+        assert!(known.reports.iter().all(|report| report.at_ms > 0));
+    }
+}

@@ -1,0 +1,139 @@
+//! Which word counts: what the screen says, or what the agent reports.
+//!
+//! - A report counts until the screen says something else *afterwards*. Changes of the screen that mean the same
+//!   (a spinner, a line of output, the same dialog drawn again) do not take it back.
+//! - A screen that says nothing (`unknown`) never takes a report back.
+//! - Where both say the same state, the words are the screen's: a person who goes there reads those. What the screen
+//!   does not tell (when a limit is over) is the report's.
+//!
+//! Reports come when something changes for the agent; the screen is looked at when it has come to rest. So the newer one
+//! is nearer to the truth, and an agent that reports only some of its changes does not stay in the last one for ever.
+
+use ostler_model::{AgentJudged, AgentReport, AgentSource, AgentState, AgentView};
+
+/// What the screen says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seen {
+    pub judged: AgentJudged,
+    /// When the screen began to say so, on the monotonic clock.
+    pub changed_mono_ms: u64,
+}
+
+impl Seen {
+    /// Whether another look says the same.
+    pub fn says(&self, other: &AgentJudged) -> bool {
+        let Self { judged, .. } = self;
+        judged.profile == other.profile
+            && judged.state == other.state
+            && judged.question == other.question
+    }
+}
+
+/// The last report that tells a state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reported {
+    pub state: AgentState,
+    pub report: AgentReport,
+    pub at_mono_ms: u64,
+}
+
+/// What is shown; `None` if nothing is known. Since when is the caller's to fill in.
+pub fn view(seen: Option<&Seen>, reported: Option<&Reported>) -> Option<AgentView> {
+    match (seen, reported) {
+        (None, None) => None,
+        (Some(seen), None) => Some(of_screen(seen)),
+        (None, Some(reported)) => Some(of_report(reported, UNKNOWN)),
+        (Some(seen), Some(reported)) if seen.judged.state == reported.state => {
+            let view = of_screen(seen);
+            Some(AgentView {
+                question: view.question.or_else(|| reported.report.question.clone()),
+                until_ms: view.until_ms.or(reported.report.until_ms),
+                ..view
+            })
+        }
+        (Some(seen), Some(reported)) => {
+            let is_newer = seen.changed_mono_ms > reported.at_mono_ms;
+            Some(if is_newer && seen.judged.state != AgentState::Unknown {
+                of_screen(seen)
+            } else {
+                of_report(reported, &seen.judged.profile)
+            })
+        }
+    }
+}
+
+/// The profile of an agent that reports and is not known by its screen.
+const UNKNOWN: &str = "unknown";
+
+fn of_screen(seen: &Seen) -> AgentView {
+    let AgentJudged { profile, state, question, until_ms, evidence } = seen.judged.clone();
+    let source = AgentSource::Screen;
+    AgentView { profile, state, question, until_ms, evidence, source, ..AgentView::default() }
+}
+
+fn of_report(reported: &Reported, profile: &str) -> AgentView {
+    AgentView {
+        profile: profile.to_owned(),
+        state: reported.state,
+        question: reported.report.question.clone(),
+        until_ms: reported.report.until_ms,
+        evidence: "it reports so itself".to_owned(),
+        source: AgentSource::Report,
+        ..AgentView::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use AgentState::{Idle, Limited, Unknown, Waiting, Working};
+
+    fn seen(state: AgentState, changed_mono_ms: u64) -> Seen {
+        let question = (state == Waiting).then(|| "as on the screen".to_owned());
+        let profile = "claude".to_owned();
+        let judged = AgentJudged { profile, state, question, ..AgentJudged::default() };
+        Seen { judged, changed_mono_ms }
+    }
+
+    fn reported(state: AgentState, at_mono_ms: u64) -> Reported {
+        let question = (state == Waiting).then(|| "as reported".to_owned());
+        let report = AgentReport { question, until_ms: Some(7), ..AgentReport::default() };
+        Reported { state, report, at_mono_ms }
+    }
+
+    /// T2: the newer word counts; a screen that says nothing takes no report back.
+    #[test]
+    fn the_newer_word_counts() {
+        let cases = [
+            // The screen since, the report at: what is shown, and from where.
+            (Some((Idle, 10)), None, Some((Idle, AgentSource::Screen))),
+            (None, Some((Waiting, 10)), Some((Waiting, AgentSource::Report))),
+            (Some((Idle, 10)), Some((Working, 11)), Some((Working, AgentSource::Report))),
+            (Some((Idle, 12)), Some((Working, 11)), Some((Idle, AgentSource::Screen))),
+            (Some((Idle, 11)), Some((Working, 11)), Some((Working, AgentSource::Report))),
+            (Some((Unknown, 99)), Some((Waiting, 11)), Some((Waiting, AgentSource::Report))),
+            (Some((Working, 99)), Some((Waiting, 11)), Some((Working, AgentSource::Screen))),
+            (Some((Waiting, 5)), Some((Idle, 11)), Some((Idle, AgentSource::Report))),
+            (Some((Limited, 5)), Some((Limited, 11)), Some((Limited, AgentSource::Screen))),
+            (None, None, None),
+        ];
+        for (screen, report, expected) in cases {
+            let screen = screen.map(|(state, at)| seen(state, at));
+            let report = report.map(|(state, at)| reported(state, at));
+            let shown = view(screen.as_ref(), report.as_ref());
+            assert_eq!(
+                shown.map(|shown| (shown.state, shown.source)),
+                expected,
+                "{screen:?} {report:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn where_both_agree_the_words_are_the_screens_and_the_rest_is_the_reports() {
+        let shown = view(Some(&seen(Waiting, 5)), Some(&reported(Waiting, 9))).expect("known");
+        assert_eq!(shown.question.as_deref(), Some("as on the screen"));
+        let shown = view(Some(&seen(Limited, 5)), Some(&reported(Limited, 9))).expect("known");
+        assert_eq!((shown.until_ms, shown.profile.as_str()), (Some(7), "claude"));
+    }
+}

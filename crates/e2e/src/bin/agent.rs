@@ -1,0 +1,179 @@
+//! `agent RECORD [LINE]`: a program that looks like an agent. It has a box to type into, and does what a line says that is
+//! sent with Enter (or with which it was started):
+//!
+//! - `ask TEXT`: it asks `Do you want to TEXT?`, with choices; each choice is kept as a line of JSON in RECORD
+//! - `name`: it asks `Do you want to name it?`, and takes a line of text for an answer
+//! - `work`: it works, and draws all the time, until the next key
+//! - `limit`: its provider has had enough of it
+//! - `still`: nothing on its screen tells what it does
+//! - anything else: it is idle, and has said it
+
+use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
+use std::fs::OpenOptions;
+use std::io::{Read, Write};
+use std::path::PathBuf;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+const RULE: &str = "────────────────────────────────────────";
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    let mut modes = tcgetattr(std::io::stdin()).expect("a terminal");
+    modes.make_raw();
+    tcsetattr(std::io::stdin(), OptionalActions::Now, &modes).expect("raw mode");
+    let (sender, bytes) = channel();
+    std::thread::spawn(move || {
+        let mut buffer = [0u8; 4096];
+        while let Ok(length @ 1..) = std::io::stdin().read(&mut buffer) {
+            let _ = sender.send(buffer[..length].to_vec());
+        }
+    });
+    let mut agent = Agent {
+        record: PathBuf::from(&arguments[1]),
+        scene: Scene::Idle,
+        line: String::new(),
+        said: "ready".to_owned(),
+        ticks: 0,
+    };
+    if let Some(line) = arguments.get(2) {
+        agent.hear(line);
+    }
+    loop {
+        agent.draw();
+        let pause = if agent.scene == Scene::Works { 50 } else { 3_600_000 };
+        match bytes.recv_timeout(Duration::from_millis(pause)) {
+            Ok(read) => agent.take(&read),
+            Err(RecvTimeoutError::Timeout) => agent.ticks += 1,
+            Err(RecvTimeoutError::Disconnected) => return,
+        }
+    }
+}
+
+#[derive(PartialEq, Eq)]
+enum Scene {
+    Idle,
+    Works,
+    Limited,
+    Still,
+    /// With choices, of which one is marked.
+    Asks(String, usize),
+    Names,
+}
+
+struct Agent {
+    record: PathBuf,
+    scene: Scene,
+    line: String,
+    said: String,
+    ticks: usize,
+}
+
+impl Agent {
+    fn hear(&mut self, line: &str) {
+        self.said = line.to_owned();
+        self.scene = match line.split_once(' ').unwrap_or((line, "")) {
+            ("ask", text) => Scene::Asks(text.to_owned(), 0),
+            ("name", _) => Scene::Names,
+            ("work", _) => Scene::Works,
+            ("limit", _) => Scene::Limited,
+            ("still", _) => Scene::Still,
+            _ => Scene::Idle,
+        };
+    }
+
+    fn take(&mut self, read: &[u8]) {
+        let text = String::from_utf8_lossy(read).into_owned();
+        let mut rest = text.as_str();
+        while let Some(first) = rest.chars().next() {
+            let key = ["\x1b[A", "\x1bOA", "\x1b[B", "\x1bOB"]
+                .into_iter()
+                .find(|arrow| rest.starts_with(arrow))
+                .unwrap_or(&rest[..first.len_utf8()]);
+            rest = &rest[key.len()..];
+            self.key(key);
+        }
+    }
+
+    fn key(&mut self, key: &str) {
+        match &mut self.scene {
+            Scene::Asks(_, marked) => match key {
+                "\x1b[A" | "\x1bOA" => *marked = marked.saturating_sub(1),
+                "\x1b[B" | "\x1bOB" => *marked = (*marked + 1).min(1),
+                "1" | "2" => self.chose(key.parse().expect("a number")),
+                "\r" => {
+                    let marked = *marked + 1;
+                    self.chose(marked);
+                }
+                "\x1b" => self.chose(0),
+                _ => {}
+            },
+            Scene::Works => {
+                self.scene = Scene::Idle;
+                self.key(key);
+            }
+            Scene::Idle | Scene::Limited | Scene::Still | Scene::Names => match key {
+                "\r" => {
+                    let line = std::mem::take(&mut self.line);
+                    if self.scene == Scene::Names {
+                        self.keep(&format!("named {line}"));
+                    }
+                    self.hear(&line);
+                }
+                key => self.line.push_str(key),
+            },
+        }
+    }
+
+    fn chose(&mut self, number: usize) {
+        self.keep(&format!("chose {number}"));
+        self.scene = Scene::Idle;
+        self.said = format!("you chose {number}");
+    }
+
+    fn keep(&self, message: &str) {
+        let mut file =
+            OpenOptions::new().create(true).append(true).open(&self.record).expect("a file");
+        let line = format!("{}\n", serde_json::Value::from(message));
+        file.write_all(line.as_bytes()).expect("written");
+    }
+
+    fn draw(&self) {
+        let mut lines = vec![format!("● {}", self.said), String::new()];
+        match &self.scene {
+            Scene::Asks(text, marked) => {
+                let mark = |number| if number == *marked { "❯" } else { " " };
+                lines.push(RULE.to_owned());
+                lines.push(format!(" Do you want to {text}?"));
+                lines.push(format!(" {} 1. Yes", mark(0)));
+                lines.push(format!(" {} 2. No", mark(1)));
+                lines.push(String::new());
+                lines.push(" Esc to cancel".to_owned());
+            }
+            Scene::Still => lines.push("~".to_owned()),
+            Scene::Names => {
+                lines.push(RULE.to_owned());
+                lines.push(" Do you want to name it?".to_owned());
+                lines.push(format!(" ❯ 1. {}", self.line));
+                lines.push(" Esc to cancel".to_owned());
+            }
+            Scene::Idle | Scene::Works | Scene::Limited => {
+                if self.scene == Scene::Works {
+                    lines.push(format!("✻ Thinking… ({}s)", self.ticks));
+                }
+                if self.scene == Scene::Limited {
+                    lines.push("You've hit your limit · resets 3:30am".to_owned());
+                }
+                lines.push(RULE.to_owned());
+                lines.push(format!("❯ {}", self.line));
+                lines.push(RULE.to_owned());
+            }
+        }
+        let row = lines.iter().position(|line| line.starts_with('❯')).unwrap_or(0) + 1;
+        let picture = lines.join("\r\n");
+        let cursor = format!("\x1b[{row};{}H", 3 + self.line.chars().count());
+        let mut out = std::io::stdout().lock();
+        let picture = format!("\x1b[2J\x1b[H{picture}{cursor}");
+        let _ = out.write_all(picture.as_bytes()).and_then(|()| out.flush());
+    }
+}

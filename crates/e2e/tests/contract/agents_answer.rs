@@ -1,0 +1,110 @@
+//! Questions on terminals are answered, and only questions.
+
+use crate::agents_setup::{Agent, On, on_both_terminals};
+use ostler_e2e::eventually;
+
+on_both_terminals! {
+    /// T4: a key or a text answers a question; what is on the screen then is shown, and that the question is gone.
+    answered: a_question_is_answered_pty a_question_is_answered_tmux
+}
+
+fn answered(on: On) {
+    let agent = Agent::of(on, "ask remove build");
+    agent.until_asked("remove build?");
+    let moved = agent.call(&["answer", "a", "down"]).ok();
+    assert!(moved.stderr.contains("the question is still there"), "{}", moved.stderr);
+    assert!(moved.text().contains("❯ 2. No"), "{}", moved.text());
+    let gone = agent.call(&["answer", "a", "enter"]).ok();
+    assert!(gone.stderr.contains("the question is gone; a is idle"), "{}", gone.stderr);
+    assert!(gone.text().starts_with("● you chose 2\n"), "{}", gone.text());
+    assert_eq!(agent.answers(), ["chose 2"]);
+
+    agent.type_in("ask go on\r");
+    agent.until_asked("go on?");
+    let gone = agent.call(&["answer", "a", "1", "--json"]).ok().json();
+    assert_eq!((&gone["outcome"], &gone["unit"]), (&"gone".into(), &"a".into()), "{gone}");
+    assert_eq!(gone["agent"]["state"], "idle", "{gone}");
+    let question = gone["question"].as_str().expect("a text");
+    assert!(question.contains("go on?"), "{gone}");
+    assert_eq!(gone["screen"][0], "● you chose 1", "{gone}");
+
+    agent.type_in("ask stop\r");
+    agent.until_asked("stop?");
+    agent.call(&["answer", "a", "escape"]).ok();
+    assert_eq!(agent.answers(), ["chose 2", "chose 1", "chose 0"]);
+
+    agent.type_in("name\r");
+    agent.until_asked("name it?");
+    let words = "it's; \"$HOME\" -größe\\";
+    let gone = agent.call(&["answer", "a", words]).ok();
+    assert!(gone.text().starts_with(&format!("● {words}\n")), "{}", gone.text());
+    agent.type_in("name\r");
+    agent.until_asked("name it?");
+    agent.call(&["answer", "a", "--text", "up"]).ok();
+    let why = agent.call(&["why", "a"]).ok().text();
+    assert!(why.contains("it was answered: with the key Enter (question="), "{why}");
+    assert!(why.contains("it was answered: with a text of 2 characters"), "{why}");
+    assert_eq!(agent.answers()[3..], [format!("named {words}"), "named up".to_owned()]);
+}
+
+on_both_terminals! {
+    /// T4: where nothing is asked nothing is typed, and why is told.
+    refused: an_answer_without_a_question_is_refused_pty an_answer_without_a_question_is_refused_tmux
+}
+
+fn refused(on: On) {
+    let agent = Agent::of(on, "hello");
+    agent.until("idle");
+    let refused = agent.call(&["answer", "a", "1"]);
+    assert_eq!(refused.code, 1, "{}", refused.stderr);
+    assert!(refused.stderr.contains("a asks nothing, it is idle"), "{}", refused.stderr);
+    agent.type_in("work\r");
+    agent.until("working");
+    let refused = agent.call(&["answer", "a", "enter"]);
+    assert_eq!(refused.code, 1, "{}", refused.stderr);
+    assert!(refused.stderr.contains("it is working"), "{}", refused.stderr);
+    agent.until("working");
+    // The screen is looked at anew: what was a question a moment ago may be none.
+    agent.type_in("x\rask go on\r");
+    agent.until_asked("go on?");
+    agent.type_in("1");
+    eventually("it was answered", || (agent.answers() == ["chose 1"]).then_some(()));
+    let refused = agent.call(&["answer", "a", "2"]);
+    assert_eq!(refused.code, 1, "{}", refused.stderr);
+    assert_eq!(agent.answers(), ["chose 1"]);
+    let typed = agent.call(&["screen", "a"]).ok().text();
+    assert!(!typed.contains("❯ 2"), "{typed}");
+}
+
+/// T4, X1: who has no terminal, does not run, is no agent, or does not hear.
+#[test]
+fn what_cannot_be_answered_is_told() {
+    let agent = Agent::of(On::Pty, "ask go on");
+    agent.until_asked("go on?");
+    let refused = agent.call(&["answer", "a", "x"]);
+    assert_eq!(refused.code, 1, "{}", refused.stderr);
+    assert!(refused.stderr.contains("the question is still there"), "{}", refused.stderr);
+    assert!(refused.text().contains("Do you want to go on?"), "{}", refused.text());
+    for (arguments, code, told) in [
+        (&["answer", "b", "1"][..], 4, "there is no unit or run \"b\""),
+        (&["answer", "a", ""], 2, "the answer is empty"),
+        (&["answer", "a", "one\ntwo"], 2, "it is one line"),
+    ] {
+        let refused = agent.call(arguments);
+        assert_eq!(refused.code, code, "{arguments:?}: {}", refused.stderr);
+        assert!(refused.stderr.contains(told), "{arguments:?}: {}", refused.stderr);
+    }
+    agent.call(&["stop", "a"]).ok();
+    let refused = agent.call(&["answer", "a", "1"]);
+    assert_eq!(refused.code, 3, "{}", refused.stderr);
+
+    let home = &agent.tmux.project.home;
+    let run = home.start_ready(&["--pty"], &["sh", "-c", "echo ready; read x"]);
+    let refused = home.ostler(&["answer", &run, "1"]);
+    assert_eq!(refused.code, 1, "{}", refused.stderr);
+    assert!(refused.stderr.contains("no agent that is known"), "{}", refused.stderr);
+    let piped = home.start(&[], &["sleep", "900"]);
+    let refused = home.ostler(&["answer", &piped, "1"]);
+    assert_eq!(refused.code, 1, "{}", refused.stderr);
+    assert!(refused.stderr.contains("has no terminal"), "{}", refused.stderr);
+}

@@ -1,0 +1,103 @@
+//! Who is told of agents: by hooks; and what agents tell themselves.
+
+use crate::agents_setup::{Agent, On, on_both_terminals};
+use crate::daemon::replace_supervisor;
+use ostler_e2e::eventually;
+
+const KEPT: &str = "[hooks]\n\
+    on_waiting = [\"sh\", \"-c\", \"echo \\\"$OSTLER_UNIT $OSTLER_CONDITION: $OSTLER_WHY\\\" >> told\"]\n\
+    on_limited = [\"sh\", \"-c\", \"echo \\\"$OSTLER_UNIT $OSTLER_CONDITION: $OSTLER_WHY\\\" >> told\"]";
+
+fn told(agent: &Agent) -> Vec<String> {
+    let text = std::fs::read_to_string(agent.tmux.project.path("told")).unwrap_or_default();
+    text.lines().map(str::to_owned).collect()
+}
+
+#[track_caller]
+fn until_told(agent: &Agent, count: usize) -> Vec<String> {
+    eventually(&format!("{count} are told"), || {
+        let told = told(agent);
+        (told.len() == count).then_some(told)
+    })
+}
+
+on_both_terminals! {
+    /// T3: a person is told of each question once, also across supervisors, and of a limit.
+    hooks: hooks_tell_of_each_question_once_pty hooks_tell_of_each_question_once_tmux
+}
+
+fn hooks(on: On) {
+    let agent = Agent::with(on, "ask go on", "");
+    agent.declare_also(KEPT);
+    agent.tmux.project.up();
+    let first = until_told(&agent, 1);
+    assert!(first[0].starts_with("a waiting: ") && first[0].ends_with("go on?"), "{first:?}");
+    replace_supervisor(&agent.tmux.project.home);
+    agent.until_asked("go on?");
+    agent.type_in("\u{1b}");
+    agent.until("idle");
+    assert_eq!(told(&agent).len(), 1, "nobody is told that it is over, or twice");
+    agent.type_in("ask remove build\r");
+    let second = until_told(&agent, 2);
+    assert!(second[1].ends_with("remove build?"), "{second:?}");
+    agent.type_in("1");
+    agent.until("idle");
+    agent.type_in("ask go on\r");
+    until_told(&agent, 3);
+    agent.type_in("1");
+    agent.until("idle");
+    agent.type_in("limit\r");
+    let limited = until_told(&agent, 4);
+    assert!(limited[3].starts_with("a limited: ") && limited[3].contains("limit"), "{limited:?}");
+}
+
+/// T2: an agent reports by itself, from its own run; the newer word counts, and nobody else's does.
+#[test]
+fn an_agent_reports_by_itself() {
+    let agent = Agent::with(On::Pty, "still", "");
+    let ostler = ostler_e2e::Home::binary();
+    let ostler = ostler.to_str().expect("text");
+    // It reports what is written into a pipe, beside an agent that shows nothing.
+    let script = format!(
+        "mkfifo words; while read -r words < words; do eval \"'{ostler}' report $words\" 2>> wrong; done & \
+         exec ./claude ./record still"
+    );
+    agent.declare(&["sh", "-c", &script], "agent = \"claude\"");
+    agent.tmux.project.up();
+    agent.until("unknown");
+    let report = |words: &str| {
+        std::fs::write(agent.tmux.project.path("words"), format!("{words}\n")).expect("written");
+    };
+    eventually("it listens", || {
+        std::fs::metadata(agent.tmux.project.path("words")).is_ok().then_some(())
+    });
+    report("--state waiting --question 'May I?' --session abc-1");
+    let asks = agent.until_asked("May I?");
+    assert_eq!((&asks["source"], &asks["session"]), (&"report".into(), &"abc-1".into()));
+    assert_eq!(agent.told("agent-waiting"), 1);
+    report("--state working --prompt 'do it'");
+    agent.until("working");
+    // The screen says something else, later.
+    agent.type_in("ask go on\r");
+    let asks = agent.until_asked("go on?");
+    assert_eq!((&asks["source"], &asks["session"]), (&"screen".into(), &"abc-1".into()));
+    report("--state idle");
+    agent.until("idle");
+    let wrong = std::fs::read_to_string(agent.tmux.project.path("wrong")).unwrap_or_default();
+    assert_eq!(wrong, "");
+
+    let mut door = ostler_e2e::Door::connect(&agent.tmux.project.home);
+    let run = agent.view()["runId"].clone();
+    let known = door.ask("agent", serde_json::json!({ "run": run }));
+    let reports = known["reports"].as_array().expect("a list");
+    assert_eq!(reports[1]["prompt"], "do it", "{known}");
+    assert_eq!(reports.len(), 3, "{known}");
+
+    let report = serde_json::json!({ "run": run, "report": { "state": "waiting" } });
+    let (code, told) = door.refused("agent-report", report);
+    assert_eq!(code, "CONFLICT", "{told}");
+    assert!(told.contains("only an agent's own processes"), "{told}");
+    let refused = agent.call(&["report", "--state", "idle"]);
+    assert_eq!(refused.code, 2, "{}", refused.stderr);
+    assert!(refused.stderr.contains("OSTLER_RUN_ID"), "{}", refused.stderr);
+}

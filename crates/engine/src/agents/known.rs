@@ -1,0 +1,152 @@
+//! What is known of agents, on the dispatcher's side.
+
+use super::watch::{Order, Reply, Watched, cut};
+use crate::dispatcher::Supervisor;
+use crate::handle::{Ask, Handle};
+use ostler_core::Event;
+use ostler_core::agent::AgentEvent;
+use ostler_model::{AgentKnown, AgentReport, RunId, RunSpec};
+use ostler_os::TreeSubject;
+use std::sync::Arc;
+use tokio::sync::oneshot;
+
+/// Longer words are cut.
+const QUESTION_MOST: usize = 2_000;
+const SESSION_MOST: usize = 200;
+const PROMPT_MOST: usize = 32 << 10;
+
+pub(crate) enum AgentAsk {
+    Known {
+        run: RunId,
+        fresh: bool,
+        reply: Reply,
+    },
+    Report {
+        run: RunId,
+        pid: i32,
+        report: AgentReport,
+        reply: oneshot::Sender<Result<(), NotOfRun>>,
+    },
+}
+
+/// Whoever reports is no process of that run, or the run is not live here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotOfRun;
+
+impl Supervisor {
+    /// From here on the run's screen is judged, if it has one.
+    pub(crate) fn watch_screen(&mut self, run: RunId) {
+        let Some(live) = self.live.get(&run) else { return };
+        if live.output.stir().is_none() {
+            return;
+        }
+        let scope = live.scope.as_ref();
+        let subject = TreeSubject {
+            tag: RunSpec::run_id_variable(run),
+            root: live.leader,
+            boundary: scope.and_then(ostler_os::Scope::boundary),
+            seat: scope.and_then(ostler_os::Scope::seat).cloned(),
+        };
+        let (agent, argv) = self.named(run);
+        let output = Arc::clone(&live.output);
+        let watched = Watched {
+            output,
+            agent,
+            argv,
+            subject,
+            since_ms: None,
+            due_ms: None,
+            tree: None,
+            last: None,
+        };
+        self.screens.add(run, watched);
+    }
+
+    pub(crate) fn unwatch_screen(&self, run: RunId) {
+        self.screens.order(Order::Remove(run));
+    }
+
+    /// What units declare of their agents may have changed.
+    pub(crate) fn name_agents(&self) {
+        for live in self.live.values().filter(|live| live.output.stir().is_some()) {
+            let (agent, argv) = self.named(live.run);
+            self.screens.order(Order::Name { run: live.run, agent, argv });
+        }
+    }
+
+    /// Which agent it is said to be, and what it was started with.
+    fn named(&self, run: RunId) -> (Option<String>, Vec<String>) {
+        let record = self.world.record(run);
+        let unit = record.and_then(|record| self.world.unit(record.unit.as_deref()?));
+        match (unit, record) {
+            (Some(unit), _) => (unit.spec.agent.clone(), unit.spec.argv.clone()),
+            (None, Some(record)) => {
+                (None, record.command.split_whitespace().map(str::to_owned).collect())
+            }
+            (None, None) => (None, Vec::new()),
+        }
+    }
+
+    /// What was seen since the last turn.
+    pub(crate) fn take_screen_news(&mut self) {
+        while let Ok(news) = self.screens.news.try_recv() {
+            let event =
+                AgentEvent::Judged { judged: news.judged, changed_mono_ms: news.changed_mono_ms };
+            self.events.push_back(Event::Agent { run: news.run, event });
+            if let Some(reply) = news.reply {
+                // Whoever is answered hears what it means.
+                self.turn();
+                let _ = reply.send(self.world.agent(news.run));
+            }
+        }
+    }
+
+    pub(crate) fn take_agent(&mut self, ask: AgentAsk) {
+        match ask {
+            AgentAsk::Known { run, fresh, reply } => {
+                let is_drawn = self.live.get(&run).is_some_and(|live| live.output.stir().is_some());
+                if fresh && is_drawn {
+                    self.screens.order(Order::Look(run, reply));
+                } else {
+                    let _ = reply.send(self.world.agent(run));
+                }
+            }
+            AgentAsk::Report { run, pid, report, reply } => {
+                let outcome = match self.whose(pid) {
+                    Some(own) if own == run => {
+                        let event = AgentEvent::Reported(bounded(report));
+                        self.events.push_back(Event::Agent { run, event });
+                        self.turn();
+                        Ok(())
+                    }
+                    Some(_) | None => Err(NotOfRun),
+                };
+                let _ = reply.send(outcome);
+            }
+        }
+    }
+}
+
+fn bounded(report: AgentReport) -> AgentReport {
+    let short = |text: Option<String>, most: usize| text.map(|text| cut(&text, most));
+    AgentReport {
+        question: short(report.question, QUESTION_MOST),
+        session: short(report.session, SESSION_MOST),
+        prompt: short(report.prompt, PROMPT_MOST),
+        ..report
+    }
+}
+
+impl Handle {
+    /// What is known of the agent on a run's terminal. With `fresh` its screen is looked at first.
+    pub async fn agent(&self, run: RunId, fresh: bool) -> AgentKnown {
+        let ask = |reply| Ask::Agent(AgentAsk::Known { run, fresh, reply });
+        self.ask(ask).await.unwrap_or_default()
+    }
+
+    /// An agent's own word, if the process it comes from is of the run.
+    pub async fn report(&self, run: RunId, pid: i32, report: AgentReport) -> Result<(), NotOfRun> {
+        let ask = |reply| Ask::Agent(AgentAsk::Report { run, pid, report, reply });
+        self.ask(ask).await.unwrap_or(Err(NotOfRun))
+    }
+}

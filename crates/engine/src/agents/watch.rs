@@ -1,0 +1,314 @@
+//! The thread that has screens judged. A screen is judged when nothing has been drawn for a moment, and now and then
+//! while something is drawn all the time. Whoever draws nothing is not looked at, and nobody wakes the thread.
+//!
+//! ```text
+//!   drain: something was drawn ──► wait until it rests ──► judge ──► dispatcher, if it says something else than before
+//!            (once, until judged)     or 2 s have passed
+//! ```
+
+use super::judge::{AgentSubject, Judge};
+use crate::output::OutputState;
+use ostler_model::wire::ScreenText;
+use ostler_model::{AgentJudged, AgentKnown, RunId};
+use ostler_os::{Detail, TreeSubject, Waker, look_at_trees};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+use tokio::sync::oneshot;
+
+/// So long nothing is drawn on a screen that rests.
+const REST_MS: u64 = 300;
+/// So often one is judged that does not rest.
+const FLOW_MS: u64 = 2_000;
+/// A look at a run's processes is good for so long.
+const TREE_MS: u64 = 2_000;
+/// What a profile says of a screen is for people to read.
+const QUESTION_MOST: usize = 2_000;
+const EVIDENCE_MOST: usize = 500;
+
+pub(super) type Reply = oneshot::Sender<AgentKnown>;
+
+pub(super) enum Order {
+    Add(RunId, Box<Watched>),
+    /// Its unit is declared otherwise.
+    Name {
+        run: RunId,
+        agent: Option<String>,
+        argv: Vec<String>,
+    },
+    Remove(RunId),
+    /// Something was drawn.
+    Stirred(RunId),
+    /// Somebody wants to know now.
+    Look(RunId, Reply),
+}
+
+/// A screen says something else than before, or somebody asked.
+pub(super) struct News {
+    pub(super) run: RunId,
+    pub(super) judged: Option<AgentJudged>,
+    pub(super) changed_mono_ms: u64,
+    pub(super) reply: Option<Reply>,
+}
+
+/// How the drain tells that something was drawn: one word until the screen has been judged.
+#[derive(Debug, Default)]
+pub(crate) struct Stir {
+    is_told: AtomicBool,
+    orders: OnceLock<(RunId, mpsc::Sender<Order>)>,
+}
+
+impl std::fmt::Debug for Order {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Order")
+    }
+}
+
+impl Stir {
+    pub(crate) fn tell(&self) {
+        if let Some((run, orders)) = self.orders.get()
+            && !self.is_told.swap(true, Ordering::AcqRel)
+        {
+            let _ = orders.send(Order::Stirred(*run));
+        }
+    }
+}
+
+/// One terminal.
+pub(super) struct Watched {
+    pub(super) output: Arc<OutputState>,
+    pub(super) agent: Option<String>,
+    pub(super) argv: Vec<String>,
+    pub(super) subject: TreeSubject,
+    /// Since when there is something to judge.
+    pub(super) since_ms: Option<u64>,
+    pub(super) due_ms: Option<u64>,
+    pub(super) tree: Option<(u64, Vec<Vec<String>>)>,
+    /// `None` before the first look.
+    pub(super) last: Option<Option<AgentJudged>>,
+}
+
+/// The thread is made when the first run has a terminal.
+pub(crate) struct ScreenWatch {
+    judge: Arc<dyn Judge>,
+    dispatcher: Waker,
+    orders: Option<mpsc::Sender<Order>>,
+    sender: mpsc::Sender<News>,
+    pub(super) news: mpsc::Receiver<News>,
+}
+
+impl ScreenWatch {
+    pub(crate) fn new(judge: Arc<dyn Judge>, dispatcher: Waker) -> Self {
+        let (sender, news) = mpsc::channel();
+        Self { judge, dispatcher, orders: None, sender, news }
+    }
+
+    pub(super) fn add(&mut self, run: RunId, watched: Watched) {
+        if self.orders.is_none() {
+            self.orders = self.start().ok();
+        }
+        let Some(orders) = &self.orders else { return };
+        let output = Arc::clone(&watched.output);
+        let _ = orders.send(Order::Add(run, Box::new(watched)));
+        if let Some(stir) = output.stir() {
+            let _ = stir.orders.set((run, orders.clone()));
+            // What was drawn before the two knew of each other.
+            if output.written() > 0 {
+                stir.tell();
+            }
+        }
+    }
+
+    /// False if nobody will do it.
+    pub(super) fn order(&self, order: Order) -> bool {
+        self.orders.as_ref().is_some_and(|orders| orders.send(order).is_ok())
+    }
+
+    fn start(&self) -> std::io::Result<mpsc::Sender<Order>> {
+        let (orders, inbox) = mpsc::channel();
+        let worker = Worker {
+            judge: Arc::clone(&self.judge),
+            inbox,
+            news: self.sender.clone(),
+            dispatcher: self.dispatcher.clone(),
+            watched: HashMap::new(),
+        };
+        std::thread::Builder::new()
+            .name("screens".to_owned())
+            .stack_size(1 << 20)
+            .spawn(move || worker.run())?;
+        Ok(orders)
+    }
+}
+
+struct Worker {
+    judge: Arc<dyn Judge>,
+    inbox: mpsc::Receiver<Order>,
+    news: mpsc::Sender<News>,
+    dispatcher: Waker,
+    watched: HashMap<RunId, Box<Watched>>,
+}
+
+impl Worker {
+    fn run(mut self) {
+        loop {
+            let due = self.watched.values().filter_map(|watched| watched.due_ms).min();
+            let order = match due {
+                None => self.inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                Some(due_ms) => {
+                    let wait_ms = due_ms.saturating_sub(ostler_os::mono_ms());
+                    self.inbox.recv_timeout(Duration::from_millis(wait_ms))
+                }
+            };
+            match order {
+                Ok(order) => self.take(order),
+                Err(RecvTimeoutError::Timeout) => self.look_at_due(),
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+        }
+    }
+
+    fn take(&mut self, order: Order) {
+        match order {
+            Order::Add(run, watched) => {
+                self.watched.insert(run, watched);
+            }
+            Order::Name { run, agent, argv } => {
+                if let Some(watched) = self.watched.get_mut(&run) {
+                    (watched.agent, watched.argv) = (agent, argv);
+                    watched.stir(ostler_os::mono_ms());
+                }
+            }
+            Order::Remove(run) => {
+                self.watched.remove(&run);
+            }
+            Order::Stirred(run) => {
+                if let Some(watched) = self.watched.get_mut(&run) {
+                    watched.stir(ostler_os::mono_ms());
+                }
+            }
+            Order::Look(run, reply) => {
+                if let Some(watched) = self.watched.get_mut(&run) {
+                    watched.tree = None;
+                }
+                self.look(run, Some(reply));
+            }
+        }
+    }
+
+    fn look_at_due(&mut self) {
+        let now_ms = ostler_os::mono_ms();
+        let is_due = |watched: &Watched| watched.due_ms.is_some_and(|due| due <= now_ms);
+        let due: Vec<RunId> = self
+            .watched
+            .iter()
+            .filter(|(_, watched)| is_due(watched))
+            .map(|(run, _)| *run)
+            .collect();
+        for run in due {
+            let moved = self.watched.get_mut(&run).and_then(|watched| watched.moved_on(now_ms));
+            match (moved, self.watched.get_mut(&run)) {
+                (Some(due_ms), Some(watched)) => watched.due_ms = Some(due_ms),
+                (Some(_), None) | (None, _) => self.look(run, None),
+            }
+        }
+    }
+
+    fn look(&mut self, run: RunId, reply: Option<Reply>) {
+        let Some(watched) = self.watched.get_mut(&run) else {
+            if let Some(reply) = reply {
+                self.tell(News { run, judged: None, changed_mono_ms: 0, reply: Some(reply) });
+            }
+            return;
+        };
+        let now_ms = ostler_os::mono_ms();
+        (watched.since_ms, watched.due_ms) = (None, None);
+        if let Some(stir) = watched.output.stir() {
+            // Before the look: what is drawn from here on is looked at again.
+            stir.is_told.store(false, Ordering::Release);
+        }
+        let changed_mono_ms = watched.output.last_mono_ms().unwrap_or(now_ms);
+        let (judged, looked_ms) = watched.judged(&*self.judge, now_ms);
+        let judged = judged.map(shortened);
+        if let Some(looked_ms) = looked_ms.filter(|looked_ms| *looked_ms < now_ms) {
+            // An agent may have begun or ended since its processes were looked at.
+            watched.since_ms = Some(now_ms);
+            watched.due_ms = Some(looked_ms + TREE_MS);
+        }
+        let is_same = watched.last.as_ref().is_some_and(|last| says_same(last, &judged));
+        if !is_same || reply.is_some() {
+            watched.last = Some(judged.clone());
+            self.tell(News { run, judged, changed_mono_ms, reply });
+        }
+    }
+
+    fn tell(&self, news: News) {
+        if self.news.send(news).is_ok() {
+            self.dispatcher.wake();
+        }
+    }
+}
+
+impl Watched {
+    fn stir(&mut self, now_ms: u64) {
+        if self.since_ms.is_none() {
+            self.since_ms = Some(now_ms);
+            self.due_ms = Some(now_ms + REST_MS);
+        }
+    }
+
+    /// When it is to be judged instead, if it has not come to rest.
+    fn moved_on(&self, now_ms: u64) -> Option<u64> {
+        let since_ms = self.since_ms?;
+        let rests_ms = self.output.last_mono_ms()? + REST_MS;
+        let due_ms = rests_ms.min(since_ms + FLOW_MS);
+        (due_ms > now_ms).then_some(due_ms)
+    }
+
+    /// And when its processes were looked at, if it is told by them.
+    fn judged(&mut self, judge: &dyn Judge, now_ms: u64) -> (Option<AgentJudged>, Option<u64>) {
+        let Self { agent, argv, subject, tree, output, .. } = self;
+        let mut looked_ms = None;
+        let mut look = || {
+            let known = tree.take().filter(|(at_ms, _)| now_ms < at_ms + TREE_MS);
+            let (at_ms, words) = tree.insert(known.unwrap_or_else(|| (now_ms, words_of(subject))));
+            looked_ms = Some(*at_ms);
+            words.clone()
+        };
+        let subject = AgentSubject { agent: agent.as_deref(), argv, tree: &mut look };
+        let judged = judge.profile(subject).and_then(|profile| {
+            let screen: ScreenText = output.screen_text()?;
+            judge.judge(&profile, &screen)
+        });
+        (judged, looked_ms)
+    }
+}
+
+/// What it is seen by may change all the time.
+fn says_same(one: &Option<AgentJudged>, other: &Option<AgentJudged>) -> bool {
+    let meant = |judged: &AgentJudged| AgentJudged { evidence: String::new(), ..judged.clone() };
+    one.as_ref().map(meant) == other.as_ref().map(meant)
+}
+
+fn shortened(judged: AgentJudged) -> AgentJudged {
+    AgentJudged {
+        question: judged.question.map(|question| cut(&question, QUESTION_MOST)),
+        evidence: cut(&judged.evidence, EVIDENCE_MOST),
+        ..judged
+    }
+}
+
+pub(super) fn cut(text: &str, most: usize) -> String {
+    text.chars().take(most).collect()
+}
+
+/// The words of each process of a run.
+fn words_of(subject: &TreeSubject) -> Vec<Vec<String>> {
+    let seen = look_at_trees(std::slice::from_ref(subject), Detail::Processes);
+    let processes = seen.into_iter().flatten().flat_map(|tree| tree.processes);
+    processes
+        .map(|process| process.command.split_whitespace().map(str::to_owned).collect())
+        .collect()
+}
