@@ -36,6 +36,11 @@ impl Book {
         Ok(Self { profiles: BUILT_IN.iter().map(parse).collect::<Result<_, _>>()? })
     }
 
+    /// The text of a profile that is in the program.
+    pub fn text_of(name: &str) -> Option<&'static str> {
+        BUILT_IN.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+    }
+
     /// With the files of a folder, if there is one. A file that is wrong is left out and reported.
     pub fn with_folder(folder: Option<&Path>) -> (Self, Vec<ProfileError>) {
         let mut problems = Vec::new();

@@ -5,7 +5,7 @@
 //! the cursor is elsewhere, a cursor that the program draws itself is tried, and then the lowest prompt mark.
 
 use crate::profile::InputTable;
-use crate::text::{letters, plain_letters};
+use crate::text::{letters, plain_letters, same, without_accents};
 use ostler_model::wire::ScreenText;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,6 +37,11 @@ impl InputBox {
         self.text.trim().is_empty()
     }
 
+    /// Nothing is in it that is not of this text.
+    pub fn is_part_of(&self, typed: &str) -> bool {
+        self.stand_ins > 0 || without_accents(typed).contains(&without_accents(&self.text))
+    }
+
     pub fn holds(&self, typed: &str, table: &InputTable) -> Holds {
         /// A shorter end may be the end of many texts.
         const END_LEAST: usize = 80;
@@ -50,7 +55,7 @@ impl InputBox {
                 own.contains(&shown) || plain_letters(typed).contains(&plain_letters(&rest));
             return if is_part { Holds::StandIn } else { Holds::Other };
         }
-        if own == shown || plain_letters(typed) == plain_letters(&rest) {
+        if own == shown || plain_letters(typed) == plain_letters(&rest) || same(typed, &rest) {
             return Holds::Exactly;
         }
         let (own, shown) = (plain_letters(typed), plain_letters(&rest));

@@ -42,7 +42,7 @@ fn is_mark(c: char) -> bool {
 }
 
 /// Letters with accents are left out, whether they are written as one character or as two.
-fn without_accents(text: &str) -> String {
+pub(crate) fn without_accents(text: &str) -> String {
     let chars: Vec<char> = text.chars().collect();
     let is_accented = |at: usize, c: char| {
         ('\u{c0}'..='\u{24f}').contains(&c)

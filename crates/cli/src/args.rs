@@ -1,6 +1,7 @@
 //! The words of the command line.
 
 mod agent;
+mod agents;
 mod daemon;
 mod later;
 mod mail;
@@ -10,7 +11,8 @@ mod run;
 mod unit;
 mod values;
 
-pub use agent::{AnswerArguments, ReportArguments};
+pub use agent::{AnswerArguments, ReportArguments, ReportedState};
+pub use agents::{AgentsArguments, AgentsVerb, TestArguments};
 #[cfg(feature = "http")]
 pub use daemon::TokenArguments;
 pub use daemon::{
@@ -96,6 +98,8 @@ pub enum Verb {
     Nudge(Later<NudgeArguments>),
     /// Answer a question on a unit's terminal, and see that it is gone
     Answer(Later<AnswerArguments>),
+    /// List what is known of agents, try a profile on a program, let an agent report by itself
+    Agents(Later<AgentsArguments>),
     /// Send mail to agents and people, and read it
     Mail(Later<MailArguments>),
     /// Leave word for your next session
@@ -170,7 +174,7 @@ looks after\n\nTo start the supervisor anew while everything goes on: `ostler re
     Report(Later<ReportArguments>),
     /// Follow the list of agents that a file names
     #[command(hide = true)]
-    Agents {
+    FollowAgents {
         /// The ostler.toml that names it
         file: PathBuf,
     },

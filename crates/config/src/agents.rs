@@ -150,7 +150,7 @@ impl Reader<'_> {
     /// Ourselves, in the unit's place: the list is looked at again and again, and declared as it is then.
     fn follower(&mut self) -> UnitSpec {
         let own = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("ostler"));
-        let words = [own, "agents".into(), self.findings.file.to_owned()];
+        let words = [own, "follow-agents".into(), self.findings.file.to_owned()];
         let words = words.map(|word| word.display().to_string());
         let names = INHERITED.iter().chain(&ENGINE_VARIABLES);
         let mut env = BTreeMap::new();

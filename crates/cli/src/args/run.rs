@@ -4,8 +4,8 @@ use super::values::{
     parse_bytes, parse_duration, parse_grace, parse_key, parse_regex, parse_size, parse_time,
     parse_variable,
 };
-use clap::Args;
 use clap::builder::{OsStringValueParser, TypedValueParser};
+use clap::{Args, Parser};
 use ostler_model::TerminalSize;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -85,6 +85,22 @@ pub struct RunArguments {
     /// The program and its arguments
     #[arg(required = true, trailing_var_arg = true, value_name = "CMD")]
     pub command: Vec<OsString>,
+}
+
+/// The words of `run` alone.
+#[derive(Parser)]
+struct Only {
+    #[command(flatten)]
+    run: RunArguments,
+}
+
+impl RunArguments {
+    /// A program in the background on a terminal of its own, as `run -d --pty` has it.
+    pub fn on_terminal(command: &[OsString], session: &str) -> Self {
+        let words = ["run", "--detach", "--pty", "--size", "120x40", "--session", session, "--"];
+        let words = words.into_iter().map(OsString::from).chain(command.iter().cloned());
+        Only::parse_from(words).run
+    }
 }
 
 #[derive(Debug, Args)]

@@ -13,7 +13,7 @@ mod units;
 
 pub use agent::{agent_of, agent_word, state_paint, state_why, state_word};
 pub use mail::{MAIL_COLUMNS, harmless, mail_block, mail_row, mail_text};
-pub use nudge::{NUDGE_COLUMNS, nudge_row};
+pub use nudge::{AGENT_COLUMNS, NUDGE_COLUMNS, nudge_row};
 pub use paint::{Colours, Paint};
 pub use progress::{Progress, Shown};
 pub use run::{RUN_COLUMNS, result_line, run_row, state_line, unit_result_line};

@@ -5,6 +5,14 @@ use super::table::{Align, Cell, Column, Room};
 use super::units::ago;
 use ostler_model::{Nudge, Priority, Receipt};
 
+/// Profiles of agents.
+pub const AGENT_COLUMNS: [Column; 4] = [
+    Column { head: "NAME", align: Align::Left, room: Room::Keeps },
+    Column { head: "ABOUT", align: Align::Left, room: Room::GivesWay(12) },
+    Column { head: "TRIED WITH", align: Align::Left, room: Room::GivesWay(8) },
+    Column { head: "FROM", align: Align::Left, room: Room::GivesWay(10) },
+];
+
 pub const NUDGE_COLUMNS: [Column; 7] = [
     Column { head: "ID", align: Align::Left, room: Room::Keeps },
     Column { head: "TO", align: Align::Left, room: Room::GivesWay(8) },

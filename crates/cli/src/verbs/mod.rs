@@ -1,3 +1,4 @@
+mod agents;
 mod answer;
 mod attach;
 mod boot;
@@ -79,6 +80,7 @@ pub fn carry_out(arguments: Arguments) -> Result<Exit, Failure> {
         Verb::Cancel(cancel) => cancel::cancel(&context, &cancel),
         Verb::Write(write) => write::write(&context, &write),
         Verb::Attach(attach) => attach::attach(&context, &attach),
+        Verb::Agents(arguments) => agents::agents(&context, arguments.0),
         Verb::Answer(arguments) => answer::answer(&context, &arguments),
         Verb::Report(arguments) => report::report(&context, arguments.0),
         Verb::Screen(arguments) => screen::screen(&context, &arguments),
@@ -130,7 +132,7 @@ pub fn carry_out(arguments: Arguments) -> Result<Exit, Failure> {
         Verb::Disable(disable) => boot::disable(&disable),
         Verb::Reload(reload) if reload.own => upgrade::upgrade(&context, None, reload.units.json),
         Verb::Reload(reload) => unit::reload(&context, &reload.units),
-        Verb::Agents { file } => unit::agents(&context, &file),
+        Verb::FollowAgents { file } => unit::agents(&context, &file),
         Verb::Complete { kinds } => Ok(shell::complete(&context, &kinds)),
         Verb::Shim { .. }
         | Verb::Completions { .. }

@@ -73,6 +73,21 @@ pub fn run(context: &Context, arguments: RunArguments) -> Result<Exit, Failure> 
     }
 }
 
+/// A run that nobody waits for.
+pub fn begin_detached(
+    context: &Context,
+    client: &mut Client,
+    arguments: &RunArguments,
+) -> Result<RunRecord, Failure> {
+    let record = begin(context, client, Box::new(spec_of(arguments, false)?))?;
+    match record.state == RunState::Exited && record.started_at_ms.is_none() {
+        true => {
+            Err(Failure::failed(anyhow::anyhow!("it could not be started: {:?}", record.result())))
+        }
+        false => Ok(record),
+    }
+}
+
 /// If the answer is lost with the supervisor, the next one is asked the same: it starts the run only if
 /// it is not there.
 fn begin(context: &Context, client: &mut Client, spec: Box<RunSpec>) -> Result<RunRecord, Failure> {

@@ -330,14 +330,10 @@ impl Talk<'_> {
         forget_unread(self.terminal);
         let keys: Vec<Key> =
             self.agent.profile.keys.clear.iter().filter_map(|word| Key::parse(word)).collect();
-        let own = ostler_agents::text::letters(typed);
-        let is_ours = |found: &InputBox| {
-            found.stand_ins > 0 || own.contains(&ostler_agents::text::letters(&found.text))
-        };
         for _ in 0..CLEAR_KEYS {
             match self.look()?.input {
                 Some(found) if found.is_empty() => return Ok(true),
-                Some(found) if is_ours(&found) => {}
+                Some(found) if found.is_part_of(typed) => {}
                 Some(_) | None => return Ok(false),
             }
             for key in &keys {

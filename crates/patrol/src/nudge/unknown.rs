@@ -63,7 +63,9 @@ pub(super) fn speak(
         Ok(Some(typed)) => typed,
         Ok(None) => {
             let (refusal, cleared) = clear(terminal, &line);
-            let why = format!("it did not show up in the line with the cursor; {cleared}");
+            let why = format!(
+                "it did not show up on the screen, in the line with the cursor, and was not sent; {cleared}"
+            );
             return Ok(Said::Refused(refusal, why));
         }
         // With the session its half of a text is gone as well.
@@ -113,20 +115,28 @@ impl Line {
         Self { before, tail: tail.to_owned(), paste: Paste::Plain, length: 0 }
     }
 
-    /// The text's end stands before the cursor.
+    /// The text's end stands in the line with the cursor, and before it in the lines above.
     pub(super) fn holds(&self, look: &ScreenText) -> bool {
+        if stand_ins(look) > stand_ins(&self.before) {
+            return true;
+        }
         let row = usize::from(look.cursor.row);
-        // A long word is wrapped: what stands before the cursor may begin some lines above it.
-        let rows = self.tail.chars().count() / usize::from(look.columns.max(20)) + 2;
-        let first = row.saturating_sub(rows);
-        let Some(above) = look.lines.get(first..row) else { return false };
-        let line: String = upto(look);
-        let shown = visible(above.iter().chain([&line]));
-        let is_end = match self.tail.is_empty() {
-            true => at_cursor(look) != at_cursor(&self.before),
-            false => shown.ends_with(&self.tail),
-        };
-        is_end || stand_ins(look) > stand_ins(&self.before)
+        let Some(line) = look.lines.get(row) else { return false };
+        let here = visible([line]);
+        if self.tail.is_empty() {
+            // Nothing of it can be told from other characters: something stands there that did not before.
+            return upto(look).trim_end() != upto(&self.before).trim_end();
+        }
+        if here.is_empty() {
+            return false;
+        }
+        // A long text is wrapped: its end may begin some lines above the cursor.
+        let rows = self.tail.chars().count() / usize::from(look.columns.max(20)) + 3;
+        let above = &look.lines[row.saturating_sub(rows)..row];
+        let is_whole = here.ends_with(&self.tail);
+        let is_wrapped =
+            self.tail.ends_with(&here) && visible(above.iter().chain([line])).ends_with(&self.tail);
+        is_whole || is_wrapped
     }
 
     /// The line with the cursor is as it was before: the same mark before the cursor, nothing of the text.

@@ -1,0 +1,98 @@
+//! What an agent's own hook says, as a report. A hook never stands in the agent's way: whatever is wrong, it ends with 0
+//! and prints nothing, because agents read what their hooks print.
+
+use crate::args::{ReportArguments, ReportedState};
+use crate::context::Context;
+use crate::exit::{Exit, Failure};
+use crate::verbs::report;
+use serde_json::Value;
+use std::io::Read;
+
+const EVENT_MOST: u64 = 4 << 20;
+
+pub fn hook(context: &Context, name: &str, event: Option<String>) -> Result<Exit, Failure> {
+    let text = match event {
+        Some(text) => text,
+        None => {
+            let mut text = String::new();
+            let _ = std::io::stdin().take(EVENT_MOST).read_to_string(&mut text);
+            text
+        }
+    };
+    let event: Value = serde_json::from_str(&text).unwrap_or_default();
+    let report = match name {
+        "claude" => claude(&event),
+        "codex" => codex(&event),
+        _ => None,
+    };
+    if let Some(report) = report {
+        let _ = report::report(context, report);
+    }
+    Ok(Exit::DONE)
+}
+
+fn word(event: &Value, name: &str) -> Option<String> {
+    event.get(name)?.as_str().map(str::to_owned)
+}
+
+fn of(state: ReportedState, session: Option<String>) -> ReportArguments {
+    ReportArguments { state: Some(state), question: None, until_ms: None, session, prompt: None }
+}
+
+fn claude(event: &Value) -> Option<ReportArguments> {
+    let session = word(event, "session_id");
+    Some(match word(event, "hook_event_name")?.as_str() {
+        "SessionStart" | "Stop" => of(ReportedState::Idle, session),
+        "UserPromptSubmit" => {
+            let prompt = word(event, "prompt");
+            ReportArguments { prompt, ..of(ReportedState::Working, session) }
+        }
+        "PermissionRequest" => {
+            let tool = word(event, "tool_name").unwrap_or_else(|| "a tool".to_owned());
+            let input = event.get("tool_input").map(Value::to_string).unwrap_or_default();
+            let input: String = input.chars().take(300).collect();
+            let question = Some(format!("May it use {tool}? {input}"));
+            ReportArguments { question, ..of(ReportedState::Waiting, session) }
+        }
+        "Notification" => match word(event, "notification_type").as_deref() {
+            Some("permission_prompt") => {
+                let question = word(event, "message");
+                ReportArguments { question, ..of(ReportedState::Waiting, session) }
+            }
+            Some("idle_prompt") => of(ReportedState::Idle, session),
+            Some(_) | None => return None,
+        },
+        _ => return None,
+    })
+}
+
+fn codex(event: &Value) -> Option<ReportArguments> {
+    match word(event, "type")?.as_str() {
+        "agent-turn-complete" => Some(of(ReportedState::Idle, word(event, "thread-id"))),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn events_of_agents_become_reports() {
+        let asks = json!({
+            "hook_event_name": "PermissionRequest", "session_id": "s", "tool_name": "Bash",
+            "tool_input": {"command": "rm -rf build"},
+        });
+        let report = claude(&asks).expect("a report");
+        assert!(matches!(report.state, Some(ReportedState::Waiting)));
+        assert!(report.question.expect("a question").contains("rm -rf build"));
+        let sent =
+            json!({"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": "hi"});
+        assert_eq!(claude(&sent).expect("a report").prompt.as_deref(), Some("hi"));
+        assert!(claude(&json!({"hook_event_name": "PreToolUse"})).is_none());
+        let done = json!({"type": "agent-turn-complete", "thread-id": "t"});
+        assert_eq!(codex(&done).expect("a report").session.as_deref(), Some("t"));
+        assert!(codex(&json!([1])).is_none());
+    }
+}

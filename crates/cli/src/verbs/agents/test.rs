@@ -1,0 +1,137 @@
+//! One profile against a live program: what it recognises, as it happens.
+
+use super::find;
+use crate::args::{RunArguments, TestArguments};
+use crate::context::Context;
+use crate::exit::{Exit, Failure};
+use crate::say::say;
+use crate::verbs::run::begin_detached;
+use ostler_agents::{Book, Judged, Profile};
+use ostler_client::{Client, ClientError};
+use ostler_model::wire::{Answer, Call, ScreenText, Target};
+use ostler_model::{AgentState, RunId};
+use ostler_patrol::nudge::own_profiles;
+use std::time::Duration;
+
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+
+pub fn test(context: &Context, arguments: &TestArguments, json: bool) -> Result<Exit, Failure> {
+    let book = Book::with_folder(own_profiles().as_deref()).0;
+    let profile = find(&book, &arguments.name)?.1.clone();
+    let words: Vec<String> =
+        arguments.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    if !profile.is_program(&words) {
+        let known = profile.process.names.join(", ");
+        say!(
+            "process: {:?} is not one of its programs ({known}); `agent = …` declares it",
+            words[0]
+        );
+    }
+    let mut client = context.connect()?;
+    let run = RunArguments::on_terminal(&arguments.command, "agents test");
+    let record = begin_detached(context, &mut client, &run)?;
+    let outcome = watch(&mut client, record.run_id, &profile, arguments, json);
+    let _ = client.call(Call::Cancel(Target { run: record.run_id.to_string() }));
+    outcome
+}
+
+fn watch(
+    client: &mut Client,
+    run: RunId,
+    profile: &Profile,
+    arguments: &TestArguments,
+    json: bool,
+) -> Result<Exit, Failure> {
+    let began = ostler_os::mono_ms();
+    let mut before: Option<Judged> = None;
+    let mut seen: Vec<AgentState> = Vec::new();
+    let mut has_sent = arguments.send.is_none();
+    while ostler_os::mono_ms() - began < arguments.time {
+        let screen = match client.call(Call::Screen(Target { run: run.to_string() })) {
+            Ok(Answer::Screen(screen)) => screen,
+            Ok(_) => return Err(ClientError::Unexpected.into()),
+            Err(ClientError::Refused(_)) => {
+                say!("the program has ended");
+                break;
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let judged = profile.judge(&screen, &jiff::Zoned::now());
+        if !seen.contains(&judged.state) {
+            seen.push(judged.state);
+        }
+        if before.as_ref().is_none_or(|before| is_news(before, &judged)) {
+            let after_ms = ostler_os::mono_ms() - began;
+            print(after_ms, &judged, &screen, json)?;
+        }
+        if !has_sent
+            && judged.state == AgentState::Idle
+            && judged.input.as_ref().is_some_and(ostler_agents::InputBox::is_empty)
+            && let Some(text) = &arguments.send
+        {
+            has_sent = true;
+            match profile.send.typed(text) {
+                Ok(typed) => {
+                    let pasted = format!("\x1b[200~{typed}\x1b[201~");
+                    client.give(&run.to_string(), pasted.as_bytes(), false)?;
+                    ostler_os::nap(Duration::from_millis(profile.send.enter_after_ms.max(300)));
+                    client.give(&run.to_string(), &b"\r"[..], false)?;
+                    say!("sent {typed:?}");
+                }
+                Err(why) => say!("not sent: {why}"),
+            }
+        }
+        before = Some(judged);
+        ostler_os::nap(LOOK_EVERY);
+    }
+    let is_known = seen.iter().any(|state| *state != AgentState::Unknown);
+    if !json {
+        let states: Vec<String> = seen.iter().map(ToString::to_string).collect();
+        say!("states seen: {}", states.join(", "));
+    }
+    Ok(if is_known { Exit::DONE } else { Exit::FAILED })
+}
+
+fn is_news(before: &Judged, now: &Judged) -> bool {
+    let told = |judged: &Judged| {
+        let text = judged.input.as_ref().map(|input| input.text.clone());
+        (judged.state, judged.dialogue.clone(), text, judged.menu)
+    };
+    told(before) != told(now)
+}
+
+fn print(after_ms: u64, judged: &Judged, screen: &ScreenText, json: bool) -> Result<(), Failure> {
+    let input = judged.input.as_ref();
+    if json {
+        let asked = judged.dialogue.as_ref().map(|asked| {
+            serde_json::json!({ "kind": format!("{:?}", asked.kind).to_lowercase(), "text": asked.text, "choices": asked.choices })
+        });
+        say!(
+            "{}",
+            serde_json::json!({
+                "afterMs": after_ms, "state": judged.state, "evidence": judged.evidence, "question": asked,
+                "untilMs": judged.until_ms, "menu": judged.menu, "title": screen.title,
+                "input": input.map(|input| serde_json::json!({ "rows": [input.top, input.bottom], "text": input.text })),
+            })
+        );
+        return Ok(());
+    }
+    say!("{:>7.1} s  {}: {}", after_ms as f64 / 1_000.0, judged.state, judged.evidence);
+    match input {
+        Some(input) => {
+            let text: String = input.text.chars().take(60).collect();
+            say!("           input box: rows {} to {}, {text:?}", input.top + 1, input.bottom + 1);
+        }
+        None => say!("           input box: none"),
+    }
+    if let Some(asked) = &judged.dialogue {
+        say!("           question ({:?}): {}", asked.kind, asked.text);
+        for choice in &asked.choices {
+            say!("             {choice}");
+        }
+    }
+    if judged.menu {
+        say!("           a list of completions is open");
+    }
+    Ok(())
+}
