@@ -1,62 +1,82 @@
-//! What screens say of agents, until profiles tell it.
+//! Screens, judged by the profiles of agents: those in the program, and the user's own.
 
+use ostler_agents::{Book, Judged};
 use ostler_engine::{AgentSubject, Judge};
+use ostler_model::AgentJudged;
 use ostler_model::wire::ScreenText;
-use ostler_model::{AgentJudged, AgentState};
+use ostler_patrol::nudge::own_profiles;
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
 
-pub struct Sketch;
+/// So often is looked whether the user's own have changed.
+const LOOK_MS: u64 = 5_000;
 
-const CLAUDE: &str = "claude";
+pub struct Profiles {
+    folder: Option<PathBuf>,
+    inner: Mutex<Inner>,
+}
 
-impl Judge for Sketch {
-    fn profile(&self, subject: AgentSubject<'_>) -> Option<String> {
-        let is_claude = |words: &[String]| {
-            let first = words.first().map(String::as_str).unwrap_or_default();
-            first.rsplit('/').next() == Some(CLAUDE)
-        };
-        let is_agent = match subject.agent {
-            Some(agent) => agent == CLAUDE,
-            None => {
-                is_claude(subject.argv) || (subject.tree)().iter().any(|words| is_claude(words))
-            }
-        };
-        is_agent.then(|| CLAUDE.to_owned())
+struct Inner {
+    book: Book,
+    files: Vec<(PathBuf, SystemTime)>,
+    looked_mono_ms: u64,
+}
+
+impl Profiles {
+    pub fn open() -> Self {
+        let folder = own_profiles();
+        let files = files(folder.as_ref());
+        let (book, _) = Book::with_folder(folder.as_deref());
+        let looked_mono_ms = ostler_os::mono_ms();
+        Self { folder, inner: Mutex::new(Inner { book, files, looked_mono_ms }) }
     }
 
-    fn judge(&self, profile: &str, screen: &ScreenText) -> Option<AgentJudged> {
-        let find = |test: &dyn Fn(&str) -> bool| screen.lines.iter().find(|line| test(line));
-        let of = |state: AgentState, line: &str| AgentJudged {
-            profile: profile.to_owned(),
-            state,
-            evidence: line.trim().to_owned(),
-            ..AgentJudged::default()
-        };
-        if let Some(line) = find(&|line| line.contains("Do you want to")) {
-            let question = Some(line.trim().to_owned());
-            return Some(AgentJudged { question, ..of(AgentState::Waiting, line) });
+    fn current(&self) -> MutexGuard<'_, Inner> {
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let now_ms = ostler_os::mono_ms();
+        if now_ms.saturating_sub(inner.looked_mono_ms) >= LOOK_MS {
+            inner.looked_mono_ms = now_ms;
+            let files = files(self.folder.as_ref());
+            if files != inner.files {
+                // One that is wrong is left out; `ostler agents` tells which.
+                inner.book = Book::with_folder(self.folder.as_deref()).0;
+                inner.files = files;
+            }
         }
-        if let Some(line) = find(&|line| line.contains("hit your limit")) {
-            let until_ms = line.split_once("resets ").and_then(|(_, clock)| until(clock.trim()));
-            let question = Some(line.trim().to_owned());
-            return Some(AgentJudged { question, until_ms, ..of(AgentState::Limited, line) });
-        }
-        if let Some(line) = find(&|line| line.starts_with("✻ ")) {
-            return Some(of(AgentState::Working, line));
-        }
-        if let Some(line) = find(&|line| line.starts_with("❯ ")) {
-            return Some(of(AgentState::Idle, line));
-        }
-        Some(of(AgentState::Unknown, ""))
+        inner
     }
 }
 
-/// `3:30am` or `3:30pm`, the next time it is so late.
-fn until(clock: &str) -> Option<u64> {
-    let (hour, rest) = clock.split_once(':')?;
-    let (minute, half) = rest.split_at_checked(2)?;
-    let hour: i8 = hour.parse::<i8>().ok()? % 12 + if half.starts_with("pm") { 12 } else { 0 };
-    let now = jiff::Zoned::now();
-    let then = now.with().hour(hour).minute(minute.parse().ok()?).second(0).build().ok()?;
-    let then = if then > now { then } else { then.tomorrow().ok()? };
-    Some(then.timestamp().as_millisecond() as u64)
+fn files(folder: Option<&PathBuf>) -> Vec<(PathBuf, SystemTime)> {
+    let entries = folder.and_then(|folder| std::fs::read_dir(folder).ok()).into_iter().flatten();
+    let mut files: Vec<(PathBuf, SystemTime)> = entries
+        .flatten()
+        .filter_map(|entry| Some((entry.path(), entry.metadata().ok()?.modified().ok()?)))
+        .collect();
+    files.sort();
+    files
+}
+
+impl Judge for Profiles {
+    fn profile(&self, subject: AgentSubject<'_>) -> Option<String> {
+        let inner = self.current();
+        let AgentSubject { agent, argv, tree } = subject;
+        let known = inner.book.find(agent, argv, []);
+        if known.is_some() || agent.is_some() {
+            return known.map(|profile| profile.name.clone());
+        }
+        let words = tree();
+        let found = inner.book.find(None, &[], words.iter().map(Vec::as_slice));
+        found.map(|profile| profile.name.clone())
+    }
+
+    fn judge(&self, profile: &str, screen: &ScreenText) -> Option<AgentJudged> {
+        let profile = self.current().book.named(profile)?.clone();
+        let Judged { profile, state, dialogue, until_ms, evidence, .. } =
+            profile.judge(screen, &jiff::Zoned::now());
+        let (question, choices) =
+            dialogue.map(|asked| (Some(asked.text), asked.choices)).unwrap_or_default();
+        Some(AgentJudged { profile, state, question, choices, until_ms, evidence })
+    }
 }

@@ -1,7 +1,7 @@
 //! The supervisor's own process: the dispatcher, the door and the drain; the first thread only waits.
 
 use crate::exit::{Exit, Failure};
-use crate::judging::Sketch;
+use crate::judging::Profiles;
 use crate::settings;
 use crate::stored;
 use ostler_api::Server;
@@ -113,8 +113,13 @@ fn open(inheritance: Inheritance) -> Result<(Supervisor, Server, Faces), Failure
     let http = settings::http_from_environment(variable).map_err(refused_because)?;
     // Only now: a home may be named relative to where we were started.
     let _ = std::env::set_current_dir("/");
-    let supervisor =
-        Supervisor::start(home.clone(), settings, guarded(), inheritance, Arc::new(Sketch));
+    let supervisor = Supervisor::start(
+        home.clone(),
+        settings,
+        guarded(),
+        inheritance,
+        Arc::new(Profiles::open()),
+    );
     let mut supervisor = match supervisor {
         Ok(supervisor) => supervisor,
         // It may be the end of one before us; whoever looks after us tries again.

@@ -9,11 +9,10 @@ impl Reader<'_> {
     pub fn agent_named(&mut self, table: &UnitTable) -> Option<String> {
         let agent = table.agent.as_ref()?;
         let name = agent.0.as_str();
-        let is_name =
-            |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_');
+        let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
         if name.is_empty() || !name.chars().all(is_name) {
             let told = format!("{name:?} is no name of an agent");
-            let hint = "write the name of a profile, as \"claude\": small letters, digits, - and _";
+            let hint = "write the name of a profile, as \"claude\": letters, digits, - and _";
             self.findings.add(agent.span(), told, hint);
             return None;
         }

@@ -240,11 +240,11 @@ impl World {
         let told = unit.and_then(|unit| self.units.get(unit)?.record.asked.clone());
         let news = self.agents.step(id, told.filter(|told| told.run == id), event, now);
         let Some(news) = news else { return };
-        out.push(run.note(Actor::Supervisor, news.what, news.why.clone(), news.evidence, now));
+        out.push(run.note(Actor::Supervisor, news.what, news.why, news.evidence, now));
         let Some(unit) = unit else { return };
         self.units.asked(unit, news.told, now, out);
         if let Some(condition) = news.condition {
-            out.push(Action::Tell { unit: unit.to_owned(), condition, why: news.why });
+            out.push(Action::Tell { unit: unit.to_owned(), condition, why: news.message });
         }
     }
 

@@ -11,6 +11,8 @@ pub struct AgentJudged {
     pub state: AgentState,
     /// What a person is asked.
     pub question: Option<String>,
+    /// What can be answered, as it is numbered on the screen.
+    pub choices: Vec<String>,
     /// When a limit is over.
     pub until_ms: Option<u64>,
     /// What was seen.
@@ -47,6 +49,8 @@ pub struct AgentView {
     pub since_ms: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub question: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub choices: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until_ms: Option<u64>,
     pub evidence: String,

@@ -45,6 +45,8 @@ pub struct News {
     pub condition: Option<Condition>,
     pub why: String,
     pub evidence: Value,
+    /// For the person: as above, with what can be answered.
+    pub message: String,
     /// What a person has been told from here on.
     pub told: Option<AgentTold>,
 }
@@ -158,17 +160,20 @@ impl Agent {
         }
         self.told_mono_ms.push_back(at.mono_ms);
         self.told = Some(now.clone());
-        let evidence =
-            json!({ "agent": view.profile, "untilMs": view.until_ms, "seen": view.evidence });
+        let evidence = json!({ "agent": view.profile, "choices": view.choices, "untilMs": view.until_ms, "seen": view.evidence });
         let why = view.question.clone().unwrap_or_else(|| view.evidence.clone());
-        Some(News { what, condition: Some(condition), why, evidence, told: Some(now) })
+        let message = match view.choices.is_empty() {
+            true => why.clone(),
+            false => format!("{why} [{}]", view.choices.join(" / ")),
+        };
+        Some(News { what, condition: Some(condition), why, evidence, message, told: Some(now) })
     }
 
     fn is_over(&mut self, why: &str) -> Option<News> {
         let told = self.told.take()?;
         let evidence = json!({ "was": told.state, "question": told.question });
-        let what = What::AgentGoesOn;
-        Some(News { what, condition: None, why: why.to_owned(), evidence, told: None })
+        let (what, why) = (What::AgentGoesOn, why.to_owned());
+        Some(News { what, condition: None, message: why.clone(), why, evidence, told: None })
     }
 }
 

@@ -5,6 +5,7 @@
 //! - A screen that says nothing (`unknown`) never takes a report back.
 //! - Where both say the same state, the words are the screen's: a person who goes there reads those. What the screen
 //!   does not tell (when a limit is over) is the report's.
+//! - A question is told by its text. Its choices may change while somebody types into one of them.
 //!
 //! Reports come when something changes for the agent; the screen is looked at when it has come to rest. So the newer one
 //! is nearer to the truth, and an agent that reports only some of its changes does not stay in the last one for ever.
@@ -66,9 +67,10 @@ pub fn view(seen: Option<&Seen>, reported: Option<&Reported>) -> Option<AgentVie
 const UNKNOWN: &str = "unknown";
 
 fn of_screen(seen: &Seen) -> AgentView {
-    let AgentJudged { profile, state, question, until_ms, evidence } = seen.judged.clone();
+    let AgentJudged { profile, state, question, choices, until_ms, evidence } = seen.judged.clone();
     let source = AgentSource::Screen;
-    AgentView { profile, state, question, until_ms, evidence, source, ..AgentView::default() }
+    let rest = AgentView::default();
+    AgentView { profile, state, question, choices, until_ms, evidence, source, ..rest }
 }
 
 fn of_report(reported: &Reported, profile: &str) -> AgentView {

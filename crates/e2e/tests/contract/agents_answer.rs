@@ -86,7 +86,7 @@ fn what_cannot_be_answered_is_told() {
     assert!(refused.stderr.contains("the question is still there"), "{}", refused.stderr);
     assert!(refused.text().contains("Do you want to go on?"), "{}", refused.text());
     for (arguments, code, told) in [
-        (&["answer", "b", "1"][..], 4, "there is no unit or run \"b\""),
+        (&["answer", "nobody", "1"][..], 4, "there is no unit or run \"nobody\""),
         (&["answer", "a", ""], 2, "the answer is empty"),
         (&["answer", "a", "one\ntwo"], 2, "it is one line"),
     ] {

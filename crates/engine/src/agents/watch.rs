@@ -26,6 +26,7 @@ const FLOW_MS: u64 = 2_000;
 const TREE_MS: u64 = 2_000;
 /// What a profile says of a screen is for people to read.
 const QUESTION_MOST: usize = 2_000;
+const CHOICES_MOST: usize = 20;
 const EVIDENCE_MOST: usize = 500;
 
 pub(super) type Reply = oneshot::Sender<AgentKnown>;
@@ -295,6 +296,12 @@ fn says_same(one: &Option<AgentJudged>, other: &Option<AgentJudged>) -> bool {
 fn shortened(judged: AgentJudged) -> AgentJudged {
     AgentJudged {
         question: judged.question.map(|question| cut(&question, QUESTION_MOST)),
+        choices: judged
+            .choices
+            .iter()
+            .take(CHOICES_MOST)
+            .map(|choice| cut(choice, EVIDENCE_MOST))
+            .collect(),
         evidence: cut(&judged.evidence, EVIDENCE_MOST),
         ..judged
     }

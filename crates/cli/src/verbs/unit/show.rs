@@ -148,9 +148,11 @@ fn sheet(
     let since_ms =
         agent.map_or(view.since_ms, |agent| agent.hung_since_ms.unwrap_or(agent.since_ms));
     sheet.add("State", format!("{state} since {}", ago(since_ms)));
-    if let Some(question) = agent.and_then(|agent| agent.question.as_deref()) {
-        let lines = question.lines().map(|line| render::cut(line, usize::MAX));
-        sheet.add_lines("Asks", lines.collect());
+    if let Some((agent, question)) = agent.and_then(|agent| Some((agent, agent.question.as_ref()?)))
+    {
+        let choices = agent.choices.iter().map(|choice| format!("  {choice}"));
+        let lines = question.lines().map(str::to_owned).chain(choices);
+        sheet.add_lines("Asks", lines.map(|line| render::cut(&line, usize::MAX)).collect());
     }
     sheet.add_if("Why", &view.why);
     if let Some(agent) = &view.agent {
