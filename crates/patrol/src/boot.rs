@@ -1,4 +1,4 @@
-//! The marker that prevents a second triage, and the file that keeps what the last one came to.
+//! The marker that prevents a second triage, and the file that keeps the last decision.
 //!
 //! Whoever holds the lock on the marker runs the triage; the kernel lets go of it when that process dies. A marker that
 //! somebody else's tool wrote, without our lock, counts for five minutes.
@@ -78,7 +78,7 @@ struct Status<'a> {
     degraded: bool,
 }
 
-/// What triage came to: of a tick, the last one that mattered.
+/// A decision, mechanical or by triage: of a tick, the gravest.
 #[derive(Clone, Debug)]
 pub struct Report<'a> {
     pub begun_ms: u64,

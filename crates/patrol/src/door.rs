@@ -24,6 +24,9 @@ pub struct Door {
     connect: Connect,
 }
 
+/// The unit that is the patrol itself.
+const PATROL: &str = "patrol";
+
 /// A door that is open.
 pub struct Asking {
     connect: Connect,
@@ -68,6 +71,15 @@ impl Asking {
         match self.call(Call::Look(LookCall { names, depth: Depth::Tree, brief: false }))? {
             Answer::Looks(looks) => Ok(looks),
             _ => Err(PatrolError::Unexpected),
+        }
+    }
+
+    /// The process that ticks by itself, if it runs.
+    pub fn patrol_pid(&mut self) -> Option<i32> {
+        let call = LookCall { names: vec![PATROL.to_owned()], depth: Depth::None, brief: true };
+        match self.call(Call::Look(call)).ok()? {
+            Answer::Looks(looks) => looks.into_iter().next()?.view.pid,
+            _ => None,
         }
     }
 

@@ -165,7 +165,7 @@ pub fn ask(
         Err(_) => None,
     };
     let answered = triage::ask(door, spec, &document(judged));
-    let (heard, failed) = match answered {
+    let heard = match answered {
         Ok(answered) => {
             let answer = TriageAnswer { step: answered.action, reason: answered.reason.clone() };
             let case = patrol::Case {
@@ -180,18 +180,10 @@ pub fn ask(
             let decision = patrol::admit(&answer, &judged.mechanical, &case);
             let told = format!("triage says {}: {}", answered.action, answered.reason);
             let note = note(judged, &told, json!({ "answer": answered.action }));
-            (Heard { decision, message: answered.message, note }, None)
+            Heard { decision, message: answered.message, note }
         }
-        Err(why) => (degraded(judged, &why), Some(why)),
+        Err(why) => degraded(judged, &why),
     };
-    let report = boot::Report {
-        begun_ms,
-        target: &judged.agent.name,
-        step: heard.decision.step,
-        reason: &heard.decision.reason,
-        degraded: failed.as_deref(),
-    };
-    let _ = boot::write_status(&plan.town, ostler_os::wall_ms(), &report);
     drop(marker);
     heard
 }

@@ -76,7 +76,8 @@ pub fn all(
         let drawn = screen_of(asking, plan, agent, record, &sessions);
         let known = look.and_then(|look| {
             let tree = look.usage.as_ref().map(|usage| usage.tree.as_slice()).unwrap_or_default();
-            Agent::find(&book, None, &look.view, tree)
+            let declared = look.view.agent.as_ref().map(|agent| agent.profile.as_str());
+            Agent::find(&book, declared, &look.view, tree)
         });
         let shown = drawn.as_ref().map(|drawn| shown::shown(known.as_ref(), drawn));
         let (cpu_percent, cpu) = cpu(look, state, now_ms);

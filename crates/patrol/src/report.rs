@@ -8,11 +8,16 @@ use serde_json::{Map, Value, json};
 
 /// Written after each tick. One that cannot be written keeps no other from being written. The files that are orders are
 /// not among them: whoever gives or lifts one during a tick would find it undone.
-pub fn write(plan: &Plan, memory: &PatrolMemory, now_ms: u64) -> Result<(), PatrolError> {
+pub fn write(
+    plan: &Plan,
+    memory: &PatrolMemory,
+    patrol_pid: Option<i32>,
+    now_ms: u64,
+) -> Result<(), PatrolError> {
     let town = &plan.town;
     let state = json!({
-        "running": true,
-        "pid": std::process::id(),
+        "running": patrol_pid.is_some(),
+        "pid": patrol_pid,
         "last_heartbeat": stamp(now_ms),
         "heartbeat_count": memory.town.ticks,
     });

@@ -12,6 +12,7 @@
 //! time to settle. Two ticks never overlap: the second finds the lock taken.
 
 use crate::act::{self, Done};
+use crate::boot;
 use crate::door::Door;
 use crate::error::PatrolError;
 use crate::escalate::{self, Edge, Escalation};
@@ -22,8 +23,8 @@ use crate::plan::Plan;
 use crate::{lifecycle, report, spawns};
 use ostler_core::patrol;
 use ostler_model::{
-    Decision, Edge as TroubleEdge, Observation, PatrolNote, PatrolSave, PendingSeen, SessionSeen,
-    Step, StepOutcome, TownOrders, TownState, TroubleKind, WatchState, What,
+    DecidedBy, Decision, Edge as TroubleEdge, Observation, PatrolNote, PatrolSave, PendingSeen,
+    SessionSeen, Step, StepOutcome, TownOrders, TownState, TroubleKind, WatchState, What,
 };
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -167,7 +168,11 @@ pub fn tick(door: &Door, plan: &Plan, how: &How) -> Result<Ticked, PatrolError> 
     memory.town.clone_from(&town);
     asking.save(PatrolSave { states, town })?;
     asking.note(notes)?;
-    if let Err(error) = report::write(plan, &memory, now_ms) {
+    let patrol_pid = asking.patrol_pid();
+    if let Err(error) = report::write(plan, &memory, patrol_pid, now_ms) {
+        others.push(error.to_string());
+    }
+    if let Err(error) = write_status(plan, &agents, now_ms) {
         others.push(error.to_string());
     }
     Ok(Ticked {
@@ -177,6 +182,21 @@ pub fn tick(door: &Door, plan: &Plan, how: &How) -> Result<Ticked, PatrolError> 
         agents,
         others,
     })
+}
+
+/// The document's status file has the gravest decision of the tick, by whoever it was made.
+fn write_status(plan: &Plan, agents: &[AgentTick], begun_ms: u64) -> Result<(), PatrolError> {
+    let Some(gravest) = agents.iter().rev().max_by_key(|tick| tick.decision.step) else {
+        return Ok(());
+    };
+    let Decision { step, reason, by, .. } = &gravest.decision;
+    let degraded = match by {
+        DecidedBy::Degraded(why) => Some(why.as_str()),
+        DecidedBy::Mechanical | DecidedBy::Triage => None,
+    };
+    let target = &gravest.agent;
+    let report = boot::Report { begun_ms, target, step: *step, reason, degraded };
+    boot::write_status(&plan.town, ostler_os::wall_ms(), &report)
 }
 
 /// By its pid file and log the document's reader knows that somebody is on patrol.

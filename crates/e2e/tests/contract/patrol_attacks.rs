@@ -485,15 +485,15 @@ fn a_broken_file_and_a_town_that_is_gone_stop_no_patrol() {
     assert_eq!(town.call(&["patrol", "tick"]).code, 1);
 }
 
-/// P7: triage thinks for a while, and the agent comes back to work meanwhile: it is neither interrupted nor restarted.
+/// P7: triage thinks for a while, and the agent comes back to work meanwhile: it is not restarted.
 #[test]
 fn one_that_moves_while_triage_thinks_is_left_alone() {
     let triage = "[patrol.triage]\ncooldown = \"0\"\ncommand = [\"sh\", \"think\"]\ncwd = \".\"";
     let town = Town::new(Seat::Tmux, triage, &[("deacon", HANGS)]);
     let think = r#"case "$(cat)" in
-        *'"mechanical":{"step":"interrupt"'*)
+        *'"mechanical":{"step":"restart"'*)
             cp fresh.json deacon/heartbeat.json
-            echo '{"action":"interrupt"}' ;;
+            echo '{"action":"restart"}' ;;
         *) echo '{"action":"wake"}' ;;
         esac"#;
     std::fs::write(town.file("think"), think).expect("written");
@@ -503,10 +503,10 @@ fn one_that_moves_while_triage_thinks_is_left_alone() {
     town.up();
     let before = town.process("deacon");
     town.mail("deacon");
-    let told = eventually_within(CLIMB, "an interrupt", || {
+    let told = eventually_within(CLIMB, "a restart", || {
         let tick = town.tick();
         let agent = &tick["agents"][0];
-        (agent["decision"]["step"] == "interrupt").then(|| agent["outcome"].to_string())
+        (agent["decision"]["step"] == "restart").then(|| agent["outcome"].to_string())
     });
     assert!(told.contains("it moved meanwhile"), "{told}");
     assert_eq!(town.process("deacon"), before);

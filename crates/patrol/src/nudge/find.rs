@@ -54,7 +54,8 @@ pub fn place(
 ) -> Result<Result<Place, Nowhere>, PatrolError> {
     let view = &found.view;
     let name = &view.name;
-    let agent = || Agent::find(&book(), None, view, &found.tree);
+    let declared = view.agent.as_ref().map(|agent| agent.profile.as_str());
+    let agent = || Agent::find(&book(), declared, view, &found.tree);
     let Some(run) = view.run_id else {
         return Ok(match (&view.tmux, whose) {
             (Some(tmux), Whose::Anyones) => others_session(view, tmux),

@@ -33,9 +33,18 @@ pub(super) fn speak(
     if let Some(said) = refusal(terminal, &look) {
         return Ok(said);
     }
-    // What Ctrl-C does to an unknown program is not known, and to many it is the end.
-    if matches!(before, Before::Escape | Before::Interrupt) {
-        terminal.press(Key::Escape)?;
+    // To many programs Ctrl-C at a prompt is the end. It is pressed only if the screen says that it works.
+    // A program that reads lines gets none: the kernel would put it into the line.
+    let key = match before {
+        Before::Nothing | Before::LimitOver => None,
+        _ if matches!(terminal.editing(), Editing::Kernel { .. }) => None,
+        Before::Interrupt if cautious::obstacle(&look) == Some(Obstacle::Works) => {
+            Some(Key::INTERRUPT)
+        }
+        Before::Escape | Before::Interrupt => Some(Key::Escape),
+    };
+    if let Some(key) = key {
+        terminal.press(key)?;
         pause(AFTER_ESCAPE_MS);
         look = terminal.look()?;
         if let Some(said) = refusal(terminal, &look) {
@@ -94,7 +103,7 @@ fn refusal(terminal: &dyn Terminal, look: &ScreenText) -> Option<Said> {
         Obstacle::Asks(asked) => {
             format!("it shows a menu or a question, which the text would answer: {}", asked.text)
         }
-        Obstacle::Begun => "the line with the cursor has text in it".to_owned(),
+        Obstacle::Begun => "somebody has begun to type in the line with the cursor".to_owned(),
         Obstacle::Works => return None,
     };
     Some(Said::Refused(Refusal::Obstacle, why))

@@ -12,6 +12,7 @@ use serde_json::json;
 const COLUMNS: &[Column] = &[
     Column { head: "AGENT", align: Align::Left, room: Room::Keeps },
     Column { head: "HEALTH", align: Align::Left, room: Room::Keeps },
+    Column { head: "SHOWS", align: Align::Left, room: Room::IsLeftOut(3) },
     Column { head: "HEARTBEAT", align: Align::Left, room: Room::Keeps },
     Column { head: "PENDING", align: Align::Left, room: Room::IsLeftOut(2) },
     Column { head: "NEXT", align: Align::Left, room: Room::Keeps },
@@ -38,12 +39,19 @@ pub fn status(context: &Context, json: bool) -> Result<Exit, Failure> {
             })
             .collect();
         let town = &judgement.memory.town;
-        say!("{}", json!({ "town": town, "orders": judgement.orders, "agents": agents }));
+        let pid = asking.patrol_pid();
+        say!(
+            "{}",
+            json!({ "pid": pid, "town": town, "orders": judgement.orders, "agents": agents })
+        );
         return Ok(Exit::DONE);
     }
     let last = judgement.memory.town.last_tick_ms;
     let last = last.map_or_else(|| "not yet".to_owned(), |at| ago(now_ms.saturating_sub(at)));
-    say!("{}  every {}, last tick {last}", plan.spec.root, plain_duration(plan.spec.tick_ms));
+    let pid =
+        asking.patrol_pid().map_or_else(|| "no patrol runs".to_owned(), |pid| format!("pid {pid}"));
+    let every = plain_duration(plan.spec.tick_ms);
+    say!("{}  {pid}, every {every}, last tick {last}", plan.spec.root);
     tell_order("paused", judgement.orders.paused.as_ref(), now_ms);
     tell_order("stopped", judgement.orders.stopped.as_ref(), now_ms);
     let rows: Vec<Vec<Cell>> = judgement.judged.iter().map(|judged| row(judged, now_ms)).collect();
@@ -93,6 +101,7 @@ fn row(judged: &Judged, now_ms: u64) -> Vec<Cell> {
     [
         judged.agent.name.clone(),
         judged.mechanical.health.to_string(),
+        seen.shows.as_ref().map_or_else(|| "-".to_owned(), |shown| shown.state.to_string()),
         heartbeat,
         pending,
         judged.mechanical.step.to_string(),
