@@ -6,9 +6,9 @@ use clap::{Args, ValueEnum};
 #[derive(Debug, Args)]
 #[command(
     after_help = "One text at a time is typed into a unit's terminal (backend tmux or pty), looked for on the screen, and sent with Enter; \
-nothing is called delivered that was not seen. What waits is typed as soon as the agent is idle: by the patrol at each tick, and before \
-the next nudge.\n\n\
-Exit codes: 0 delivered or queued, 1 refused or expired, 3 not running, 4 no such unit.\n\n\
+nothing is called delivered that did not leave the input box. What waits is typed when the agent comes to rest, by the patrol at each tick, and \
+before the next nudge.\n\n\
+Exit codes: 0 delivered or queued, 1 refused, expired, or typed and not sent, 3 not running, 4 no such unit.\n\n\
 Examples:\n  ostler nudge deacon \"check your inbox\"\n  git log -3 | ostler nudge mayor -\n  \
 ostler nudge deacon --wake \"are you there?\"    Escape first\n  ostler nudge --list deacon                    what waits, and receipts"
 )]
@@ -46,6 +46,9 @@ pub struct NudgeArguments {
     /// Show what waits, and what became of the rest
     #[arg(long)]
     pub list: bool,
+    /// Type what waits for the unit, if it is idle
+    #[arg(long, hide = true, conflicts_with_all = ["list", "text", "mode", "wake", "interrupt"])]
+    pub deliver: bool,
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,

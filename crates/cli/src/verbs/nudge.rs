@@ -9,7 +9,9 @@ use crate::say::say;
 use ostler_client::ClientError;
 use ostler_model::wire::{Answer, Call};
 use ostler_model::{Nudge, NudgeCall, Priority, Receipt};
-use ostler_patrol::nudge::{Before, Mode, Prefix, Refusal, Speech, Spoken, Whose, nudge_as};
+use ostler_patrol::nudge::{
+    Before, Mode, Prefix, Refusal, Speech, Spoken, Whose, deliver_waiting, nudge_as,
+};
 use ostler_patrol::{Door, PatrolError};
 use std::io::{self, Read};
 
@@ -18,6 +20,13 @@ pub fn nudge(context: &Context, arguments: NudgeArguments) -> Result<Exit, Failu
         return list(context, arguments.name, arguments.json);
     }
     let name = arguments.name.ok_or_else(|| Failure::usage("which unit?"))?;
+    if arguments.deliver {
+        let own = context.clone();
+        let door = Door::new(move || own.connect_patiently());
+        let settled = deliver_waiting(&door, &name).map_err(failure)?;
+        say!("{} of the nudges that waited for {name} were settled", settled.len());
+        return Ok(Exit::DONE);
+    }
     let text = text(arguments.text)?;
     let from = sender_name(context, arguments.sender)?;
     let (mode, before) = match (arguments.wake, arguments.interrupt) {

@@ -5,8 +5,11 @@ use crate::dispatcher::Supervisor;
 use crate::handle::{Ask, Handle};
 use ostler_core::Event;
 use ostler_core::agent::AgentEvent;
-use ostler_model::{AgentKnown, AgentReport, RunId, RunSpec};
+use ostler_model::{
+    Actor, AgentKnown, AgentReport, AgentState, Backend, Limits, OsText, Resources, RunId, RunSpec,
+};
 use ostler_os::TreeSubject;
+use std::os::unix::ffi::OsStringExt;
 use std::sync::Arc;
 use tokio::sync::oneshot;
 
@@ -14,6 +17,8 @@ use tokio::sync::oneshot;
 const QUESTION_MOST: usize = 2_000;
 const SESSION_MOST: usize = 200;
 const PROMPT_MOST: usize = 32 << 10;
+const NUDGES_SESSION: &str = "nudges";
+const DELIVERY_MS: u64 = 60_000;
 
 pub(crate) enum AgentAsk {
     Known {
@@ -90,15 +95,49 @@ impl Supervisor {
     /// What was seen since the last turn.
     pub(crate) fn take_screen_news(&mut self) {
         while let Ok(news) = self.screens.news.try_recv() {
+            let becomes_idle = news.judged.as_ref().is_some_and(|j| j.state == AgentState::Idle)
+                && !self.is_idle(news.run);
             let event =
                 AgentEvent::Judged { judged: news.judged, changed_mono_ms: news.changed_mono_ms };
             self.events.push_back(Event::Agent { run: news.run, event });
+            if becomes_idle {
+                self.deliver_nudges(news.run);
+            }
             if let Some(reply) = news.reply {
                 // Whoever is answered hears what it means.
                 self.turn();
                 let _ = reply.send(self.world.agent(news.run));
             }
         }
+    }
+
+    fn is_idle(&self, run: RunId) -> bool {
+        self.world.agent(run).view.is_some_and(|view| view.state == AgentState::Idle)
+    }
+
+    /// What waits for an agent is typed when it comes to rest, by a process of its own as any other nudge.
+    fn deliver_nudges(&mut self, run: RunId) {
+        let unit = self.world.record(run).and_then(|record| record.unit.clone());
+        let Some(unit) = unit else { return };
+        let waits = self.registry.queued_nudges(self.instance, &unit, ostler_os::wall_ms());
+        let Some(record) = self.world.unit(&unit).filter(|_| waits.is_ok_and(|count| count > 0))
+        else {
+            return;
+        };
+        let Ok(program) = ostler_os::own_executable() else { return };
+        let mut spec = crate::units::run_spec(&record.spec);
+        let words = [program.into_os_string(), "nudge".into(), "--deliver".into(), unit.into()];
+        spec.argv = words.into_iter().map(|word| OsText(word.into_vec())).collect();
+        let home = format!("OSTLER_HOME={}", self.home.path().display());
+        spec.env.push(OsText(home.into_bytes()));
+        spec.backend = Backend::Pipe;
+        spec.session_id = NUDGES_SESSION.to_owned();
+        spec.unit = None;
+        // One at a time for each unit: the next one is asked for when it comes to rest again.
+        spec.scope_key = None;
+        spec.limits = Limits { timeout_ms: Some(DELIVERY_MS), ..Limits::default() };
+        spec.resources = Resources::default();
+        let _ = self.new_run(Box::new(spec), Actor::Supervisor);
     }
 
     pub(crate) fn take_agent(&mut self, ask: AgentAsk) {

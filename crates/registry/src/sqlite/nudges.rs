@@ -19,6 +19,25 @@ const COLUMNS: &str =
 const TOO_LATE: &str = "it waited for too long";
 
 impl Registry {
+    /// How many wait for a unit.
+    pub fn queued_nudges(
+        &mut self,
+        instance: InstanceId,
+        to: &str,
+        now_ms: u64,
+    ) -> Result<u64, RegistryError> {
+        let instance = instance.to_string();
+        self.write(|transaction| {
+            transaction
+                .prepare_cached(
+                    "SELECT count(*) FROM nudges WHERE instance_id = ? AND recipient = ? AND receipt = 'queued' \
+                     AND expires_at_ms > ?",
+                )?
+                .query_row(params![instance, to, now_ms as i64], |row| number(row, 0))
+                .map_err(Into::into)
+        })
+    }
+
     /// As it is then: queued, or refused because too many wait. One that is refused is not kept.
     pub fn queue_nudge(
         &mut self,
