@@ -39,6 +39,7 @@ fn declared(number: u64) -> Declared {
         heartbeat: None,
         agent: None,
         hooks: HookSpec::default(),
+        part: None,
         file: None,
     };
     Declared { spec, run_digest: name.clone(), digest: name }

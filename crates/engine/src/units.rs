@@ -8,8 +8,8 @@ use ostler_core::Event;
 use ostler_core::unit::{Ask as UnitAsk, Declared, UnitEvent};
 use ostler_model::wire::{Change, ChangeKind};
 use ostler_model::{
-    Actor, Backend, Desired, Detach, OsText, RunId, RunRecord, RunSpec, TerminalSize, UnitSpec,
-    UnitState, UnitView, What,
+    Actor, Backend, Desired, Detach, OsText, Part, RunId, RunRecord, RunSpec, TerminalSize,
+    UnitSpec, UnitState, UnitView, What,
 };
 use serde_json::json;
 use std::collections::hash_map::DefaultHasher;
@@ -54,12 +54,15 @@ impl Supervisor {
             .world
             .unit_views(now())
             .into_iter()
+            .filter(|view| view.part != Some(Part::Daemon))
             .filter(|view| gone.contains(&view.name) || (file.is_some() && view.file == file))
             .map(|view| view.name)
             .filter(|name| !units.iter().any(|unit| unit.name == *name))
             .collect();
         let declared: Vec<Declared> = units.into_iter().map(digested).collect();
-        let mut plan: Vec<Change> = declared.iter().map(|new| self.planned(new, start)).collect();
+        // What is the daemon's own is in no file's plan.
+        let of_files = declared.iter().filter(|new| new.spec.part != Some(Part::Daemon));
+        let mut plan: Vec<Change> = of_files.map(|new| self.planned(new, start)).collect();
         plan.extend(
             gone.iter().map(|name| Change { unit: name.clone(), kind: ChangeKind::Remove }),
         );
@@ -368,6 +371,7 @@ fn digested(spec: UnitSpec) -> Declared {
         heartbeat,
         agent,
         hooks: _,
+        part: _,
         file: _,
     } = &spec;
     let run = (argv, cwd, env, backend, limits, resources, container, tmux);

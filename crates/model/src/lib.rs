@@ -55,7 +55,7 @@ pub use spec::{Detach, Limits, Resources, RunSpec, TerminalSize};
 pub use text::OsText;
 pub use tmux::{TmuxEnd, TmuxEndKind, TmuxOrder, TmuxOwner, TmuxSeat, TmuxSpec};
 pub use unit::{
-    Check, Desired, HealthSpec, Missed, Opened, Over, Overlap, ReadySpec, ScheduleSpec, StopSpec,
-    Tally, UnitEnd, UnitRecord, UnitSpec, UnitState, UnitView,
+    Check, Desired, HealthSpec, Missed, Opened, Over, Overlap, Part, ReadySpec, ScheduleSpec,
+    StopSpec, Tally, UnitEnd, UnitRecord, UnitSpec, UnitState, UnitView,
 };
 pub use usage::{Depth, ProcessUsage, UnitLook, Usage, UsagePoint};

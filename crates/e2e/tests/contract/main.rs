@@ -124,6 +124,7 @@ mod screen;
 // Sessions of tmux.
 mod tmux;
 mod tmux_apart;
+mod tmux_daemons;
 mod tmux_kept;
 mod tmux_own;
 mod tmux_setup;

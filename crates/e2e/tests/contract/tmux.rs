@@ -1,6 +1,6 @@
 //! A unit in tmux is a unit like any other: the same verbs, the same ends, the same record.
 
-use crate::tmux_setup::{AGAIN, IDLE, Tmux, unit};
+use crate::tmux_setup::{AGAIN, IDLE, SERVER, Tmux, unit};
 use ostler_e2e::{Process, Terminal, eventually};
 
 /// P7: up, ls, logs, why, restart, stop, start, down: one session, and nothing is left.
@@ -9,7 +9,7 @@ fn a_session_has_the_life_of_a_unit() {
     let tmux = Tmux::of(&[("a", &unit(IDLE, AGAIN))]);
     let project = &tmux.project;
     project.up();
-    assert_eq!((project.state("a").as_str(), project.state("tmux").as_str()), ("ready", "ready"));
+    assert_eq!((project.state("a").as_str(), project.state(SERVER).as_str()), ("ready", "ready"));
     let first = project.process("a");
     assert!(first.arguments()[0].ends_with("sh"), "the agent and not its shim: {first:?}");
     assert_eq!(tmux.sessions(), ["ostler-a"]);

@@ -5,6 +5,9 @@ use ostler_e2e::{Output, Process, eventually};
 use std::path::PathBuf;
 use std::process::Command;
 
+/// The daemon's own server, as a unit.
+pub const SERVER: &str = "ostler:tmux";
+
 pub struct Tmux {
     pub project: Project,
 }

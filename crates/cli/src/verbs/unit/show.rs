@@ -9,7 +9,7 @@ use crate::verbs::logs::{Line, last_lines};
 use crate::verbs::screen;
 use ostler_client::{Client, ClientError};
 use ostler_model::wire::{Answer, Call, ChangeKind, ScreenText, Target};
-use ostler_model::{Depth, UnitLook, UnitState};
+use ostler_model::{Depth, Part, UnitLook, UnitState};
 use serde_json::json;
 
 /// How many lines of its log or its screen are shown.
@@ -161,6 +161,15 @@ fn sheet(
         sheet.add("Agent", format!("{told} ({})", render::cut(&agent.evidence, EVIDENCE_SHOWN)));
     }
     sheet.add("Wanted", view.desired.to_string());
+    if let Some(part) = view.part {
+        let told = match part {
+            Part::File => "of Ostler: always started again, and removed with its file",
+            Part::Daemon => {
+                "of the daemon: always started again, shared by all files, ends with the daemon"
+            }
+        };
+        sheet.add("Part", told.to_owned());
+    }
     if let Some(file) = &view.file {
         sheet.add("File", file.clone());
     }
