@@ -4,7 +4,7 @@ use crate::patrol_setup::{Seat, Town, WAITS};
 use crate::tmux_setup::{AGAIN, IDLE, SERVER, Tmux, unit};
 use crate::units::Project;
 use ostler_e2e::{Output, Process, Signal, eventually};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Another file of the same home, with its own idea of the environment.
 fn second(project: &Project, text: &str) -> PathBuf {
@@ -21,7 +21,7 @@ fn own((name, value): (&str, &str)) -> (String, String) {
     (name.to_owned(), value.to_owned())
 }
 
-fn call(project: &Project, verb: &str, file: &PathBuf) -> Output {
+fn call(project: &Project, verb: &str, file: &Path) -> Output {
     let mut command = project.home.command(&[verb, "-f", file.to_str().expect("text")]);
     command.env("TMUX_TMPDIR", "/tmp").env("XDG_CONFIG_HOME", "/tmp").env("COLORTERM", "never");
     project.home.spawn_program(command).finish()
