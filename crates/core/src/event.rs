@@ -179,6 +179,8 @@ pub struct Member {
     pub pid: i32,
     pub group: i32,
     pub session: i32,
+    /// For people. No decision reads it.
+    pub command: String,
 }
 
 /// What reconcile saw of a recorded run.

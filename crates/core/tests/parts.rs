@@ -86,6 +86,11 @@ fn asked(run_id: RunId, unit: &str) -> NewRun {
         enforced: None,
         out_of_memory: false,
         memory_kills: 0,
+        escaped: Vec::new(),
+        strict: false,
+        parent: None,
+        keep: false,
+        client: None,
     };
     NewRun { by: Actor::Supervisor, record, limits: Limits::default(), detach: Detach::Forbid }
 }

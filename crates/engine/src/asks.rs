@@ -212,6 +212,11 @@ impl Supervisor {
             enforced: self.room.planned_limits(&id.to_string(), spec.resources),
             out_of_memory: false,
             memory_kills: 0,
+            escaped: Vec::new(),
+            strict: spec.detach == Detach::Strict,
+            parent: None,
+            keep: spec.keep,
+            client: None,
         };
         let (limits, detach) = (spec.limits, spec.detach);
         let screen = match spec.backend {

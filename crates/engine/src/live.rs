@@ -56,7 +56,12 @@ pub(crate) fn survey(members: &Members) -> Survey {
             .outside
             .iter()
             .take(NAMED_MOST)
-            .map(|member| Member { pid: member.pid, group: member.group, session: member.session })
+            .map(|member| Member {
+                pid: member.pid,
+                group: member.group,
+                session: member.session,
+                command: shortened(ostler_os::command_of(member.pid).unwrap_or_default()),
+            })
             .collect(),
         is_unexplained: members.is_unexplained,
         memory: members.memory.map(|seen| MemorySeen {
@@ -64,5 +69,14 @@ pub(crate) fn survey(members: &Members) -> Survey {
             peak_bytes: seen.peak_bytes,
             excess_bytes: seen.excess_bytes,
         }),
+    }
+}
+
+/// An argument list may be megabytes.
+fn shortened(command: String) -> String {
+    const MOST: usize = 200;
+    match command.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", &command[..end]),
+        None => command,
     }
 }

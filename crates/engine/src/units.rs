@@ -342,6 +342,8 @@ pub(crate) fn run_spec(unit: &UnitSpec) -> RunSpec {
         limits: unit.limits,
         resources: unit.resources,
         detach: Detach::Forbid,
+        keep: false,
+        foreground: false,
     }
 }
 

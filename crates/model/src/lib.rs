@@ -46,8 +46,8 @@ pub use patrol::{
     WatchSpec, WatchState,
 };
 pub use record::{
-    Backend, Extinct, Fingerprint, RunRecord, RunResult, RunState, SpawnErrorKind, Termination,
-    TimeoutKind,
+    Backend, Escapee, Extinct, Fingerprint, RunRecord, RunResult, RunState, SpawnErrorKind,
+    Termination, TimeoutKind,
 };
 pub use restart::{Backoff, Preset, RestartLimit, RestartPolicy, When};
 pub use settings::{AdoptPolicy, Settings};

@@ -61,4 +61,4 @@ pub use platform::tool::{
 pub use platform::unread::{
     LINE_MOST, forget_unread, gives_lines, terminal_of, terminal_size_at, unread,
 };
-pub use platform::usage::{Detail, MemberUsage, TreeSubject, TreeUsage, look_at_trees};
+pub use platform::usage::{Detail, MemberUsage, TreeSubject, TreeUsage, command_of, look_at_trees};

@@ -50,6 +50,11 @@ fn record(number: u64, owner: InstanceId) -> RunRecord {
         enforced: None,
         out_of_memory: false,
         memory_kills: 0,
+        escaped: Vec::new(),
+        strict: false,
+        parent: None,
+        keep: false,
+        client: None,
         output_bytes: 1 << 40,
     }
 }

@@ -142,7 +142,13 @@ fn spec_of(arguments: &RunArguments, on_terminal: bool) -> Result<RunSpec, Failu
             cpu_shares: arguments.cpu_shares,
             descriptors: arguments.fds,
         },
-        detach: if arguments.allow_detach { Detach::Allow } else { Detach::Forbid },
+        detach: match (arguments.allow_detach, arguments.strict) {
+            (true, _) => Detach::Allow,
+            (false, true) => Detach::Strict,
+            (false, false) => Detach::Forbid,
+        },
+        keep: false,
+        foreground: false,
     })
 }
 
@@ -210,6 +216,9 @@ fn print_result(result: &RunResult, follow: &Follow) -> Result<(), Failure> {
 /// What a person should know when it did not end by itself.
 fn tell(result: &RunResult, arguments: &RunArguments) {
     let ran = render::duration(result.duration_ms.unwrap_or(0));
+    if matches!(result.termination, Some(Termination::Exit | Termination::Signal)) {
+        tell_escaped(result);
+    }
     let told = match result.termination {
         Some(Termination::Exit) if result.out_of_memory => {
             format!("exit {}, out of memory, after {ran}", result.exit_code.unwrap_or(0))
@@ -230,7 +239,8 @@ fn tell(result: &RunResult, arguments: &RunArguments) {
             render::duration(arguments.no_output_timeout.unwrap_or(0))
         ),
         Some(Termination::OwnershipEscape) => {
-            "it left descendants outside its process group; they were killed".to_owned()
+            tell_escaped(result);
+            return;
         }
         Some(Termination::ManualCancel) => format!("cancelled after {ran}"),
         Some(Termination::SpawnError | Termination::ReconciledStale | Termination::LeaseLost) => {
@@ -238,4 +248,32 @@ fn tell(result: &RunResult, arguments: &RunArguments) {
         }
     };
     tell!("ostler: {told} (run {}, `ostler why` tells more)", result.run_id);
+}
+
+/// What the program left running outside of its process group, in one line.
+fn tell_escaped(result: &RunResult) {
+    const NAMED: usize = 3;
+    const COMMAND_MOST: usize = 60;
+    let count = result.escaped.len();
+    if count == 0 {
+        return;
+    }
+    let named = result.escaped.iter().take(NAMED).map(|escapee| match escapee.command.as_str() {
+        "" => format!("pid {}", escapee.pid),
+        command => format!("pid {} ({})", escapee.pid, render::cut(command, COMMAND_MOST)),
+    });
+    let mut named = named.collect::<Vec<_>>().join(", ");
+    if count > NAMED {
+        named += &format!(" and {} more", count - NAMED);
+    }
+    let (what, were) =
+        if count == 1 { ("a process", "it was") } else { ("processes", "they were") };
+    let strict = match result.termination {
+        Some(Termination::OwnershipEscape) => ", which --strict makes a failure",
+        _ => "",
+    };
+    tell!(
+        "ostler: the program ended and left {what} running: {named}; {were} ended with it{strict} (run {}, `ostler why` tells more)",
+        result.run_id
+    );
 }

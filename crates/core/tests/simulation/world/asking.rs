@@ -23,6 +23,7 @@ impl Simulation {
             grace_ms: random.below(1_000),
             stop_signal: None,
         };
+        let strict = random.chance(30);
         let record = RunRecord {
             run_id: RunId::new(self.next, bits),
             session_id: "s".to_owned(),
@@ -63,12 +64,17 @@ impl Simulation {
             enforced: None,
             out_of_memory: false,
             memory_kills: 0,
+            escaped: Vec::new(),
+            strict,
+            parent: None,
+            keep: false,
+            client: None,
         };
         Event::SpawnAsked(Box::new(NewRun {
             by: Actor::Supervisor,
             record,
             limits,
-            detach: Detach::Forbid,
+            detach: if strict { Detach::Strict } else { Detach::Forbid },
         }))
     }
 }

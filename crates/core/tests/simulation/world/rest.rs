@@ -3,7 +3,7 @@
 use super::{Crash, LEASE_MS, Simulation, instance};
 use crate::random::Random;
 use ostler_core::ExitStatus;
-use ostler_model::{Desired, Extinct, Part, RunState};
+use ostler_model::{Desired, Extinct, Part, RunState, Termination};
 
 impl Simulation {
     /// Never two, never one that is not wanted, and each that is wanted and may run does.
@@ -72,6 +72,10 @@ impl Simulation {
             let tree = self.trees.get(&record.run_id);
             match record.state {
                 RunState::Exited => {
+                    let is_escape = record.termination == Some(Termination::OwnershipEscape);
+                    if is_escape && (!record.strict || record.escaped.is_empty()) {
+                        return Err(format!("run {} is no escape", record.run_id));
+                    }
                     if tree.is_some_and(|tree| !tree.is_extinct()) && record.extinct == Extinct::Yes
                     {
                         return Err(format!("run {} is said to be gone and is not", record.run_id));
