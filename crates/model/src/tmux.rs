@@ -48,6 +48,10 @@ pub struct TmuxOrder {
     pub run: String,
     /// Where the shim keeps what others have to know: the beginning of files' names.
     pub notes: String,
+    /// Where a `tmux` that the program calls has its sockets (`TMUX_TMPDIR`): it has a server of its own then, inside of
+    /// the run. On a server of the user's there is none, and the program is told of that server.
+    #[serde(default)]
+    pub own_sockets: Option<String>,
 }
 
 impl TmuxOrder {

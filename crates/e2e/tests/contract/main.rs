@@ -125,6 +125,7 @@ mod screen;
 mod tmux;
 mod tmux_apart;
 mod tmux_daemons;
+mod tmux_inside;
 mod tmux_kept;
 mod tmux_own;
 mod tmux_setup;

@@ -73,9 +73,13 @@ fn a_home_with_a_long_path_has_its_server_elsewhere() {
     tmux.project.declare(&[("a", &unit(IDLE, AGAIN))]);
     tmux.project.up();
     let process = tmux.project.process("a");
-    let socket = process.variable("TMUX").expect("in tmux");
+    let command = tmux.project.process(SERVER).command();
+    let socket = command.rsplit(' ').next().expect("a socket");
     assert!(socket.starts_with(folder.to_str().expect("text")), "{socket}");
-    assert!(socket.split(',').next().is_some_and(|path| path.len() <= 107), "{socket}");
+    assert!(socket.len() <= 107, "{socket}");
+    let own = process.variable("TMUX_TMPDIR").expect("a place for its own");
+    assert!(own.starts_with(folder.to_str().expect("text")) && own.len() <= 107 - 24, "{own}");
+    assert!(std::path::Path::new(&own).is_dir(), "{own}");
     tmux.project.call(&["stop", "a"]).ok();
     assert!(!process.is_alive());
 }
