@@ -152,6 +152,11 @@ async fn carry_out(call: Call, by: Actor, shared: &Shared) -> Result<Answer, Wir
         }
         Call::Wait(target) => wait(shared, &target.run).await.map(Answer::Ended),
         Call::Cancel(target) => cancel(shared, &target.run, by).await.map(Answer::Cancelled),
+        Call::Leave(target) => {
+            let run = find(shared, &target.run)?.run_id;
+            let stopping = || error(ErrorCode::ShuttingDown, "the supervisor is stopping");
+            shared.engine.leave(run, by).await.ok_or_else(stopping).map(|()| Answer::Asked)
+        }
         Call::Entries(filter) => entries(&filter, shared).map(Answer::Entries),
         Call::Metrics => metrics(shared).await.map(Answer::Metrics),
         Call::Shutdown => {
@@ -286,7 +291,12 @@ fn others(record: &RunRecord) -> WireError {
 
 async fn cancel(shared: &Shared, text: &str, by: Actor) -> Result<CancelAnswer, WireError> {
     let record = find(shared, text)?;
-    match shared.engine.cancel(record.run_id, by).await {
+    let below = shared.engine.descendants(record.run_id).await;
+    let cancelled = shared.engine.cancel(record.run_id, by).await;
+    for run in below {
+        shared.engine.wait(run).await;
+    }
+    match cancelled {
         Cancelled::Ended(result) => Ok(CancelAnswer { already_ended: false, result }),
         Cancelled::NotLive => {
             let record = find(shared, &record.run_id.to_string())?;

@@ -3,6 +3,7 @@
 
 mod action;
 pub mod agent;
+mod children;
 mod event;
 pub mod heartbeat;
 mod lease;

@@ -1,10 +1,13 @@
 //! D12, D13: parts of Ostler that run as units: who starts them, what touches them, and that they are never given up on.
 
+mod common;
+
+use common::{asked, identity, run_id};
 use ostler_core::unit::{Ask, Declared};
-use ostler_core::{Action, Event, ExitStatus, Identity, NewRun, Now, Survey, World};
+use ostler_core::{Action, Event, ExitStatus, Now, Survey, World};
 use ostler_model::{
-    Actor, Backend, Detach, Extinct, Fingerprint, HookSpec, InstanceId, Limits, Part, Resources,
-    RestartPolicy, RunId, RunRecord, RunState, Settings, StopSpec, UnitSpec, UnitState,
+    Actor, Backend, HookSpec, Limits, Part, Resources, RestartPolicy, Settings, StopSpec, UnitSpec,
+    UnitState,
 };
 use std::collections::BTreeMap;
 
@@ -48,53 +51,6 @@ fn spec(name: &str, version: u64) -> Declared {
     Declared { spec, run_digest: digest.clone(), digest }
 }
 
-fn asked(run_id: RunId, unit: &str) -> NewRun {
-    let record = RunRecord {
-        run_id,
-        session_id: "s".to_owned(),
-        backend_id: Backend::Pipe,
-        unit: Some(unit.to_owned()),
-        pid: None,
-        start_time: None,
-        boot_id: "boot".to_owned(),
-        process_unique: None,
-        process_group_id: None,
-        cgroup: None,
-        state: RunState::Starting,
-        created_at_ms: 0,
-        updated_at_ms: 0,
-        last_output_at_ms: None,
-        owner_instance_id: InstanceId::new(1, [1; 10]),
-        lease_expires_at_ms: None,
-        termination: None,
-        exit_code: None,
-        exit_signal: None,
-        extinct: Extinct::No,
-        scope_key: Some(format!("unit {unit}")),
-        command: String::new(),
-        error: None,
-        spawn_error_kind: None,
-        started_at_ms: None,
-        ended_at_ms: None,
-        timeout_ms: None,
-        no_output_timeout_ms: None,
-        grace_ms: 500,
-        stop_signal: None,
-        detach_allowed: false,
-        started_mono_ms: None,
-        output_bytes: 0,
-        enforced: None,
-        out_of_memory: false,
-        memory_kills: 0,
-        escaped: Vec::new(),
-        strict: false,
-        parent: None,
-        keep: false,
-        client: None,
-    };
-    NewRun { by: Actor::Supervisor, record, limits: Limits::default(), detach: Detach::Forbid }
-}
-
 impl Stage {
     fn new() -> Self {
         let now = Now { mono_ms: 1_000, wall_ms: 1_767_225_600_000 };
@@ -112,24 +68,10 @@ impl Stage {
                 match action {
                     Action::Launch(unit) => {
                         self.born += 1;
-                        let mut random = [0; 10];
-                        random[..8].copy_from_slice(&self.born.to_be_bytes());
-                        let run = RunId::new(self.now.wall_ms, random);
-                        let new = Box::new(asked(run, &unit));
+                        let run = run_id(self.born);
+                        let new = Box::new(asked(run, Some(&unit)));
                         self.world.step(Event::SpawnAsked(new), self.now);
-                        let pid = self.born as i32;
-                        let fingerprint = Fingerprint {
-                            pid,
-                            start_time: 1,
-                            boot_id: "boot".to_owned(),
-                            unique: None,
-                        };
-                        let identity = Identity {
-                            fingerprint,
-                            process_group_id: pid,
-                            cgroup: None,
-                            enforced: None,
-                        };
+                        let identity = identity(self.born as i32);
                         events.push(Event::Spawned { run, identity });
                         launched.push(unit);
                     }

@@ -33,9 +33,16 @@ pub(crate) struct LiveRun {
     pub(crate) is_passing: bool,
     /// Who asked for a check and wants to know how it ended; if it never began, they are not answered.
     pub(crate) asked: Option<oneshot::Sender<RunRecord>>,
+    /// The process that shows it in the foreground, while that is watched.
+    pub(crate) client: Option<Process>,
     /// Where its descriptors report to.
     pub(crate) token: u64,
 }
+
+/// Which of a run's descriptors has something to tell, by what is added to its token.
+pub(crate) const SCOPE_TOKEN: u64 = 1;
+pub(crate) const CLIENT_TOKEN: u64 = 2;
+pub(crate) const TOKENS: u64 = 3;
 
 impl LiveRun {
     pub(crate) fn members(&self, kin: &Kin<'_>) -> Members {

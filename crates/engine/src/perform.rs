@@ -3,7 +3,7 @@
 use crate::commit::Durable;
 use crate::dispatcher::{Supervisor, now};
 use crate::handle::{Cancelled, SpawnRefused};
-use crate::live::LiveRun;
+use crate::live::{LiveRun, SCOPE_TOKEN};
 use ostler_core::{Action, Event, Refusal, Signal};
 use ostler_model::{Backend, RunId, RunRecord, What};
 use ostler_registry::Theft;
@@ -168,7 +168,7 @@ impl Supervisor {
         let Some(live) = self.live.get(&run).filter(|live| live.watch.is_none()) else { return };
         let Some(scope) = &live.scope else { return };
         let watch = scope.watch(|| self.members(live));
-        let token = live.token + 1;
+        let token = live.token + SCOPE_TOKEN;
         for (source, interest) in &watch.sources {
             let _ = self.poller.add(source, token, *interest);
         }

@@ -25,7 +25,7 @@ pub use platform::files::{
     take_lock, umask, user_id,
 };
 pub use platform::foreign_memory::{MemoryKills, watch_memory_kills};
-pub use platform::identity::{boot_id, fingerprint_of, is_same_process, parent_pid};
+pub use platform::identity::{boot_id, fingerprint_of, is_same_process, is_taken, parent_pid};
 pub use platform::inherited::take_inherited;
 pub use platform::init::{Contained, contain};
 pub use platform::kinship::{KinOf, kin_of};

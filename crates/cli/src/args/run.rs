@@ -79,6 +79,9 @@ pub struct RunArguments {
     /// End with 125 if a descendant that left the process group outlives the program
     #[arg(long, conflicts_with = "allow_detach")]
     pub strict: bool,
+    /// Called from inside a run: go on when that run ends
+    #[arg(long)]
+    pub keep: bool,
     /// End with the result as one JSON line
     #[arg(long)]
     pub json: bool,

@@ -8,7 +8,7 @@ use crate::exit::{Exit, Failure};
 use crate::render;
 use crate::say::{say, tell};
 use ostler_client::{Client, ClientError};
-use ostler_model::wire::{Answer, Call, ViewCall, ViewFrom};
+use ostler_model::wire::{Answer, Call, Target, ViewCall, ViewFrom};
 use ostler_model::{
     Backend, Detach, Limits, OsText, Resources, RunId, RunRecord, RunResult, RunSpec, RunState,
     Termination,
@@ -57,8 +57,10 @@ pub fn run(context: &Context, arguments: RunArguments) -> Result<Exit, Failure> 
     };
     let view = LastingView::open(context, client, call)?;
     let mut follow = Follow::new(record.run_id, arguments.capture);
-    match follow.until_ended(context, view, keys, events, OnInterrupt::Cancel)? {
+    let ending = follow.until_ended(context, view, keys, events, OnInterrupt::Cancel);
+    match ending.map_err(|failure| without_daemon(failure, record.run_id))? {
         Ending::Detached => {
+            leave(context, record.run_id)?;
             tell!("\r\nostler: left run {}; `ostler attach` comes back to it", record.run_id);
             Ok(Exit::DONE)
         }
@@ -85,6 +87,32 @@ pub fn begin_detached(
             Err(Failure::failed(anyhow::anyhow!("it could not be started: {:?}", record.result())))
         }
         false => Ok(record),
+    }
+}
+
+/// Whoever takes the run up finds that we have gone, and ends it.
+fn without_daemon(failure: Failure, run: RunId) -> Failure {
+    match failure.cause.downcast_ref() {
+        Some(ClientError::Gone { home }) => Failure {
+            cause: anyhow::anyhow!(
+                "the daemon of {} is gone, and nobody starts it again; run {run} may still be there, and is ended by the next daemon: `ostler start`",
+                home.display()
+            ),
+            ..failure
+        },
+        Some(_) | None => failure,
+    }
+}
+
+/// The run goes on without us. That has to be known before we end, whichever supervisor is there by then.
+fn leave(context: &Context, run: RunId) -> Result<(), Failure> {
+    loop {
+        match context.connect_again()?.call(Call::Leave(Target { run: run.to_string() })) {
+            Err(ClientError::Lost(_)) => {}
+            // It has ended meanwhile.
+            Err(ClientError::Refused(_)) | Ok(_) => return Ok(()),
+            Err(error) => return Err(error.into()),
+        }
     }
 }
 
@@ -147,8 +175,8 @@ fn spec_of(arguments: &RunArguments, on_terminal: bool) -> Result<RunSpec, Failu
             (false, true) => Detach::Strict,
             (false, false) => Detach::Forbid,
         },
-        keep: false,
-        foreground: false,
+        keep: arguments.keep,
+        foreground: !arguments.detach,
     })
 }
 

@@ -183,6 +183,16 @@ impl Run {
         }
     }
 
+    /// Nothing of it is to go on: it is being ended, or nobody of it is left.
+    pub(crate) fn is_ending(&self) -> bool {
+        match &self.phase {
+            Phase::Ending(_) | Phase::Draining { .. } | Phase::Exited => true,
+            Phase::Queued | Phase::Starting { .. } | Phase::Running { .. } | Phase::Settling(_) => {
+                false
+            }
+        }
+    }
+
     /// Whether there is an end of its output to wait for.
     pub(super) fn expects_output(&self) -> bool {
         self.hears_output && !self.output_over

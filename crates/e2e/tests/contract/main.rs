@@ -27,6 +27,8 @@ mod init;
 mod last_resort;
 mod limits;
 mod output;
+mod run_clients;
+mod run_parents;
 mod scope_key;
 mod shutdown;
 mod spawn_errors;

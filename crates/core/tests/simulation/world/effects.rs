@@ -135,6 +135,7 @@ impl Simulation {
                 {
                     known.owner_instance_id = supervisor.instance;
                     known.unit = None;
+                    known.client = None;
                     self.stolen.insert(record.run_id);
                     seen.ownership = Ownership::Ours;
                     supervisor

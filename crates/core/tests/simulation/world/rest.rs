@@ -68,6 +68,13 @@ impl Simulation {
                 return Err(format!("run {run} exited {count} times"));
             }
         }
+        for child in self.records.values().filter(|child| child.state != RunState::Exited) {
+            let parent = child.parent.filter(|_| !child.keep);
+            let parent = parent.and_then(|parent| self.records.get(&parent));
+            if parent.is_some_and(|parent| parent.state == RunState::Exited) {
+                return Err(format!("run {} outlives its parent", child.run_id));
+            }
+        }
         for record in self.records.values() {
             let tree = self.trees.get(&record.run_id);
             match record.state {
