@@ -34,7 +34,7 @@ pub(crate) struct LiveRun {
     /// Who asked for a check and wants to know how it ended; if it never began, they are not answered.
     pub(crate) asked: Option<oneshot::Sender<RunRecord>>,
     /// The process that shows it in the foreground, while that is watched.
-    pub(crate) client: Option<Process>,
+    pub(crate) client: Option<Box<Process>>,
     /// Where its descriptors report to.
     pub(crate) token: u64,
 }

@@ -205,7 +205,7 @@ impl Supervisor {
             self.poller.remove(process);
         }
         if let Some(client) = &live.client {
-            self.poller.remove(client);
+            self.poller.remove(&**client);
         }
         for token in live.token..live.token + TOKENS {
             self.tokens.remove(&token);

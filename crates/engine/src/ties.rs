@@ -54,7 +54,7 @@ impl Supervisor {
             Some(process) => {
                 if self.poller.add(&process, live.token + CLIENT_TOKEN, Interest::Readable).is_ok()
                 {
-                    live.client = Some(process);
+                    live.client = Some(Box::new(process));
                 }
             }
             // If it cannot be opened for want of descriptors, it is tried again later.
@@ -100,7 +100,7 @@ impl Supervisor {
     fn unwatch_client(&mut self, run: RunId) -> bool {
         let client = self.live.get_mut(&run).and_then(|live| live.client.take());
         if let Some(client) = &client {
-            self.poller.remove(client);
+            self.poller.remove(&**client);
         }
         client.is_some()
     }

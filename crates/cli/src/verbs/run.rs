@@ -95,7 +95,7 @@ fn without_daemon(failure: Failure, run: RunId) -> Failure {
     match failure.cause.downcast_ref() {
         Some(ClientError::Gone { home }) => Failure {
             cause: anyhow::anyhow!(
-                "the daemon of {} is gone, and nobody starts it again; run {run} may still be there, and is ended by the next daemon: `ostler start`",
+                "the daemon of {} is gone, and nobody starts it again; what it ran may still run: the next daemon ends run {run}: `ostler start`",
                 home.display()
             ),
             ..failure
