@@ -173,8 +173,8 @@ class Campaign:
         self.traffic.go_on()
 
     def agents_back(self) -> None:
-        """The patrol waits longer after each death, and is itself waited for longer after each of its own, until its breaker
-        opens; a person who sees that says that it was nobody's fault."""
+        """The patrol waits longer after each death, and is itself waited for longer after each of its own; a person who sees
+        that says that it was nobody's fault."""
         began = time.monotonic()
         for unit in self.world.agents():
             self.home.call("patrol", "clear", unit.name, seconds=90)  # also of a death that is yet to be noticed

@@ -11,7 +11,9 @@ use ostler_model::wire::{
     Answer, AwaitUntil, Call, CancelAnswer, DeclareCall, EntryFilter, ErrorCode, FrameKind,
     MAX_LINE, Outcome, Pong, Request, Response, RunFilter, ShutdownAnswer, UnitsCall, WireError,
 };
-use ostler_model::{Actor, Limits, RunId, RunRecord, RunResult, RunSpec, RunState, Sample};
+use ostler_model::{
+    Actor, Limits, Part, RunId, RunRecord, RunResult, RunSpec, RunState, Sample, UnitView,
+};
 use ostler_registry::RunQuery;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -150,6 +152,11 @@ async fn carry_out(call: Call, by: Actor, shared: &Shared) -> Result<Answer, Wir
         }
         Call::Wait(target) => wait(shared, &target.run).await.map(Answer::Ended),
         Call::Cancel(target) => cancel(shared, &target.run, by).await.map(Answer::Cancelled),
+        Call::Leave(target) => {
+            let run = find(shared, &target.run)?.run_id;
+            let stopping = || error(ErrorCode::ShuttingDown, "the supervisor is stopping");
+            shared.engine.leave(run, by).await.ok_or_else(stopping).map(|()| Answer::Asked)
+        }
         Call::Entries(filter) => entries(&filter, shared).map(Answer::Entries),
         Call::Metrics => metrics(shared).await.map(Answer::Metrics),
         Call::Shutdown => {
@@ -162,7 +169,7 @@ async fn carry_out(call: Call, by: Actor, shared: &Shared) -> Result<Answer, Wir
         }
         Call::Declare(call) => {
             let DeclareCall { units, file, gone, start, dry_run } = call;
-            known(&gone, shared).await?;
+            may_end(&known(&gone, shared).await?)?;
             let declaration = Declaration { units, file, gone, start, dry_run };
             Ok(Answer::Plan(shared.engine.declare(declaration, by).await))
         }
@@ -284,7 +291,12 @@ fn others(record: &RunRecord) -> WireError {
 
 async fn cancel(shared: &Shared, text: &str, by: Actor) -> Result<CancelAnswer, WireError> {
     let record = find(shared, text)?;
-    match shared.engine.cancel(record.run_id, by).await {
+    let below = shared.engine.descendants(record.run_id).await;
+    let cancelled = shared.engine.cancel(record.run_id, by).await;
+    for run in below {
+        shared.engine.wait(run).await;
+    }
+    match cancelled {
         Cancelled::Ended(result) => Ok(CancelAnswer { already_ended: false, result }),
         Cancelled::NotLive => {
             let record = find(shared, &record.run_id.to_string())?;
@@ -432,21 +444,25 @@ fn hand_over(outcome: HandOver) -> Result<Answer, WireError> {
 
 /// Every name must be one: nothing is done by halves.
 async fn ask_units(call: UnitsCall, by: Actor, shared: &Shared) -> Result<Answer, WireError> {
-    known(&call.names, shared).await?;
+    let named = known(&call.names, shared).await?;
     let ask = match call.ask {
         wire::UnitAsk::Start => UnitAsk::Start,
-        wire::UnitAsk::Stop => UnitAsk::Stop,
+        wire::UnitAsk::Stop => {
+            may_end(&named)?;
+            UnitAsk::Stop
+        }
         wire::UnitAsk::Restart => UnitAsk::Restart,
     };
     shared.engine.ask_units(call.names, ask, by);
     Ok(Answer::Asked)
 }
 
-async fn known(names: &[String], shared: &Shared) -> Result<(), WireError> {
+/// The units of these names; every one must be there.
+async fn known(names: &[String], shared: &Shared) -> Result<Vec<UnitView>, WireError> {
     if names.is_empty() {
-        return Ok(());
+        return Ok(Vec::new());
     }
-    let known = shared.engine.unit_views().await;
+    let mut known = shared.engine.unit_views().await;
     for name in names {
         if !known.iter().any(|view| view.name == *name) {
             let names: Vec<&str> = known.iter().map(|view| view.name.as_str()).collect();
@@ -454,5 +470,20 @@ async fn known(names: &[String], shared: &Shared) -> Result<(), WireError> {
             return Err(error(ErrorCode::NoSuchRun, told));
         }
     }
-    Ok(())
+    known.retain(|view| names.contains(&view.name));
+    Ok(known)
+}
+
+/// A part of the daemon serves units of all files, and ends with the daemon only.
+fn may_end(units: &[UnitView]) -> Result<(), WireError> {
+    match units.iter().find(|view| view.part == Some(Part::Daemon)) {
+        None => Ok(()),
+        Some(view) => Err(error(
+            ErrorCode::InvalidRequest,
+            format!(
+                "{} is a part of the daemon and ends with it: `ostler stop` without a name ends both, `ostler restart {}` starts it anew",
+                view.name, view.name
+            ),
+        )),
+    }
 }

@@ -10,9 +10,9 @@ use crate::file::{AgentsTable, UnitTable};
 use crate::load::is_unit_name;
 use crate::probes::{self, AgentManifest, Bad, Probe, is_script};
 use crate::problem::Problem;
-use crate::resolve::{Kind, Reader, resolve};
+use crate::resolve::{Kind, Reader, of_part, resolve};
 use crate::words::{BackendWord, Command, Text, VariableName};
-use ostler_model::{ContainerSpec, Listed, UnitSpec};
+use ostler_model::{ContainerSpec, Listed, Part, UnitSpec};
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -164,7 +164,7 @@ impl Reader<'_> {
             env: Some(env),
             ..UnitTable::default()
         };
-        self.built(FOLLOWER, &table, &Kind::Plain)
+        of_part(Part::File, self.built(FOLLOWER, &table, &Kind::Plain))
     }
 }
 

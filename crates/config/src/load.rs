@@ -8,7 +8,9 @@ use crate::patrol::PATROL;
 use crate::problem::Problem;
 use crate::resolve::Reader;
 use crate::words::AdoptWord;
-use ostler_model::{AdoptPolicy, DeadmanSpec, HookSpec, HookTarget, OsText, PatrolSpec, UnitSpec};
+use ostler_model::{
+    AdoptPolicy, DeadmanSpec, HookSpec, HookTarget, OsText, Part, PatrolSpec, UnitSpec,
+};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
@@ -100,7 +102,6 @@ pub fn load(file: &Path, text: &str, around: &Circumstances) -> Result<Config, V
         }
     }
     reader.check_sessions(&units);
-    reader.check_server_name(&units);
     let mut units: Vec<UnitSpec> = units.into_iter().map(|(unit, _)| unit).collect();
     let mut listed = Vec::new();
     if let Some(server) = reader.own_server(&units) {
@@ -126,7 +127,7 @@ pub fn load(file: &Path, text: &str, around: &Circumstances) -> Result<Config, V
     reader.check_order(&parsed, &listed);
     reader.done()?;
     let hooks = hooks(parsed.hooks);
-    for unit in &mut units {
+    for unit in units.iter_mut().filter(|unit| unit.part != Some(Part::Daemon)) {
         unit.hooks = hooks.clone();
     }
     Ok(Config { units, patrol, supervisor: supervisor(&parsed.supervisor) })

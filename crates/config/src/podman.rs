@@ -3,10 +3,10 @@
 use crate::agents::FOLLOWER;
 use crate::container::ENGINE_VARIABLES;
 use crate::environment::INHERITED;
-use crate::file::{RestartTable, UnitTable};
-use crate::resolve::{Kind, Reader};
-use crate::words::{Command, VariableName, WhenWord};
-use ostler_model::{Backend, Check, OsText, ReadySpec, UnitSpec};
+use crate::file::UnitTable;
+use crate::resolve::{Kind, Reader, of_part};
+use crate::words::{Command, VariableName};
+use ostler_model::{Backend, Check, OsText, Part, ReadySpec, UnitSpec};
 
 /// The unit that is our own service.
 pub(crate) const SERVICE: &str = "podman";
@@ -55,11 +55,10 @@ impl Reader<'_> {
         let table = UnitTable {
             command: Some(Command::Words(words.into())),
             inherit_env: Some(names.map(|name| VariableName((*name).to_owned())).collect()),
-            restart: Some(RestartTable { when: Some(WhenWord::Always), ..RestartTable::default() }),
             ..UnitTable::default()
         };
         let mut spec = self.built(SERVICE, &table, &Kind::Plain);
         spec.ready = Some(ReadySpec { check: Check::Notify, timeout_ms: READY_MS });
-        Some(spec)
+        Some(of_part(Part::File, spec))
     }
 }

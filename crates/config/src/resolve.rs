@@ -10,7 +10,9 @@ use crate::policy::{backoff, restart, schedule};
 use crate::problem::Problem;
 use crate::tmux::is_in_tmux;
 use crate::words::{BackendWord, Command};
-use ostler_model::{Backend, HookSpec, Limits, OsText, Preset, RestartPolicy, StopSpec, UnitSpec};
+use ostler_model::{
+    Backend, HookSpec, Limits, OsText, Part, Preset, RestartPolicy, StopSpec, UnitSpec,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -171,6 +173,7 @@ impl<'a> Reader<'a> {
             },
             agent: self.agent_named(table),
             hooks: HookSpec::default(),
+            part: None,
             file: Some(self.findings.file.display().to_string()),
         }
     }
@@ -246,6 +249,11 @@ impl<'a> Reader<'a> {
         env.extend(own.map(|(name, value)| (name.0.clone(), value.0.clone())));
         env
     }
+}
+
+/// A part of Ostler is started again for ever, whatever units of the user do.
+pub(crate) fn of_part(part: Part, spec: UnitSpec) -> UnitSpec {
+    UnitSpec { part: Some(part), restart: RestartPolicy::of_part(), ..spec }
 }
 
 pub(crate) fn resolve(folder: &Path, path: &str) -> PathBuf {

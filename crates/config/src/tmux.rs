@@ -1,18 +1,16 @@
 //! What a unit says of its session of tmux, and the server that is ours.
 
 use crate::environment::INHERITED;
-use crate::file::{RestartTable, UnitTable};
-use crate::resolve::{Kind, Reader};
-use crate::words::{BackendWord, Command, VariableName, WhenWord};
+use crate::file::UnitTable;
+use crate::resolve::{Kind, Reader, of_part};
+use crate::words::{BackendWord, Command, VariableName};
 use ostler_model::{
-    Backend, Check, OsText, ReadySpec, TerminalSize, TmuxOwner, TmuxSpec, UnitSpec,
+    Backend, Check, OsText, Part, ReadySpec, TerminalSize, TmuxOwner, TmuxSpec, UnitSpec,
 };
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The unit that is our own server.
-pub(crate) const SERVER: &str = "tmux";
 const READY_MS: u64 = 60_000;
 /// The longest address of a socket: tmux refuses any other.
 const ADDRESS_MOST: usize = 107;
@@ -34,7 +32,7 @@ impl Reader<'_> {
         if program.is_none() {
             spec.backend = Backend::Pty;
         } else if server == TmuxOwner::Ours {
-            spec.depends_on.push(SERVER.to_owned());
+            spec.depends_on.push(TmuxSpec::SERVER.to_owned());
             spec.depends_on.dedup();
         }
         if is_ready_when_seated {
@@ -104,8 +102,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Our own server, if somebody needs it: in the foreground, so that it is a run like any other. It reads the user's
-    /// configuration as tmux always does.
+    /// The daemon's own server, if a unit needs it: in the foreground, so that it is a run like any other. It reads the
+    /// user's configuration as tmux always does. Nothing of it is this file's, because units of every file share it.
     pub fn own_server(&mut self, units: &[UnitSpec]) -> Option<UnitSpec> {
         let ours = units
             .iter()
@@ -117,28 +115,22 @@ impl Reader<'_> {
         let table = UnitTable {
             command: Some(Command::Words(words.into())),
             inherit_env: Some(names.map(|name| VariableName((*name).to_owned())).collect()),
-            restart: Some(RestartTable { when: Some(WhenWord::Always), ..RestartTable::default() }),
             ..UnitTable::default()
         };
-        let mut spec = self.built(SERVER, &table, &Kind::Plain);
+        let mut spec = self.built(TmuxSpec::SERVER, &table, &Kind::Plain);
         // It starts no server, and has something to say only when there is one.
         let asked = [program.as_str(), "-S", &ours.socket, "show-options", "-g"];
         let check = Check::Exec(asked.map(str::to_owned).into());
         spec.ready = Some(ReadySpec { check, timeout_ms: READY_MS });
-        Some(spec)
+        spec.cwd = self.users_folder();
+        spec.file = None;
+        Some(of_part(Part::Daemon, spec))
     }
 
-    pub fn check_server_name(&mut self, units: &[(UnitSpec, Range<usize>)]) {
-        let is_needed = units
-            .iter()
-            .any(|(unit, _)| unit.tmux.as_ref().is_some_and(|tmux| tmux.server == TmuxOwner::Ours));
-        let taken = units.iter().find(|(unit, _)| unit.name == SERVER);
-        if let Some((_, at)) = taken.filter(|_| is_needed) {
-            let told = "\"tmux\" is the name of the server that units in tmux need";
-            let hint =
-                "give this unit another name, or use your own server with tmux = \"default\"";
-            self.findings.add(at.clone(), told, hint);
-        }
+    fn users_folder(&self) -> String {
+        let home = self.around.environment.iter().find(|(name, _)| name == "HOME");
+        let home = home.map(|(_, value)| OsText::shown(value));
+        home.filter(|home| Path::new(home).is_dir()).unwrap_or_else(|| "/".to_owned())
     }
 }
 

@@ -1,7 +1,7 @@
 //! Units in tmux: where their server is, and what is there beside them.
 
 use ostler_config::{Circumstances, Config, load};
-use ostler_model::{Backend, Check, OsText, TmuxOwner, UnitSpec};
+use ostler_model::{Backend, Check, OsText, Part, TmuxOwner, UnitSpec, When};
 use std::path::Path;
 
 fn read(text: &str, tmux: Option<&str>) -> Config {
@@ -39,13 +39,14 @@ fn the_private_server_is_a_unit_that_its_users_depend_on() {
     assert_eq!((coder.backend, tmux.server), (Backend::Tmux, TmuxOwner::Ours));
     assert_eq!(
         (tmux.session.as_str(), &coder.depends_on[..]),
-        ("ostler-coder", &["tmux".to_owned()][..])
+        ("ostler-coder", &["ostler:tmux".to_owned()][..])
     );
     assert_eq!(coder.resume.as_deref(), Some(&["claude".to_owned(), "--continue".to_owned()][..]));
     assert!(tmux.is_ready_when_seated);
     assert_eq!(coder.ready.as_ref().map(|ready| &ready.check), Some(&Check::Notify));
-    let server = unit(&config, "tmux");
+    let server = unit(&config, "ostler:tmux");
     assert_eq!(server.argv, ["/usr/bin/tmux", "-D", "-S", "/home/u/.local/state/ostler/tmux.sock"]);
+    assert_eq!((server.part, &server.file), (Some(Part::Daemon), &None), "it is in no file");
     let other = unit(&config, "a.b");
     let tmux = other.tmux.as_ref().expect("in tmux");
     assert_eq!((tmux.server, tmux.socket.as_str()), (TmuxOwner::Other, "/run/t/tmux-7/default"));
@@ -62,5 +63,40 @@ fn without_tmux_a_unit_has_a_terminal_of_ours() {
         assert_eq!(unit.backend, Backend::Pty);
         assert!(unit.depends_on.is_empty());
         assert!(unit.tmux.as_ref().is_some_and(|tmux| tmux.program.is_none()));
+    }
+}
+
+/// The daemon's own server has a name that no unit of a file can have, so a unit may well be called `tmux`.
+#[test]
+fn a_unit_may_be_called_tmux() {
+    let text = format!("{TWO}\n[units.tmux]\ncommand = [\"mine\"]\n");
+    let config = read(&text, Some("/usr/bin/tmux"));
+    assert_eq!(unit(&config, "tmux").argv, ["mine"]);
+    assert_eq!(unit(&config, "tmux").part, None);
+}
+
+/// What the daemon's own server is does not depend on the file that needs it, nor does it have its hooks.
+#[test]
+fn the_private_server_is_the_same_for_every_file() {
+    let around = Circumstances {
+        tmux: Some("/usr/bin/tmux".into()),
+        tmux_socket: Some("/home/u/tmux.sock".into()),
+        ..Circumstances::default()
+    };
+    let text = format!("{TWO}\n[hooks]\non_crash = [\"mail\"]\n");
+    let one = load(Path::new("/srv/ostler.toml"), &text, &around).expect("it is right");
+    let other = load(Path::new("/tmp/ostler.toml"), TWO, &around).expect("it is right");
+    assert_eq!(unit(&one, "ostler:tmux"), unit(&other, "ostler:tmux"));
+}
+
+/// A part of Ostler itself is never given up on: no limit, and waits of 30 s at most.
+#[test]
+fn parts_of_ostler_have_no_breaker() {
+    let text = format!("{TWO}\n[patrol]\nroot = \"/\"\n[patrol.watch.x]\ncommand = [\"x\"]\n");
+    let config = read(&text, Some("/usr/bin/tmux"));
+    for name in ["ostler:tmux", "patrol"] {
+        let policy = unit(&config, name).restart;
+        assert_eq!((policy.when, policy.limit), (When::Always, None), "{name}");
+        assert!(policy.backoff.max_ms <= 30_000, "{name}");
     }
 }

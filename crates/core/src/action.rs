@@ -12,10 +12,10 @@ pub enum Action {
     Spawn(RunId),
     /// Take up a live run that an earlier supervisor started.
     Adopt(Box<RunRecord>),
+    /// To everything in the run's scope.
     Signal {
         run: RunId,
         signal: Signal,
-        reach: Reach,
     },
     /// From now on, tell who is alive in the scope whenever that changes (`Surveyed`).
     Watch(RunId),
@@ -66,15 +66,6 @@ pub enum Action {
 pub enum Signal {
     Term,
     Kill,
-}
-
-/// How far a signal goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reach {
-    /// Everything in the run's scope.
-    Tree,
-    /// What has left the root's group.
-    Outside,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -26,6 +26,15 @@ pub enum Event {
         by: Actor,
         why: &'static str,
     },
+    /// The process that showed it in the foreground has ended, and had not left it.
+    ClientGone {
+        run: RunId,
+    },
+    /// The process that shows it in the foreground leaves it running.
+    ClientLeft {
+        run: RunId,
+        by: Actor,
+    },
     /// One of the run's deadlines has come. `tree` is looked at anew where the run is ending.
     Due {
         run: RunId,
@@ -179,6 +188,8 @@ pub struct Member {
     pub pid: i32,
     pub group: i32,
     pub session: i32,
+    /// For people. No decision reads it.
+    pub command: String,
 }
 
 /// What reconcile saw of a recorded run.

@@ -3,6 +3,7 @@
 
 mod action;
 pub mod agent;
+mod children;
 mod event;
 pub mod heartbeat;
 mod lease;
@@ -14,7 +15,7 @@ mod time;
 pub mod unit;
 mod world;
 
-pub use action::{Action, Reach, Refusal, Signal};
+pub use action::{Action, Refusal, Signal};
 pub use event::{
     Event, ExitStatus, Gone, Hearing, Identity, Member, MemorySeen, NewRun, Observation, Survey,
 };

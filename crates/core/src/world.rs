@@ -7,6 +7,7 @@
 
 use crate::action::{Action, Refusal};
 use crate::agent::{AgentEvent, Agents};
+use crate::children::Children;
 use crate::event::{Event, Hearing, NewRun, Observation};
 use crate::lease::Lease;
 use crate::reconcile::{Decision, decide};
@@ -33,6 +34,7 @@ pub struct World {
     serving: Serving,
     units: Units,
     agents: Agents,
+    children: Children,
     /// What came in while the lease was in doubt.
     deferred: Vec<Event>,
 }
@@ -56,6 +58,7 @@ impl World {
             serving: Serving::Open,
             units: Units::default(),
             agents: Agents::default(),
+            children: Children::default(),
             deferred: Vec::new(),
         }
     }
@@ -66,6 +69,11 @@ impl World {
 
     pub fn record(&self, run: RunId) -> Option<&RunRecord> {
         self.runs.get(&run).map(|run| &run.record)
+    }
+
+    /// Live runs that end with this one.
+    pub fn descendants(&self, run: RunId) -> Vec<RunId> {
+        self.children.below(run)
     }
 
     pub fn live(&self) -> usize {
@@ -153,6 +161,7 @@ impl World {
                 for event in std::mem::take(&mut self.deferred) {
                     self.act(event, now, &mut out);
                 }
+                self.end_orphans(&mut out);
             }
             event if !self.lease.holds(now) => {
                 self.deferred.push(event);
@@ -184,6 +193,12 @@ impl World {
                 let reason = Termination::ManualCancel;
                 self.tell(run, RunEvent::Cancel { reason, by, why }, now, out);
             }
+            Event::ClientGone { run } => {
+                let (reason, by) = (Termination::ManualCancel, Actor::Kernel);
+                let why = "the process that showed it in the foreground has ended";
+                self.tell(run, RunEvent::Cancel { reason, by, why }, now, out);
+            }
+            Event::ClientLeft { run, by } => self.client_left(run, by, now, out),
             Event::Due { run, last_output_mono_ms, tree } => {
                 self.tell(run, RunEvent::Due { last_output_mono_ms, tree }, now, out);
             }
@@ -204,7 +219,10 @@ impl World {
             }
             Event::LeaseRenewed { .. } => {}
             Event::UnitsKnown { records, boot_id } => self.units.known(records, &boot_id, now),
-            Event::Reconciled { begin } => self.units.reconciled(begin, now, out),
+            Event::Reconciled { begin } => {
+                self.units.reconciled(begin, now, out);
+                self.end_orphans(out);
+            }
             Event::UnitsWoken => self.units.wake(now, out),
             Event::UnitsDeclared { declared, gone, start, by } => {
                 self.units.declare(declared, &gone, start, &by, now, out);
@@ -269,6 +287,9 @@ impl World {
     /// Keeps the list of deadlines true, and lets go of a run that is over.
     fn settle(&mut self, id: RunId, now: Now, out: &mut Vec<Action>) {
         let Some(run) = self.runs.get_mut(&id) else { return };
+        if run.is_ending() {
+            self.children.end_of(id, out);
+        }
         if matches!(run.phase, Phase::Exited) {
             self.forget(id, now, out);
             return;
@@ -315,6 +336,7 @@ impl World {
         if let Some(key) = &run.record.scope_key {
             self.scoped.insert((digest(key), id));
         }
+        self.children.add(&run.record);
         self.runs.insert(id, Box::new(run));
     }
 
@@ -327,7 +349,33 @@ impl World {
         if let Some(key) = &run.record.scope_key {
             self.scoped.remove(&(digest(key), id));
         }
+        self.children.remove(&run.record);
         Some(run)
+    }
+
+    /// It goes on in the background, also after a crash.
+    fn client_left(&mut self, id: RunId, by: Actor, now: Now, out: &mut Vec<Action>) {
+        let Some(run) = self.runs.get_mut(&id) else { return };
+        if let Some(client) = run.record.client.take() {
+            let why = "it goes on in the background";
+            out.push(run.note(by, What::ClientLeft, why, json!({ "pid": client.pid }), now));
+            out.push(run.save(run.record.state, now));
+        }
+    }
+
+    /// Runs whose parent ended where nobody saw it.
+    fn end_orphans(&mut self, out: &mut Vec<Action>) {
+        for parent in self.children.parents() {
+            if !self.runs.contains_key(&parent) {
+                self.children.end_of(parent, out);
+            }
+        }
+    }
+
+    /// Whether the run it was asked for from is there to stay.
+    fn has_parent(&self, record: &RunRecord) -> bool {
+        let Some(parent) = record.parent.filter(|_| !record.keep) else { return true };
+        self.runs.get(&parent).is_some_and(|parent| !parent.is_ending())
     }
 
     /// The newest that waits for a scope may begin once nobody holds it.
@@ -371,9 +419,16 @@ impl World {
                 "timeoutMs": run.limits.timeout_ms,
                 "noOutputTimeoutMs": run.limits.no_output_timeout_ms,
                 "graceMs": run.limits.grace_ms,
+                "parent": run.record.parent,
             }),
             now,
         ));
+        if !self.has_parent(&run.record) {
+            run.phase = Phase::Queued;
+            self.add(run);
+            self.children.end(id, out);
+            return;
+        }
         let older =
             run.record.scope_key.as_deref().map(|key| self.of_scope(key)).unwrap_or_default();
         for older in older {
@@ -437,6 +492,7 @@ impl World {
         let mut keys = BTreeSet::new();
         for id in lost {
             let Some(run) = self.remove(id) else { continue };
+            self.children.is_elsewhere(id);
             out.push(run.note(
                 Actor::Supervisor,
                 What::LeaseLost,
@@ -500,6 +556,11 @@ impl World {
     ) {
         let decision = decide(&seen, self.adopt, stolen);
         let id = record.run_id;
+        if matches!(decision, Decision::LeaveAlone | Decision::Steal) {
+            self.children.is_elsewhere(id);
+        } else {
+            self.children.is_here(id);
+        }
         if decision == Decision::LeaveAlone {
             out.push(Action::Note(Entry {
                 seq: 0,

@@ -39,6 +39,7 @@ fn declared(number: u64) -> Declared {
         heartbeat: None,
         agent: None,
         hooks: HookSpec::default(),
+        part: None,
         file: None,
     };
     Declared { spec, run_digest: name.clone(), digest: name }
@@ -82,6 +83,11 @@ fn asked(run_id: RunId, unit: &str) -> NewRun {
         enforced: None,
         out_of_memory: false,
         memory_kills: 0,
+        escaped: Vec::new(),
+        strict: false,
+        parent: None,
+        keep: false,
+        client: None,
     };
     NewRun { by: Actor::Supervisor, record, limits: Limits::default(), detach: Detach::Forbid }
 }

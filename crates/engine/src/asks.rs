@@ -5,6 +5,7 @@ use crate::handle::{Ask, Attached, Cancelled, Held, Keeping, SpawnRefused};
 use crate::input::Input;
 use crate::live::LiveRun;
 use crate::output::{OutputState, Screen};
+use crate::ties::Ties;
 use crate::units::UnitWaiter;
 use ostler_core::{Event, NewRun};
 use ostler_model::{
@@ -33,6 +34,14 @@ impl Supervisor {
                         why: "somebody asked for it",
                     });
                 }
+            }
+            Ask::Leave { run, by, reply } => {
+                self.client_left(run, by);
+                self.turn();
+                let _ = reply.send(());
+            }
+            Ask::Descendants { run, reply } => {
+                let _ = reply.send(self.world.descendants(run));
             }
             Ask::Wait { run, reply } => {
                 self.add_waiter(run, reply);
@@ -175,6 +184,8 @@ impl Supervisor {
         if self.live.contains_key(&id) {
             return Err(format!("run {id} is there already"));
         }
+        let Ties { parent, client } = self.ties(&spec, &by)?;
+        let watched = client.clone();
         let record = RunRecord {
             run_id: id,
             session_id: spec.session_id.clone(),
@@ -212,6 +223,11 @@ impl Supervisor {
             enforced: self.room.planned_limits(&id.to_string(), spec.resources),
             out_of_memory: false,
             memory_kills: 0,
+            escaped: Vec::new(),
+            strict: spec.detach == Detach::Strict,
+            parent,
+            keep: spec.keep,
+            client,
         };
         let (limits, detach) = (spec.limits, spec.detach);
         let screen = match spec.backend {
@@ -240,9 +256,11 @@ impl Supervisor {
                 is_adopted: false,
                 is_passing,
                 asked: None,
+                client: None,
                 token,
             },
         );
+        self.watch_client(id, watched.as_deref());
         self.events.push_back(Event::SpawnAsked(Box::new(NewRun { by, record, limits, detach })));
         Ok(id)
     }

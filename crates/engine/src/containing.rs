@@ -135,6 +135,8 @@ impl Supervisor {
             limits: Limits::default(),
             resources: Resources::default(),
             detach: Detach::Forbid,
+            keep: false,
+            foreground: false,
         };
         let _ = self.new_run(Box::new(sweep), Actor::Supervisor);
     }

@@ -12,7 +12,7 @@ use crate::home::Home;
 use crate::inheritance::{Inheritance, LOCK};
 use crate::input::Input;
 use crate::limit_watch::LimitWatch;
-use crate::live::{LiveRun, survey};
+use crate::live::{CLIENT_TOKEN, LiveRun, TOKENS, survey};
 use crate::output::{Drain, DrainEvent};
 use crate::prober::{Probed, Prober};
 use crate::timetable::Timetable;
@@ -485,6 +485,9 @@ impl Supervisor {
     fn take_run_word(&mut self, token: u64) {
         let Some(run) = self.tokens.get(&token).copied() else { return };
         let Some(live) = self.live.get(&run) else { return };
+        if token == live.token + CLIENT_TOKEN {
+            return self.client_gone(run);
+        }
         if live.is_adopted && token == live.token {
             // Our guardian tells before it reaps: if the corpse is gone, we have been told.
             self.take_reports();
@@ -527,11 +530,12 @@ impl Supervisor {
     }
 
     pub(crate) fn new_token(&mut self, run: RunId) -> u64 {
-        // Two each: the process, and the watch on its scope.
+        // Its process, the watch on its scope, and its client.
         let token = self.next_token;
-        self.next_token += 2;
-        self.tokens.insert(token, run);
-        self.tokens.insert(token + 1, run);
+        self.next_token += TOKENS;
+        for each in token..self.next_token {
+            self.tokens.insert(each, run);
+        }
         token
     }
 

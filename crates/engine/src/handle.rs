@@ -76,6 +76,8 @@ pub(crate) enum Ask {
     Spawn { spec: Box<RunSpec>, by: Actor, reply: oneshot::Sender<Result<RunRecord, SpawnRefused>> },
     Check { spec: Box<RunSpec>, reply: oneshot::Sender<RunRecord> },
     Cancel { run: RunId, by: Actor, reply: oneshot::Sender<Cancelled> },
+    Leave { run: RunId, by: Actor, reply: oneshot::Sender<()> },
+    Descendants { run: RunId, reply: oneshot::Sender<Vec<RunId>> },
     Wait { run: RunId, reply: oneshot::Sender<Cancelled> },
     Live { reply: oneshot::Sender<usize> },
     Records { reply: oneshot::Sender<Vec<RunRecord>> },
@@ -181,6 +183,16 @@ impl Handle {
     /// Answers when the run is over.
     pub async fn cancel(&self, run: RunId, by: Actor) -> Cancelled {
         self.ask(|reply| Ask::Cancel { run, by, reply }).await.unwrap_or(Cancelled::NotLive)
+    }
+
+    /// The caller shows it in the foreground, and leaves it running. Answers when that is on disk.
+    pub async fn leave(&self, run: RunId, by: Actor) -> Option<()> {
+        self.ask(|reply| Ask::Leave { run, by, reply }).await
+    }
+
+    /// Live runs that end with this one: those that were asked for from inside it, and from inside those.
+    pub async fn descendants(&self, run: RunId) -> Vec<RunId> {
+        self.ask(|reply| Ask::Descendants { run, reply }).await.unwrap_or_default()
     }
 
     /// Answers when the run is over.

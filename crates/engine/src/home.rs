@@ -1,6 +1,6 @@
 //! The folder that is an instance: its lock, its id, and where everything else lies.
 
-use ostler_model::{InstanceId, RunId};
+use ostler_model::{InstanceId, RunId, TmuxOrder};
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Write};
@@ -91,6 +91,20 @@ impl Home {
             return usual;
         }
         self.short_folder().join("tmux.sock")
+    }
+
+    /// Where a `tmux` that a unit's program calls has its sockets, if the unit is on our own server.
+    pub(crate) fn sockets_of(&self, unit: &str) -> PathBuf {
+        // tmux makes a folder of the user's there, and a socket called `default` in it.
+        const BELOW: usize = "/tmux-4294967295/default".len();
+        let name = TmuxOrder::note_name(unit);
+        let usual = self.path.join(TmuxOrder::FOLDER).join(format!("{name}.own"));
+        if usual.as_os_str().len() + BELOW <= ADDRESS_MOST {
+            return usual;
+        }
+        let mut short = DefaultHasher::new();
+        unit.hash(&mut short);
+        self.short_folder().join(format!("{:016x}.own", short.finish()))
     }
 
     /// Where a podman that we serve ourselves listens.

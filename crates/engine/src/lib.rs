@@ -33,6 +33,7 @@ mod reconcile;
 mod seating;
 mod spawning;
 mod talking;
+mod ties;
 mod timetable;
 mod units;
 

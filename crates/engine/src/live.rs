@@ -33,9 +33,16 @@ pub(crate) struct LiveRun {
     pub(crate) is_passing: bool,
     /// Who asked for a check and wants to know how it ended; if it never began, they are not answered.
     pub(crate) asked: Option<oneshot::Sender<RunRecord>>,
+    /// The process that shows it in the foreground, while that is watched.
+    pub(crate) client: Option<Box<Process>>,
     /// Where its descriptors report to.
     pub(crate) token: u64,
 }
+
+/// Which of a run's descriptors has something to tell, by what is added to its token.
+pub(crate) const SCOPE_TOKEN: u64 = 1;
+pub(crate) const CLIENT_TOKEN: u64 = 2;
+pub(crate) const TOKENS: u64 = 3;
 
 impl LiveRun {
     pub(crate) fn members(&self, kin: &Kin<'_>) -> Members {
@@ -56,7 +63,12 @@ pub(crate) fn survey(members: &Members) -> Survey {
             .outside
             .iter()
             .take(NAMED_MOST)
-            .map(|member| Member { pid: member.pid, group: member.group, session: member.session })
+            .map(|member| Member {
+                pid: member.pid,
+                group: member.group,
+                session: member.session,
+                command: shortened(ostler_os::command_of(member.pid).unwrap_or_default()),
+            })
             .collect(),
         is_unexplained: members.is_unexplained,
         memory: members.memory.map(|seen| MemorySeen {
@@ -64,5 +76,14 @@ pub(crate) fn survey(members: &Members) -> Survey {
             peak_bytes: seen.peak_bytes,
             excess_bytes: seen.excess_bytes,
         }),
+    }
+}
+
+/// An argument list may be megabytes.
+fn shortened(command: String) -> String {
+    const MOST: usize = 200;
+    match command.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", &command[..end]),
+        None => command,
     }
 }

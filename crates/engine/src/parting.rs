@@ -4,7 +4,7 @@ use crate::dispatcher::{Supervisor, now};
 use crate::handle::{Cancelled, SpawnRefused};
 use crate::inheritance::End;
 use crate::input::Input;
-use crate::live::{LiveRun, survey};
+use crate::live::{LiveRun, TOKENS, survey};
 use crate::output::OutputState;
 use ostler_core::Event;
 use ostler_model::{RunId, RunRecord, RunSpec};
@@ -54,6 +54,8 @@ impl Supervisor {
             command: format!("(detached from {run})"),
             output_bytes: 0,
             out_of_memory: false,
+            escaped: Vec::new(),
+            client: None,
             ..parent
         };
         if let Some(process) = &live.process {
@@ -94,6 +96,7 @@ impl Supervisor {
                 is_adopted: false,
                 is_passing: false,
                 asked: None,
+                client: None,
                 token,
             },
         );
@@ -201,8 +204,12 @@ impl Supervisor {
         {
             self.poller.remove(process);
         }
-        self.tokens.remove(&live.token);
-        self.tokens.remove(&(live.token + 1));
+        if let Some(client) = &live.client {
+            self.poller.remove(&**client);
+        }
+        for token in live.token..live.token + TOKENS {
+            self.tokens.remove(&token);
+        }
         if let Some(process) = &live.process {
             let pid = process.fingerprint().pid;
             if self.leaders.get(&pid) == Some(&run) {

@@ -3,7 +3,8 @@
 use crate::commit::Durable;
 use crate::dispatcher::{Supervisor, now};
 use crate::handle::{Cancelled, SpawnRefused};
-use ostler_core::{Action, Event, Reach, Refusal, Signal};
+use crate::live::{LiveRun, SCOPE_TOKEN};
+use ostler_core::{Action, Event, Refusal, Signal};
 use ostler_model::{Backend, RunId, RunRecord, What};
 use ostler_registry::Theft;
 use serde_json::json;
@@ -31,9 +32,9 @@ impl Supervisor {
             },
             Action::Adopt(record) => self.adopt(&record),
             // It may have come to its end later in the same turn: then nobody is signalled.
-            Action::Signal { run, signal, reach } => {
+            Action::Signal { run, signal } => {
                 if self.world.record(run).is_some() {
-                    self.signal(run, signal, reach);
+                    self.signal(run, signal);
                 }
             }
             Action::Watch(run) => self.watch_or_tell(run),
@@ -92,9 +93,12 @@ impl Supervisor {
         self.registry.owned(self.instance).is_ok_and(|owned| owned.contains(&run))
     }
 
-    fn signal(&mut self, run: RunId, signal: Signal, reach: Reach) {
-        if (signal, reach) == (Signal::Term, Reach::Tree) {
-            if self.ask_app_to_end(run) {
+    fn signal(&mut self, run: RunId, signal: Signal) {
+        if signal == Signal::Term {
+            // What an app left behind does not listen for it.
+            let is_alive =
+                |live: &LiveRun| live.process.as_ref().is_some_and(|own| !own.has_ended());
+            if self.live.get(&run).is_some_and(is_alive) && self.ask_app_to_end(run) {
                 return;
             }
             self.note_term(run);
@@ -103,10 +107,12 @@ impl Supervisor {
         let Some(live) = self.live.get(&run) else { return };
         let Some(scope) = &live.scope else { return };
         let process = live.process.as_ref();
-        let report = match (signal, reach) {
-            (Signal::Term, Reach::Tree) => {
+        let report = match signal {
+            Signal::Term => {
                 let record = self.world.record(run);
-                if record.is_some_and(|record| record.backend_id == Backend::Container) {
+                let is_alive = process.is_some_and(|process| !process.has_ended());
+                if is_alive && record.is_some_and(|record| record.backend_id == Backend::Container)
+                {
                     // The shim tells the container, in its own words, and ends what it has beside itself.
                     let alone = ostler_os::Members::default();
                     scope.ask_to_end(ostler_os::Signal::Term, process, &alone);
@@ -120,7 +126,6 @@ impl Supervisor {
                 };
                 let signal = asked.map_or(ostler_os::Signal::Term, ostler_os::Signal::Other);
                 let backend = record.map(|record| record.backend_id);
-                let is_alive = process.is_some_and(|process| !process.has_ended());
                 match backend {
                     // A shim knows whom to ask, with what, and in which order: asked twice may mean something else.
                     Some(Backend::Tmux | Backend::Container) if is_alive => {
@@ -131,10 +136,7 @@ impl Supervisor {
                 }
                 return;
             }
-            (Signal::Term | Signal::Kill, Reach::Outside) => {
-                scope.kill_outside(&self.members(live))
-            }
-            (Signal::Kill, Reach::Tree) => scope.kill_all(process, || self.members(live)),
+            Signal::Kill => scope.kill_all(process, || self.members(live)),
         };
         if report.processes > 0 {
             self.events.push_back(Event::Killed {
@@ -166,7 +168,7 @@ impl Supervisor {
         let Some(live) = self.live.get(&run).filter(|live| live.watch.is_none()) else { return };
         let Some(scope) = &live.scope else { return };
         let watch = scope.watch(|| self.members(live));
-        let token = live.token + 1;
+        let token = live.token + SCOPE_TOKEN;
         for (source, interest) in &watch.sources {
             let _ = self.poller.add(source, token, *interest);
         }

@@ -161,6 +161,7 @@ impl Supervisor {
         let lost = owned.map(|owned| self.lost(owned)).unwrap_or_default();
         self.events.push_back(Event::LeaseRenewed { lost });
         self.look_for_expired();
+        self.watch_clients();
         // What is too old goes even where nothing new comes.
         if ostler_os::mono_ms().saturating_sub(self.pruned_mono_ms) > PRUNE_EVERY_MS {
             self.prune();

@@ -2,6 +2,7 @@
 //! leaves in notes is read where the kernel alone does not tell: who sits in the pane, and why it ended.
 
 use crate::dispatcher::Supervisor;
+use crate::home::make_private_folder;
 use ostler_model::{
     Backend, Limits, OsText, RunId, RunRecord, RunSpec, TerminalSize, TmuxEnd, TmuxEndKind,
     TmuxOrder, TmuxOwner, TmuxSeat, TmuxSpec, UnitSpec, What,
@@ -25,6 +26,10 @@ impl Supervisor {
             unit: unit.name.clone(),
             run: run.to_string(),
             notes: self.seat_notes(&unit.name, "").display().to_string(),
+            own_sockets: match tmux.server {
+                TmuxOwner::Ours => Some(self.make_sockets(&unit.name)),
+                TmuxOwner::Other => None,
+            },
         };
         let Ok(order) = serde_json::to_string(&order) else { return };
         let Ok(program) = ostler_os::own_executable() else { return };
@@ -36,6 +41,17 @@ impl Supervisor {
         spec.env.push(OsText::from(&*format!("{}={order}", TmuxOrder::VARIABLE)));
         spec.size = tmux.size;
         spec.limits.grace_ms = spec.limits.grace_ms.saturating_add(CLOSE_MS);
+    }
+
+    /// A folder in which a server of the program's own has its place; it ends with the run. Where it cannot be made, the
+    /// program's tmux fails, which is better than a session that nobody owns.
+    fn make_sockets(&self, unit: &str) -> String {
+        let place = self.home.sockets_of(unit);
+        let above = place.parent().map(make_private_folder);
+        if above.is_none_or(|above| above.is_ok()) {
+            let _ = make_private_folder(&place);
+        }
+        place.display().to_string()
     }
 
     /// Where a session's shim keeps what others have to know.
@@ -75,6 +91,7 @@ impl Supervisor {
             self.run_entry(record.run_id, what, &end.why, json!({ "unit": record.unit }));
         }
         let _ = std::fs::remove_file(note);
+        let _ = std::fs::remove_dir_all(self.home.sockets_of(&unit));
         self.sweep_session(&unit);
     }
 
@@ -106,6 +123,7 @@ impl Supervisor {
             unit: unit.to_owned(),
             run: seat.run,
             notes: self.seat_notes(unit, "").display().to_string(),
+            own_sockets: None,
         };
         let Ok(order) = serde_json::to_string(&order) else { return };
         let order = OsText::from(&*format!("{}={order}", TmuxOrder::VARIABLE));

@@ -179,9 +179,11 @@ impl Supervisor {
                 is_adopted: true,
                 is_passing: false,
                 asked: None,
+                client: None,
                 token,
             },
         );
+        self.watch_client(run, record.client.as_deref());
         let sources = sources(&ends);
         if !sources.is_empty() {
             self.drain.add(NewLog {

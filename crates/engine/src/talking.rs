@@ -128,15 +128,27 @@ impl Supervisor {
     /// The run that a process belongs to, by the kernel's word.
     pub(crate) fn whose(&self, pid: i32) -> Option<RunId> {
         let kin = ostler_os::kin_of(pid)?;
-        let is_of = |live: &&LiveRun| {
+        // The stronger word first: who sits in a pane descends from the tmux server, which is a run of its own.
+        let named = kin.boundary_name().and_then(|name| name.strip_prefix("run-")?.parse().ok());
+        let is_inside = |live: &&LiveRun| {
             let boundary = live.scope.as_ref().and_then(ostler_os::Scope::boundary);
-            let first = live.process.as_ref().map(|process| process.fingerprint().pid);
-            let seated = live.scope.as_ref().and_then(ostler_os::Scope::seated);
             boundary.is_some_and(|boundary| kin.is_in(&boundary))
-                || seated.is_some_and(|seated| kin.descends_from(seated))
-                || first.is_some_and(|first| kin.descends_from(first))
         };
-        self.live.values().find(is_of).map(|live| live.run)
+        let runs = || self.live.values();
+        // Mostly the boundary is called after its run; one that was let go has that of the run it came of.
+        let inside = named.and_then(|run: RunId| {
+            self.live.get(&run).filter(is_inside).or_else(|| runs().find(is_inside))
+        });
+        let is_seated = |live: &&LiveRun| {
+            let seated = live.scope.as_ref().and_then(ostler_os::Scope::seated);
+            seated.is_some_and(|seated| kin.descends_from(seated))
+        };
+        let is_descended = |live: &&LiveRun| {
+            let first = live.process.as_ref().map(|process| process.fingerprint().pid);
+            first.is_some_and(|first| kin.descends_from(first))
+        };
+        let found = inside.or_else(|| runs().find(is_seated));
+        found.or_else(|| runs().find(is_descended)).map(|live| live.run)
     }
 
     /// What an app makes us say is said once in a while, and how often it would have been: nobody fills our journal.

@@ -8,13 +8,17 @@ use ostler_core::Event;
 use ostler_core::unit::{Ask as UnitAsk, Declared, UnitEvent};
 use ostler_model::wire::{Change, ChangeKind};
 use ostler_model::{
-    Actor, Backend, Desired, Detach, OsText, RunId, RunRecord, RunSpec, TerminalSize, UnitSpec,
-    UnitState, UnitView, What,
+    Actor, Backend, Desired, Detach, OsText, Part, RunId, RunRecord, RunSpec, TerminalSize,
+    UnitSpec, UnitState, UnitView, What,
 };
 use serde_json::json;
+use std::collections::HashSet;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::Hasher;
 use tokio::sync::oneshot;
+
+/// No run has more ancestors than this.
+const GENERATIONS: usize = 1_000;
 
 /// How long a unit lives before whoever waits for it is told that it runs.
 const PROOF_MS: u64 = 60;
@@ -54,12 +58,15 @@ impl Supervisor {
             .world
             .unit_views(now())
             .into_iter()
+            .filter(|view| view.part != Some(Part::Daemon))
             .filter(|view| gone.contains(&view.name) || (file.is_some() && view.file == file))
             .map(|view| view.name)
             .filter(|name| !units.iter().any(|unit| unit.name == *name))
             .collect();
         let declared: Vec<Declared> = units.into_iter().map(digested).collect();
-        let mut plan: Vec<Change> = declared.iter().map(|new| self.planned(new, start)).collect();
+        // What is the daemon's own is in no file's plan.
+        let of_files = declared.iter().filter(|new| new.spec.part != Some(Part::Daemon));
+        let mut plan: Vec<Change> = of_files.map(|new| self.planned(new, start)).collect();
         plan.extend(
             gone.iter().map(|name| Change { unit: name.clone(), kind: ChangeKind::Remove }),
         );
@@ -154,14 +161,15 @@ impl Supervisor {
             return;
         }
         let now_ms = ostler_os::mono_ms();
+        let with_runs = self.units_with_runs();
         for waiter in std::mem::take(&mut self.unit_waiters) {
             let is_true = match waiter.until {
                 Until::Settled => self.is_settled(&waiter.names, now_ms),
                 // Who is wanted again by somebody else may not be gone for a long time.
-                Until::Stopped => waiter
-                    .names
-                    .iter()
-                    .all(|name| self.world.is_unit_stopped(name) || self.is_unit_wanted(name)),
+                Until::Stopped => waiter.names.iter().all(|name| {
+                    (self.world.is_unit_stopped(name) && !with_runs.contains(name))
+                        || self.is_unit_wanted(name)
+                }),
             };
             if is_true {
                 let mut views = self.unit_views();
@@ -171,6 +179,22 @@ impl Supervisor {
                 self.unit_waiters.push(waiter);
             }
         }
+    }
+
+    /// Units from inside of which live runs were asked for, now or by an earlier copy.
+    fn units_with_runs(&self) -> HashSet<String> {
+        let record = |run: RunId| {
+            let live = self.world.record(run).cloned();
+            live.or_else(|| self.registry.run(run).ok().flatten())
+        };
+        let children = self.world.records().filter(|child| child.parent.is_some() && !child.keep);
+        let above = children.flat_map(|child| {
+            let above = std::iter::successors(child.parent.and_then(record), |above| {
+                above.parent.filter(|_| !above.keep).and_then(record)
+            });
+            above.take(GENERATIONS)
+        });
+        above.filter_map(|above| above.unit).collect()
     }
 
     fn is_unit_wanted(&self, name: &str) -> bool {
@@ -339,6 +363,8 @@ pub(crate) fn run_spec(unit: &UnitSpec) -> RunSpec {
         limits: unit.limits,
         resources: unit.resources,
         detach: Detach::Forbid,
+        keep: false,
+        foreground: false,
     }
 }
 
@@ -368,6 +394,7 @@ fn digested(spec: UnitSpec) -> Declared {
         heartbeat,
         agent,
         hooks: _,
+        part: _,
         file: _,
     } = &spec;
     let run = (argv, cwd, env, backend, limits, resources, container, tmux);

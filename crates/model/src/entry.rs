@@ -82,6 +82,7 @@ whats! {
     RootExited => "root-exited": "had its first process exit",
     Lingering => "lingering": "left processes behind",
     Escaped => "escaped": "had descendants outside its boundary",
+    ClientLeft => "client-left": "was left by the process that showed it",
     Detached => "detached": "was let go by the run that started it",
     OutputLost => "output-lost": "lost output",
     OutputHeld => "output-held": "had its output held open by another process",

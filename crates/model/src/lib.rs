@@ -46,8 +46,8 @@ pub use patrol::{
     WatchSpec, WatchState,
 };
 pub use record::{
-    Backend, Extinct, Fingerprint, RunRecord, RunResult, RunState, SpawnErrorKind, Termination,
-    TimeoutKind,
+    Backend, Escapee, Extinct, Fingerprint, RunRecord, RunResult, RunState, SpawnErrorKind,
+    Termination, TimeoutKind,
 };
 pub use restart::{Backoff, Preset, RestartLimit, RestartPolicy, When};
 pub use settings::{AdoptPolicy, Settings};
@@ -55,7 +55,7 @@ pub use spec::{Detach, Limits, Resources, RunSpec, TerminalSize};
 pub use text::OsText;
 pub use tmux::{TmuxEnd, TmuxEndKind, TmuxOrder, TmuxOwner, TmuxSeat, TmuxSpec};
 pub use unit::{
-    Check, Desired, HealthSpec, Missed, Opened, Over, Overlap, ReadySpec, ScheduleSpec, StopSpec,
-    Tally, UnitEnd, UnitRecord, UnitSpec, UnitState, UnitView,
+    Check, Desired, HealthSpec, Missed, Opened, Over, Overlap, Part, ReadySpec, ScheduleSpec,
+    StopSpec, Tally, UnitEnd, UnitRecord, UnitSpec, UnitState, UnitView,
 };
 pub use usage::{Depth, ProcessUsage, UnitLook, Usage, UsagePoint};

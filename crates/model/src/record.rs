@@ -197,6 +197,29 @@ pub struct RunRecord {
     /// How many of its processes were killed for memory, as far as the journal knows.
     #[serde(default)]
     pub memory_kills: u64,
+    /// Who left its group and outlived its first process, as far as they are named.
+    #[serde(default)]
+    pub escaped: Vec<Escapee>,
+    /// An escape makes it a failure.
+    #[serde(default)]
+    pub strict: bool,
+    /// The run whose process asked for it: it ends with that one, unless it is to be kept.
+    #[serde(default)]
+    pub parent: Option<RunId>,
+    #[serde(default)]
+    pub keep: bool,
+    /// The process that shows it in the foreground: it ends with that one.
+    #[serde(default)]
+    pub client: Option<Box<Fingerprint>>,
+}
+
+/// A process that left its run's group and outlived the run's first process. It is ended with the run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Escapee {
+    pub pid: i32,
+    /// For people, and shortened.
+    pub command: String,
 }
 
 impl RunRecord {
@@ -226,6 +249,7 @@ impl RunRecord {
             error: self.error.clone(),
             spawn_error_kind: self.spawn_error_kind,
             out_of_memory: self.out_of_memory,
+            escaped: self.escaped.clone(),
         }
     }
 }
@@ -250,4 +274,7 @@ pub struct RunResult {
     pub error: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spawn_error_kind: Option<SpawnErrorKind>,
+    /// Who left its group, outlived its first process and was ended.
+    #[serde(default)]
+    pub escaped: Vec<Escapee>,
 }

@@ -79,6 +79,11 @@ impl Default for RestartPolicy {
 }
 
 impl RestartPolicy {
+    /// Of a part of Ostler: after every end, and without a limit.
+    pub fn of_part() -> Self {
+        Self { when: When::Always, limit: None, ..Self::default() }
+    }
+
     pub fn preset(preset: Preset) -> Self {
         let of = |when, initial_s, max_s, reset_s, limit: Option<(u32, u64)>| Self {
             when,

@@ -24,6 +24,12 @@ pub struct RunSpec {
     #[serde(default)]
     pub resources: Resources,
     pub detach: Detach,
+    /// It goes on when the run that it was asked for from ends.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub keep: bool,
+    /// It ends with the process that asks for it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub foreground: bool,
 }
 
 /// How much of the machine a run may have; of its whole tree, where the kernel can count that.
@@ -65,12 +71,14 @@ impl Default for Limits {
     }
 }
 
-/// What happens to a descendant that leaves the run's boundary.
+/// What happens to a descendant that leaves the run's group and outlives its first process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Detach {
-    /// It is killed, and the run is marked `ownership-escape`.
+    /// It is ended and named; the run ended as its first process did.
     Forbid,
+    /// It is ended and named, and the run is marked `ownership-escape`.
+    Strict,
     /// It is recorded as a run of its own.
     Allow,
 }

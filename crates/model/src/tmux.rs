@@ -19,10 +19,15 @@ pub struct TmuxSpec {
     pub is_ready_when_seated: bool,
 }
 
+impl TmuxSpec {
+    /// The unit that is the daemon's own server. No unit of a user can have this name.
+    pub const SERVER: &'static str = "ostler:tmux";
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TmuxOwner {
-    /// Ours: it runs as a unit of its own.
+    /// Ours: it runs as a unit of the daemon's own.
     Ours,
     /// Somebody else's: only sessions we made are ever touched.
     Other,
@@ -43,6 +48,10 @@ pub struct TmuxOrder {
     pub run: String,
     /// Where the shim keeps what others have to know: the beginning of files' names.
     pub notes: String,
+    /// Where a `tmux` that the program calls has its sockets (`TMUX_TMPDIR`): it has a server of its own then, inside of
+    /// the run. On a server of the user's there is none, and the program is told of that server.
+    #[serde(default)]
+    pub own_sockets: Option<String>,
 }
 
 impl TmuxOrder {

@@ -53,8 +53,23 @@ pub struct UnitSpec {
     /// Who is told of it.
     #[serde(default)]
     pub hooks: HookSpec,
+    /// If it is a part of Ostler.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<Part>,
     /// The file it was declared in, if it was in one.
     pub file: Option<String>,
+}
+
+/// A unit that is a part of Ostler itself. It is started again after every end, and never given up on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Part {
+    /// One file needs it, and it is removed with that file: the patrol, the service of podman, the follower of a list of
+    /// agents.
+    File,
+    /// It is in no file and serves the units of all files: the tmux server. It starts when a unit first needs it, and
+    /// ends with the daemon.
+    Daemon,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -280,6 +295,16 @@ pub struct UnitView {
     /// If an agent is on its terminal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<Box<AgentView>>,
+    /// If it is a part of Ostler.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<Part>,
+}
+
+impl UnitView {
+    /// Whether a table of units has it: a part of the daemon only if something is wrong with it.
+    pub fn is_listed(&self) -> bool {
+        self.part != Some(Part::Daemon) || !self.state.is_well()
+    }
 }
 
 macro_rules! words {

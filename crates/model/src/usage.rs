@@ -1,6 +1,6 @@
 //! What a unit uses: of its whole tree, at the moment somebody looked.
 
-use crate::{AgentView, Desired, Opened, RunId, TmuxSpec, UnitEnd, UnitState, UnitView};
+use crate::{AgentView, Desired, Opened, Part, RunId, TmuxSpec, UnitEnd, UnitState, UnitView};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -90,6 +90,8 @@ struct SpareView {
     tmux: Option<Arc<TmuxSpec>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     agent: Option<Box<AgentView>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    part: Option<Part>,
 }
 
 fn is_zero(number: &u64) -> bool {
@@ -142,6 +144,7 @@ mod tests {
             file: None,
             tmux: None,
             agent: None,
+            part: None,
         }
     }
 
@@ -178,6 +181,7 @@ mod tests {
                 question: Some("Do you want to proceed?".to_owned()),
                 ..AgentView::default()
             })),
+            part: Some(Part::File),
             ..bare()
         };
         assert_eq!(arrived(&full), full);

@@ -29,6 +29,8 @@ pub enum Call {
     Show(Target),
     Wait(Target),
     Cancel(Target),
+    /// The caller shows the run in the foreground and leaves it: it goes on without the caller.
+    Leave(Target),
     /// Give bytes to the run's standard input. The bytes follow as `Input` frames.
     Write(Target),
     /// Follow the run's output. The answer is followed by frames.

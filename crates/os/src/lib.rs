@@ -25,7 +25,7 @@ pub use platform::files::{
     take_lock, umask, user_id,
 };
 pub use platform::foreign_memory::{MemoryKills, watch_memory_kills};
-pub use platform::identity::{boot_id, fingerprint_of, is_same_process, parent_pid};
+pub use platform::identity::{boot_id, fingerprint_of, is_same_process, is_taken, parent_pid};
 pub use platform::inherited::take_inherited;
 pub use platform::init::{Contained, contain};
 pub use platform::kinship::{KinOf, kin_of};
@@ -61,4 +61,4 @@ pub use platform::tool::{
 pub use platform::unread::{
     LINE_MOST, forget_unread, gives_lines, terminal_of, terminal_size_at, unread,
 };
-pub use platform::usage::{Detail, MemberUsage, TreeSubject, TreeUsage, look_at_trees};
+pub use platform::usage::{Detail, MemberUsage, TreeSubject, TreeUsage, command_of, look_at_trees};

@@ -112,5 +112,7 @@ fn spec(question: &Question<'_>) -> RunSpec {
         limits: Limits { timeout_ms: Some(question.timeout_ms), ..Limits::default() },
         resources: Resources::default(),
         detach: Detach::Forbid,
+        keep: false,
+        foreground: false,
     }
 }

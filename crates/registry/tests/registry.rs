@@ -50,6 +50,11 @@ fn record(number: u64, owner: InstanceId) -> RunRecord {
         enforced: None,
         out_of_memory: false,
         memory_kills: 0,
+        escaped: Vec::new(),
+        strict: false,
+        parent: None,
+        keep: false,
+        client: None,
         output_bytes: 1 << 40,
     }
 }
@@ -332,4 +337,66 @@ fn what_is_ours_is_told_again_only_if_somebody_else_has_written() {
     assert_eq!(registry.renew(owner, &claims(5)).expect("renewed"), None);
     registry.tell_again();
     assert_eq!(registry.renew(owner, &claims(6)).expect("renewed").map(|told| told.len()), Some(2));
+}
+
+/// The tmux server of an earlier version becomes the daemon's own, with its run, and those that need it follow.
+#[test]
+fn the_tmux_server_of_an_earlier_version_is_taken_up() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("registry.db");
+    let old = rusqlite::Connection::open(&path).expect("a file");
+    for migration in [
+        include_str!("../migrations/0001_runs.sql"),
+        include_str!("../migrations/0002_units.sql"),
+        include_str!("../migrations/0003_limits.sql"),
+        include_str!("../migrations/0004_patrol.sql"),
+    ] {
+        old.execute_batch(migration).expect("an earlier version");
+    }
+    old.pragma_update(None, "user_version", 4).expect("its number");
+    old.pragma_update(None, "application_id", 0x6f73_746c).expect("ours");
+    let owner = instance(1).to_string();
+    let run = record(1, instance(1)).run_id.to_string();
+    let server = r#"{"spec":{"name":"tmux","argv":["/usr/bin/tmux","-D","-S","/h/tmux.sock"],"file":"/a/ostler.toml",
+        "restart":{"limit":{"count":5}},"ready":{"check":{"kind":"exec","of":["tmux","-S","/h/tmux.sock","show-options","-g"]}}},
+        "tally":{"opened":null}}"#;
+    let agent = r#"{"spec":{"name":"a","dependsOn":["db","tmux"],"tmux":{"server":"ours"}}}"#;
+    let other = r#"{"spec":{"name":"tmux","argv":["sleep","1"],"ready":null}}"#;
+    let stranger = instance(2).to_string();
+    let units = [(&owner, "tmux", server), (&owner, "a", agent), (&stranger, "tmux", other)];
+    for (owner, name, record) in units {
+        let values = rusqlite::params![owner, name, record];
+        old.execute("INSERT INTO units VALUES (?1, ?2, ?3)", values).expect("a unit");
+    }
+    for (run, owner) in [(run.as_str(), &owner), ("other", &stranger)] {
+        old.execute(
+            "INSERT INTO runs (run_id, session_id, backend_id, unit, boot_id, state, created_at_ms, updated_at_ms, \
+             owner_instance_id, extinct, scope_key, command, grace_ms, detach_allowed) \
+             VALUES (?1, 'unit', 'pipe', 'tmux', 'b', 'running', 1, 1, ?2, 'no', 'unit tmux', 'x', 1, 0)",
+            [run, owner.as_str()],
+        )
+        .expect("a run");
+    }
+    drop(old);
+    drop(Registry::open(&path).expect("it is brought up to date"));
+    let now = rusqlite::Connection::open(&path).expect("a file");
+    let text = |sql: &str| now.query_row(sql, [], |row| row.get::<_, String>(0)).expect(sql);
+    let own = format!("instance_id = '{owner}'");
+    assert_eq!(
+        text(&format!(
+            "SELECT record -> '$.spec.part' || (record -> '$.spec.file') || (record -> '$.spec.name') \
+             FROM units WHERE {own} AND name = 'ostler:tmux'"
+        )),
+        r#""daemon"null"ostler:tmux""#
+    );
+    assert_eq!(
+        text(&format!("SELECT record -> '$.spec.dependsOn' FROM units WHERE {own} AND name = 'a'")),
+        r#"["db","ostler:tmux"]"#
+    );
+    assert_eq!(
+        text(&format!("SELECT unit || scope_key FROM runs WHERE run_id = '{run}'")),
+        "ostler:tmuxunit ostler:tmux"
+    );
+    assert_eq!(text("SELECT unit FROM runs WHERE run_id = 'other'"), "tmux", "not the server");
+    assert_eq!(text(&format!("SELECT name FROM units WHERE instance_id = '{stranger}'")), "tmux");
 }

@@ -73,9 +73,15 @@ pub struct RunArguments {
     /// Keep its standard input open: yours in the foreground, `ostler write` in the background
     #[arg(long)]
     pub stdin: bool,
-    /// Let descendants that leave the boundary go on as runs of their own
+    /// Let descendants that leave the process group go on as runs of their own
     #[arg(long)]
     pub allow_detach: bool,
+    /// End with 125 if a descendant that left the process group outlives the program
+    #[arg(long, conflicts_with = "allow_detach")]
+    pub strict: bool,
+    /// Called from inside a run: go on when that run ends
+    #[arg(long)]
+    pub keep: bool,
     /// End with the result as one JSON line
     #[arg(long)]
     pub json: bool,

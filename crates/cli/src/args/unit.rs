@@ -56,6 +56,9 @@ pub struct DownArguments {
 
 #[derive(Debug, Args)]
 pub struct ListArguments {
+    /// Also parts of the daemon that are well, such as its tmux server
+    #[arg(short, long)]
+    pub all: bool,
     /// Look at the processor and memory use of every unit now, however many there are
     #[arg(long)]
     pub usage: bool,

@@ -16,7 +16,7 @@ pub use mail::{MAIL_COLUMNS, harmless, mail_block, mail_row, mail_text};
 pub use nudge::{AGENT_COLUMNS, NUDGE_COLUMNS, nudge_row};
 pub use paint::{Colours, Paint};
 pub use progress::{Progress, Shown};
-pub use run::{RUN_COLUMNS, result_line, run_row, state_line, unit_result_line};
+pub use run::{RUN_COLUMNS, families, result_line, run_row, short, state_line, unit_result_line};
 pub use story::{entry_line, story_line};
 pub use table::{Align, Cell, Column, Room, cut, table};
 #[cfg(feature = "top")]

@@ -124,6 +124,7 @@ mod tests {
             file: None,
             tmux: None,
             agent: None,
+            part: None,
         }
     }
 

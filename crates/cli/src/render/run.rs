@@ -1,6 +1,7 @@
 use super::table::{Align, Cell, Column, Room};
 use super::units::{duration, signal};
-use ostler_model::{Extinct, RunRecord, RunResult, RunState, Termination};
+use ostler_model::{Extinct, RunId, RunRecord, RunResult, RunState, Termination};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The command is what gives way first.
 pub const RUN_COLUMNS: [Column; 6] = [
@@ -12,9 +13,35 @@ pub const RUN_COLUMNS: [Column; 6] = [
     Column { head: "COMMAND", align: Align::Left, room: Room::GivesWay(10) },
 ];
 
-pub fn run_row(run: &RunRecord, now_ms: u64) -> Vec<Cell> {
+/// Each run below the one it was asked for from, with how deep it stands there; those without one as they came.
+pub fn families(runs: Vec<RunRecord>) -> Vec<(usize, RunRecord)> {
+    let shown: BTreeSet<RunId> = runs.iter().map(|run| run.run_id).collect();
+    let mut below: BTreeMap<RunId, Vec<RunRecord>> = BTreeMap::new();
+    let mut waiting = Vec::new();
+    for run in runs {
+        match run.parent.filter(|parent| shown.contains(parent) && *parent != run.run_id) {
+            Some(parent) => below.entry(parent).or_default().push(run),
+            None => waiting.push((0, run)),
+        }
+    }
+    waiting.reverse();
+    let mut ordered = Vec::new();
+    while let Some((depth, run)) = waiting.pop() {
+        let own = below.remove(&run.run_id).unwrap_or_default();
+        waiting.extend(own.into_iter().rev().map(|child| (depth + 1, child)));
+        ordered.push((depth, run));
+    }
+    ordered
+}
+
+pub fn run_row(depth: usize, run: &RunRecord, now_ms: u64) -> Vec<Cell> {
+    const DEPTH_SHOWN: usize = 8;
+    let branch = match depth.min(DEPTH_SHOWN) {
+        0 => String::new(),
+        depth => format!("{}└ ", "  ".repeat(depth - 1)),
+    };
     let cells = [
-        short(run),
+        format!("{branch}{}", short(run)),
         run.state.to_string(),
         why(run, now_ms),
         run.pid.map_or("-".to_owned(), |pid| pid.to_string()),
@@ -25,7 +52,7 @@ pub fn run_row(run: &RunRecord, now_ms: u64) -> Vec<Cell> {
 }
 
 /// The last part of the id is random: the shortest that tells runs apart.
-fn short(run: &RunRecord) -> String {
+pub fn short(run: &RunRecord) -> String {
     let id = run.run_id.to_string();
     id.rsplit('-').next().unwrap_or(&id).to_owned()
 }

@@ -8,7 +8,7 @@ use crate::exit::{Exit, Failure};
 use crate::render;
 use crate::say::{say, tell};
 use ostler_client::{Client, ClientError};
-use ostler_model::wire::{Answer, Call, ViewCall, ViewFrom};
+use ostler_model::wire::{Answer, Call, Target, ViewCall, ViewFrom};
 use ostler_model::{
     Backend, Detach, Limits, OsText, Resources, RunId, RunRecord, RunResult, RunSpec, RunState,
     Termination,
@@ -57,8 +57,10 @@ pub fn run(context: &Context, arguments: RunArguments) -> Result<Exit, Failure> 
     };
     let view = LastingView::open(context, client, call)?;
     let mut follow = Follow::new(record.run_id, arguments.capture);
-    match follow.until_ended(context, view, keys, events, OnInterrupt::Cancel)? {
+    let ending = follow.until_ended(context, view, keys, events, OnInterrupt::Cancel);
+    match ending.map_err(|failure| without_daemon(failure, record.run_id))? {
         Ending::Detached => {
+            leave(context, record.run_id)?;
             tell!("\r\nostler: left run {}; `ostler attach` comes back to it", record.run_id);
             Ok(Exit::DONE)
         }
@@ -85,6 +87,32 @@ pub fn begin_detached(
             Err(Failure::failed(anyhow::anyhow!("it could not be started: {:?}", record.result())))
         }
         false => Ok(record),
+    }
+}
+
+/// Whoever takes the run up finds that we have gone, and ends it.
+fn without_daemon(failure: Failure, run: RunId) -> Failure {
+    match failure.cause.downcast_ref() {
+        Some(ClientError::Gone { home }) => Failure {
+            cause: anyhow::anyhow!(
+                "the daemon of {} is gone, and nobody starts it again; what it ran may still run: the next daemon ends run {run}: `ostler start`",
+                home.display()
+            ),
+            ..failure
+        },
+        Some(_) | None => failure,
+    }
+}
+
+/// The run goes on without us. That has to be known before we end, whichever supervisor is there by then.
+fn leave(context: &Context, run: RunId) -> Result<(), Failure> {
+    loop {
+        match context.connect_again()?.call(Call::Leave(Target { run: run.to_string() })) {
+            Err(ClientError::Lost(_)) => {}
+            // It has ended meanwhile.
+            Err(ClientError::Refused(_)) | Ok(_) => return Ok(()),
+            Err(error) => return Err(error.into()),
+        }
     }
 }
 
@@ -142,7 +170,13 @@ fn spec_of(arguments: &RunArguments, on_terminal: bool) -> Result<RunSpec, Failu
             cpu_shares: arguments.cpu_shares,
             descriptors: arguments.fds,
         },
-        detach: if arguments.allow_detach { Detach::Allow } else { Detach::Forbid },
+        detach: match (arguments.allow_detach, arguments.strict) {
+            (true, _) => Detach::Allow,
+            (false, true) => Detach::Strict,
+            (false, false) => Detach::Forbid,
+        },
+        keep: arguments.keep,
+        foreground: !arguments.detach,
     })
 }
 
@@ -210,6 +244,9 @@ fn print_result(result: &RunResult, follow: &Follow) -> Result<(), Failure> {
 /// What a person should know when it did not end by itself.
 fn tell(result: &RunResult, arguments: &RunArguments) {
     let ran = render::duration(result.duration_ms.unwrap_or(0));
+    if matches!(result.termination, Some(Termination::Exit | Termination::Signal)) {
+        tell_escaped(result);
+    }
     let told = match result.termination {
         Some(Termination::Exit) if result.out_of_memory => {
             format!("exit {}, out of memory, after {ran}", result.exit_code.unwrap_or(0))
@@ -230,7 +267,8 @@ fn tell(result: &RunResult, arguments: &RunArguments) {
             render::duration(arguments.no_output_timeout.unwrap_or(0))
         ),
         Some(Termination::OwnershipEscape) => {
-            "it left descendants outside its process group; they were killed".to_owned()
+            tell_escaped(result);
+            return;
         }
         Some(Termination::ManualCancel) => format!("cancelled after {ran}"),
         Some(Termination::SpawnError | Termination::ReconciledStale | Termination::LeaseLost) => {
@@ -238,4 +276,32 @@ fn tell(result: &RunResult, arguments: &RunArguments) {
         }
     };
     tell!("ostler: {told} (run {}, `ostler why` tells more)", result.run_id);
+}
+
+/// What the program left running outside of its process group, in one line.
+fn tell_escaped(result: &RunResult) {
+    const NAMED: usize = 3;
+    const COMMAND_MOST: usize = 60;
+    let count = result.escaped.len();
+    if count == 0 {
+        return;
+    }
+    let named = result.escaped.iter().take(NAMED).map(|escapee| match escapee.command.as_str() {
+        "" => format!("pid {}", escapee.pid),
+        command => format!("pid {} ({})", escapee.pid, render::cut(command, COMMAND_MOST)),
+    });
+    let mut named = named.collect::<Vec<_>>().join(", ");
+    if count > NAMED {
+        named += &format!(" and {} more", count - NAMED);
+    }
+    let (what, were) =
+        if count == 1 { ("a process", "it was") } else { ("processes", "they were") };
+    let strict = match result.termination {
+        Some(Termination::OwnershipEscape) => ", which --strict makes a failure",
+        _ => "",
+    };
+    tell!(
+        "ostler: the program ended and left {what} running: {named}; {were} ended with it{strict} (run {}, `ostler why` tells more)",
+        result.run_id
+    );
 }

@@ -42,7 +42,9 @@ pub fn runs(context: &Context, arguments: &RunsArguments) -> Result<Exit, Failur
         return Ok(Exit::DONE);
     }
     let now_ms = ostler_os::wall_ms();
-    let rows: Vec<_> = runs.iter().map(|run| render::run_row(run, now_ms)).collect();
+    let families = render::families(runs);
+    let rows: Vec<_> =
+        families.iter().map(|(depth, run)| render::run_row(*depth, run, now_ms)).collect();
     let table = render::table(&render::RUN_COLUMNS, &rows, render::width(), Colours::of_output());
     say!("{table}");
     if cut {

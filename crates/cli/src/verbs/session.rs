@@ -5,7 +5,7 @@ use crate::exit::{Exit, Failure};
 use crate::say::tell;
 use ostler_client::ClientError;
 use ostler_model::wire::{Answer, Call, Target};
-use ostler_model::{Backend, RunState, TmuxSeat};
+use ostler_model::{Backend, RunSpec, RunState, TmuxSeat};
 use std::path::Path;
 
 pub struct Session {
@@ -42,6 +42,9 @@ impl Session {
     /// On our own terminal, until the person detaches or it ends.
     pub fn attach(&self, read_only: bool) -> Result<Exit, Failure> {
         let Self { name, seat } = self;
+        if std::env::var(RunSpec::RUN_ID_VARIABLE).is_ok_and(|own| own == seat.run) {
+            return Err(Failure::usage(format!("this is {name}'s own terminal")));
+        }
         let inside = std::env::var("TMUX").ok().filter(|inside| !inside.is_empty());
         let verb = match inside.as_deref().map(|inside| is_same_server(inside, &seat.socket)) {
             None => "attach-session",

@@ -26,7 +26,8 @@ pub fn complete(context: &Context, kinds: &[Names]) -> Exit {
             Names::Units => {
                 let call = LookCall { names: Vec::new(), depth: Depth::None, brief: true };
                 if let Ok(Answer::Looks(looks)) = client.call(Call::Look(call)) {
-                    looks.iter().for_each(|look| say!("{}", look.view.name));
+                    let listed = looks.iter().filter(|look| look.view.is_listed());
+                    listed.for_each(|look| say!("{}", look.view.name));
                 }
                 continue;
             }

@@ -151,10 +151,10 @@ impl Status {
         if let Some(error) = &self.http_error {
             say("HTTP:", format!("not yet, it is tried again ({error})"));
         }
-        if !self.units.is_empty() {
-            let is_ready = |view: &&UnitView| view.state == UnitState::Ready;
-            let ready = self.units.iter().filter(is_ready).count();
-            say("Units:", format!("{}, {ready} ready", self.units.len()));
+        let units: Vec<&UnitView> = self.units.iter().filter(|unit| unit.is_listed()).collect();
+        if !units.is_empty() {
+            let ready = units.iter().filter(|view| view.state == UnitState::Ready).count();
+            say("Units:", format!("{}, {ready} ready", units.len()));
         }
         say("Home:", self.home.clone());
         lines

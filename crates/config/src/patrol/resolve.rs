@@ -4,9 +4,9 @@ use super::tables::{LadderTable, PatrolTable, TriageTable, WatchKeys, WatchTable
 use crate::at::At;
 use crate::environment::INHERITED;
 use crate::file::{RestartTable, UnitTable};
-use crate::resolve::{Kind, Reader, resolve};
+use crate::resolve::{Kind, Reader, of_part, resolve};
 use crate::words::{BackendWord, Command, Text, VariableName, WhenWord};
-use ostler_model::{PatrolPolicy, PatrolSpec, TriageSpec, UnitSpec, WatchSpec};
+use ostler_model::{Part, PatrolPolicy, PatrolSpec, TriageSpec, UnitSpec, WatchSpec};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -249,7 +249,7 @@ impl Reader<'_> {
             env: Some(env),
             ..UnitTable::default()
         };
-        self.built(PATROL, &table, &Kind::Plain)
+        of_part(Part::File, self.built(PATROL, &table, &Kind::Plain))
     }
 }
 

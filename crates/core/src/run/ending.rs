@@ -2,10 +2,10 @@
 
 use super::finish;
 use super::machine::{DRAIN_IDLE_MS, Ending, GIVE_UP_MS, Output, Phase, Root, Run, Stage};
-use crate::action::{Action, Reach, Signal};
-use crate::event::{ExitStatus, Survey};
+use crate::action::{Action, Signal};
+use crate::event::{ExitStatus, Member, Survey};
 use crate::time::Now;
-use ostler_model::{Actor, Counter, Detach, Extinct, RunState, Termination, What};
+use ostler_model::{Actor, Counter, Detach, Escapee, Extinct, RunState, Termination, What};
 use serde_json::{Value, json};
 
 impl Run {
@@ -24,7 +24,7 @@ impl Run {
         }
         self.record.termination = reason.or(self.record.termination);
         out.push(self.save(RunState::Exiting, now));
-        out.push(Action::Signal { run: self.id(), signal: Signal::Term, reach: Reach::Tree });
+        out.push(Action::Signal { run: self.id(), signal: Signal::Term });
         out.push(Action::Watch(self.id()));
         let output = if self.expects_output() { output } else { Output::Ended };
         let kill_due = now.mono_ms.saturating_add(self.limits.grace_ms);
@@ -43,32 +43,28 @@ impl Run {
         if tree.is_empty() {
             return self.drain(None, status, tree.extinct(), output, now, out);
         }
-        let escaped = tree.outside > 0;
-        if escaped && self.detach == Detach::Allow {
-            out.push(Action::LetGo(self.id()));
-        }
-        let reason = match (escaped, self.detach) {
-            (true, Detach::Forbid) => Some(Termination::OwnershipEscape),
-            (true, Detach::Allow) | (false, Detach::Forbid | Detach::Allow) => None,
-        };
+        let reason = self.escape_reason(&tree);
         self.tell_escape(&tree, now, out);
-        if reason.is_some() {
-            out.push(Action::Signal {
-                run: self.id(),
-                signal: Signal::Kill,
-                reach: Reach::Outside,
-            });
-        }
-        if tree.inside == 0 {
-            // There is nobody to be asked; those outside are dying or have been let go.
-            self.record.termination = reason.or(self.record.termination);
-            out.push(self.save(RunState::Exiting, now));
-            out.push(Action::Watch(self.id()));
-            let stage = Stage::Killed { give_up_due: now.mono_ms + GIVE_UP_MS };
-            let root = Root::Exited(status);
-            return Phase::Ending(Ending { reason, root, tree, output, stage });
+        if tree.outside > 0 && self.detach == Detach::Allow {
+            out.push(Action::LetGo(self.id()));
+            if tree.inside == 0 {
+                // There is nobody to be asked: those outside have been let go.
+                out.push(self.save(RunState::Exiting, now));
+                out.push(Action::Watch(self.id()));
+                let stage = Stage::Killed { give_up_due: now.mono_ms + GIVE_UP_MS };
+                let root = Root::Exited(status);
+                return Phase::Ending(Ending { reason, root, tree, output, stage });
+            }
         }
         self.begin_ending(reason, Root::Exited(status), tree, output, now, out)
+    }
+
+    /// Its program ended by itself, so its own status is how the run ended; unless an escape was said to be a failure.
+    pub(super) fn escape_reason(&self, tree: &Survey) -> Option<Termination> {
+        match (tree.outside, self.detach) {
+            (0, _) | (_, Detach::Forbid | Detach::Allow) => None,
+            (_, Detach::Strict) => Some(Termination::OwnershipEscape),
+        }
     }
 
     /// The tree was believed to be gone, and is not.
@@ -84,7 +80,7 @@ impl Run {
             return self.end_leftovers(status, tree, Output::Open, now, out);
         }
         self.tell_escape(&tree, now, out);
-        out.push(Action::Signal { run: self.id(), signal: Signal::Kill, reach: Reach::Tree });
+        out.push(Action::Signal { run: self.id(), signal: Signal::Kill });
         out.push(Action::Watch(self.id()));
         let stage = Stage::Killed { give_up_due: now.mono_ms + GIVE_UP_MS };
         let root = Root::Exited(status);
@@ -92,7 +88,7 @@ impl Run {
     }
 
     /// Those outside the boundary are named, once.
-    fn tell_escape(&mut self, tree: &Survey, now: Now, out: &mut Vec<Action>) {
+    pub(super) fn tell_escape(&mut self, tree: &Survey, now: Now, out: &mut Vec<Action>) {
         if tree.outside == 0 || self.detach == Detach::Allow || self.escape_told {
             return;
         }
@@ -101,12 +97,22 @@ impl Run {
         let named: Vec<Value> = tree
             .named
             .iter()
-            .map(|member| json!({ "pid": member.pid, "group": member.group, "session": member.session }))
+            .map(|member| {
+                json!({
+                    "pid": member.pid,
+                    "group": member.group,
+                    "session": member.session,
+                    "command": member.command,
+                })
+            })
             .collect();
+        let escapee =
+            |member: &Member| Escapee { pid: member.pid, command: member.command.clone() };
+        self.record.escaped = tree.named.iter().map(escapee).collect();
         out.push(self.note(
             Actor::Kernel,
             What::Escaped,
-            format!("{} left its process group and outlived it", tree.outside),
+            format!("{} outside its process group outlived it", tree.outside),
             json!({ "processes": named, "processGroupId": self.record.process_group_id }),
             now,
         ));
@@ -124,7 +130,7 @@ impl Run {
         if matches!(ending.stage, Stage::Killed { .. }) {
             self.tell_escape(&ending.tree, now, out);
             // Somebody was born between the look and the blow.
-            out.push(Action::Signal { run: self.id(), signal: Signal::Kill, reach: Reach::Tree });
+            out.push(Action::Signal { run: self.id(), signal: Signal::Kill });
         }
         out.push(Action::Watch(self.id()));
         Phase::Ending(ending)
@@ -142,11 +148,7 @@ impl Run {
                 if matches!(root, Root::Exited(_)) {
                     self.tell_escape(&ending.tree, now, out);
                 }
-                out.push(Action::Signal {
-                    run: self.id(),
-                    signal: Signal::Kill,
-                    reach: Reach::Tree,
-                });
+                out.push(Action::Signal { run: self.id(), signal: Signal::Kill });
                 out.push(Action::Watch(self.id()));
                 let stage = Stage::Killed { give_up_due: now.mono_ms + GIVE_UP_MS };
                 Phase::Ending(Ending { stage, ..ending })

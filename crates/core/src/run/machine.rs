@@ -24,8 +24,9 @@
 //! *and* the tree is empty, or when it could not be emptied in `GIVE_UP_MS`, which is said.
 //!
 //! The root exits and leaves others behind. They get until 250 ms pass without output (a pipeline may
-//! still be flushing), at most the grace. Then those in the root's group are ended like a cancelled
-//! tree, and those that left the group are an escape: killed at once, and that is the reason.
+//! still be flushing), at most the grace. Then they are ended like a cancelled tree, and the root's own
+//! status stays how the run ended. Those that left the root's group are an escape: they are named, and
+//! where the run is strict, that is the reason.
 //!
 //! Somebody outside holds the output open. The tree is empty, so nothing of ours can still write:
 //! after 250 ms without output it is closed.
@@ -179,6 +180,16 @@ impl Run {
                 Stage::Grace { kill_due } => Some(kill_due),
                 Stage::Killed { give_up_due } => Some(give_up_due),
             },
+        }
+    }
+
+    /// Nothing of it is to go on: it is being ended, or nobody of it is left.
+    pub(crate) fn is_ending(&self) -> bool {
+        match &self.phase {
+            Phase::Ending(_) | Phase::Draining { .. } | Phase::Exited => true,
+            Phase::Queued | Phase::Starting { .. } | Phase::Running { .. } | Phase::Settling(_) => {
+                false
+            }
         }
     }
 

@@ -5,7 +5,7 @@
 //! end was not a good one.
 
 use super::machine::{Phase, Run};
-use crate::action::{Action, Reach, Signal};
+use crate::action::{Action, Signal};
 use crate::event::{ExitStatus, MemorySeen};
 use crate::time::Now;
 use ostler_model::{Actor, Enforced, What};
@@ -55,7 +55,7 @@ impl Run {
                 out.push(self.save(state, now));
                 out.push(self.note(Actor::Supervisor, What::OutOfMemory, why, evidence(None), now));
             }
-            out.push(Action::Signal { run: self.id(), signal: Signal::Kill, reach: Reach::Tree });
+            out.push(Action::Signal { run: self.id(), signal: Signal::Kill });
         }
     }
 

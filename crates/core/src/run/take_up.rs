@@ -19,12 +19,16 @@ impl Run {
                 grace_ms: record.grace_ms,
                 stop_signal: record.stop_signal,
             },
-            detach: if record.detach_allowed { Detach::Allow } else { Detach::Forbid },
+            detach: match (record.detach_allowed, record.strict) {
+                (true, _) => Detach::Allow,
+                (false, true) => Detach::Strict,
+                (false, false) => Detach::Forbid,
+            },
             phase: Phase::Starting { cancel: None },
             listed_due: None,
             hears_output: seen.hearing == Hearing::Kept,
             output_over: false,
-            escape_told: false,
+            escape_told: !record.escaped.is_empty(),
             kills_told: Vec::new(),
             memory_kill_mono_ms: None,
             record,
@@ -134,8 +138,13 @@ impl Run {
             Decision::EndRest => {
                 let status = self.recorded_status();
                 self.judge_memory(status, now);
-                let reason = Some(self.recorded_reason().unwrap_or(Termination::ReconciledStale));
                 let tree = seen.tree.clone();
+                if interrupted.is_none() {
+                    self.tell_escape(&tree, now, out);
+                }
+                let escape = self.escape_reason(&tree).filter(|_| interrupted.is_none());
+                let reason = escape.or(self.recorded_reason());
+                let reason = Some(reason.unwrap_or(Termination::ReconciledStale));
                 self.begin_ending(reason, Root::Exited(status), tree, Output::Open, now, out)
             }
             // If its end had begun for another reason, that one came first.

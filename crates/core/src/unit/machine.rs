@@ -26,6 +26,7 @@
 //!
 //! The supervisor dies. What is wanted, the tally and what is over are in the record; what runs is adopted.
 
+use super::view::ALWAYS_AGAIN;
 use crate::restart::{Cause, Death, ExitClass, Verdict, after, clear};
 use crate::time::Now;
 use crate::{Action, ExitStatus};
@@ -645,15 +646,18 @@ impl Unit {
                 self.trouble(Condition::Crash, &told, out);
             }
         }
+        let always = self.record.spec.part.map(|_| format!(" ({ALWAYS_AGAIN})"));
+        let always = always.unwrap_or_default();
         self.followed(match &verdict {
-            Verdict::Restart { wait_ms: 0 } => "started again at once".to_owned(),
-            Verdict::Restart { wait_ms } => format!("started again after {wait_ms} ms"),
+            Verdict::Restart { wait_ms: 0 } => format!("started again at once{always}"),
+            Verdict::Restart { wait_ms } => format!("started again after {wait_ms} ms{always}"),
             Verdict::Over { .. } => "not started again".to_owned(),
             Verdict::Broken { why } => why.clone(),
         });
         match verdict {
             Verdict::Restart { wait_ms: 0 } => {
                 self.enter(Phase::Waiting, now);
+                let told = format!("{told}{always}");
                 out.push(self.note(Actor::Supervisor, What::UnitAgain, &told, json!({}), now));
             }
             Verdict::Restart { wait_ms } => {
@@ -661,6 +665,7 @@ impl Unit {
                 self.record.again_at_ms = Some(now.wall_ms.saturating_add(wait_ms));
                 self.enter(Phase::Backoff { until_mono_ms, wait_ms }, now);
                 let evidence = json!({ "waitMs": wait_ms, "inARow": self.record.tally.steps });
+                let told = format!("{told}{always}");
                 out.push(self.note(Actor::Supervisor, What::UnitAgain, &told, evidence, now));
             }
             Verdict::Over { class } => {

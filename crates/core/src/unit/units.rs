@@ -5,8 +5,8 @@ use crate::Action;
 use crate::restart::clear;
 use crate::time::Now;
 use ostler_model::{
-    Actor, AgentTold, Desired, OsText, RunId, RunRecord, Tally, Termination, UnitRecord, UnitSpec,
-    What,
+    Actor, AgentTold, Desired, OsText, Part, RunId, RunRecord, Tally, Termination, UnitRecord,
+    UnitSpec, What,
 };
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -83,6 +83,11 @@ impl Units {
     /// The runs have been looked at: whoever has none begins, or rests.
     pub(crate) fn reconciled(&mut self, begin: bool, now: Now, out: &mut Vec<Action>) {
         for unit in self.units.values_mut().filter(|unit| unit.phase == Phase::Reconciling) {
+            if unit.record.spec.part == Some(Part::Daemon) {
+                // Until a unit needs it.
+                unit.enter(Phase::Stopped, now);
+                continue;
+            }
             match unit.record.desired {
                 Desired::Stopped => unit.enter(Phase::Stopped, now),
                 Desired::Running if unit.record.tally.opened.is_some() => {
@@ -147,17 +152,18 @@ impl Units {
                         updated_at_ms: now.wall_ms,
                     };
                     let mut unit = Unit::new(record, Phase::Stopped, now);
-                    unit.begin(now);
+                    let why = match unit.record.spec.part {
+                        Some(Part::Daemon) => "units need it",
+                        Some(Part::File) | None => {
+                            unit.begin(now);
+                            "it is new"
+                        }
+                    };
                     out.push(unit.save(now));
-                    out.push(unit.note(
-                        by.clone(),
-                        What::UnitDeclared,
-                        "it is new",
-                        json!({}),
-                        now,
-                    ));
+                    out.push(unit.note(by.clone(), What::UnitDeclared, why, json!({}), now));
                     self.units.insert(name, Box::new(unit));
                 }
+                Some(unit) if new.spec.part == Some(Part::Daemon) => renew(unit, new, now, out),
                 Some(unit) => redeclare(unit, new, start, by, now, out),
             }
         }
@@ -317,6 +323,8 @@ impl Units {
 
     /// Every unit that waits and has nobody to wait for.
     pub(crate) fn launch_ready(&mut self, now: Now, out: &mut Vec<Action>) {
+        let needed = self.iter().flat_map(|unit| self.needed_parts(unit)).collect();
+        self.begin_parts(needed, now);
         let free: Vec<String> = self
             .iter()
             .filter(|unit| self.may_launch(unit))
@@ -327,10 +335,45 @@ impl Units {
 
     /// The same where only one has changed: it, and those that depend on it.
     fn launch_after(&mut self, name: &str, now: Now, out: &mut Vec<Action>) {
-        let near = self.get(name).into_iter().chain(self.dependents(name));
+        let needed = self.get(name).into_iter().flat_map(|unit| self.needed_parts(unit)).collect();
+        self.begin_parts(needed, now);
+        let parts = self.get(name).map(|unit| unit.record.spec.depends_on.as_slice());
+        let parts = parts.unwrap_or_default().iter().filter_map(|needed| self.get(needed));
+        let near = self.get(name).into_iter().chain(self.dependents(name)).chain(parts);
         let free: BTreeSet<String> =
             near.filter(|unit| self.may_launch(unit)).map(|unit| unit.name().to_owned()).collect();
         self.launch_all(free, now, out);
+    }
+
+    /// Parts of the daemon that this one needs now and that have not begun.
+    fn needed_parts<'a>(&'a self, unit: &'a Unit) -> impl Iterator<Item = String> + 'a {
+        let is_active = match unit.phase {
+            Phase::Waiting
+            | Phase::Launching
+            | Phase::Unready { .. }
+            | Phase::Ready { .. }
+            | Phase::Backoff { .. } => true,
+            Phase::Stopped
+            | Phase::Reconciling
+            | Phase::Leaving { .. }
+            | Phase::Stopping { .. }
+            | Phase::Over
+            | Phase::Broken
+            | Phase::Scheduled => false,
+        };
+        let is_part = |part: &&Unit| {
+            part.record.spec.part == Some(Part::Daemon) && part.phase == Phase::Stopped
+        };
+        let needed = unit.record.spec.depends_on.iter().filter(move |_| is_active);
+        needed.filter_map(|name| self.get(name)).filter(is_part).map(|part| part.name().to_owned())
+    }
+
+    fn begin_parts(&mut self, names: BTreeSet<String>, now: Now) {
+        for name in names {
+            if let Some(part) = self.units.get_mut(&name) {
+                part.resume_wait(now);
+            }
+        }
     }
 
     fn may_launch(&self, unit: &Unit) -> bool {
@@ -493,6 +536,16 @@ impl Units {
             UnitEvent::ScheduleDue => unit.fire(now, out),
         }
         self.launch_after(name, now, out);
+    }
+}
+
+/// A part of the daemon: what another file says of it is for its next start. Nothing happens to one that runs.
+fn renew(unit: &mut Unit, new: Declared, now: Now, out: &mut Vec<Action>) {
+    if unit.record.spec != new.spec {
+        unit.record.spec = new.spec;
+        unit.record.digest = new.digest;
+        unit.record.run_digest = new.run_digest;
+        out.push(unit.save(now));
     }
 }
 

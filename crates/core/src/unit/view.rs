@@ -3,7 +3,10 @@
 use super::machine::{Phase, Then, Unit};
 use super::units::Units;
 use crate::time::Now;
-use ostler_model::{UnitState, UnitView};
+use ostler_model::{Part, UnitState, UnitView};
+
+/// What is said of a part of Ostler that is started again.
+pub(super) const ALWAYS_AGAIN: &str = "a part of Ostler, always started again";
 
 impl Units {
     pub(crate) fn view(&self, unit: &Unit, now: Now) -> UnitView {
@@ -21,7 +24,9 @@ impl Units {
             restarts: record.tally.restarts,
             command: record.spec.argv.join(" "),
             depends_on: record.spec.depends_on.clone(),
+            // A part of the daemon takes up what changed at its next start, whenever that is.
             changed: unit.run().is_some()
+                && record.spec.part != Some(Part::Daemon)
                 && record.started_with.as_ref().is_some_and(|with| *with != record.run_digest),
             ends: record.ends.clone(),
             opened: record.tally.opened.clone(),
@@ -29,6 +34,7 @@ impl Units {
             file: record.spec.file.clone(),
             tmux: record.spec.tmux.clone(),
             agent: None,
+            part: record.spec.part,
         }
     }
 
@@ -38,6 +44,9 @@ impl Units {
         match &unit.phase {
             Phase::Stopped if record.rests => {
                 (UnitState::Stopped, "with the daemon; `ostler start` starts it".to_owned())
+            }
+            Phase::Stopped if record.spec.part == Some(Part::Daemon) => {
+                (UnitState::Stopped, "starts when a unit needs it".to_owned())
             }
             Phase::Stopped => (UnitState::Stopped, String::new()),
             Phase::Reconciling => (UnitState::Starting, "is looked for".to_owned()),
@@ -60,10 +69,13 @@ impl Units {
             }
             Phase::Backoff { until_mono_ms, wait_ms } => {
                 let left = until_mono_ms.saturating_sub(now.mono_ms).div_ceil(1_000);
-                let of = record.spec.restart.limit.map(|limit| {
-                    format!(", {} of {}", record.tally.failures_ms.len(), limit.count)
-                });
-                let of = of.unwrap_or_default();
+                let of = match (record.spec.restart.limit, record.spec.part) {
+                    (Some(limit), _) => {
+                        format!(", {} of {}", record.tally.failures_ms.len(), limit.count)
+                    }
+                    (None, Some(_)) => format!(", {ALWAYS_AGAIN}"),
+                    (None, None) => String::new(),
+                };
                 let whole = wait_ms / 1_000;
                 (UnitState::Backoff, format!("backoff {left} of {whole} s{of}: {last}"))
             }

@@ -62,7 +62,12 @@ impl Tree {
             inside: self.inside + root,
             outside: self.outside,
             named: (0..self.outside.min(1))
-                .map(|_| Member { pid: self.pid + 1, group: self.pid + 1, session: self.pid + 1 })
+                .map(|_| Member {
+                    pid: self.pid + 1,
+                    group: self.pid + 1,
+                    session: self.pid + 1,
+                    command: "sim".to_owned(),
+                })
                 .collect(),
             is_unexplained: false,
             memory: None,

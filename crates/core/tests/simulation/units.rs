@@ -4,12 +4,14 @@ use crate::random::Random;
 use ostler_core::Event;
 use ostler_core::unit::{Ask, Declared};
 use ostler_model::{
-    Actor, Backend, Check, HookSpec, Limits, ReadySpec, Resources, RestartLimit, RestartPolicy,
-    StopSpec, UnitSpec, When,
+    Actor, Backend, Check, HookSpec, Limits, Part, ReadySpec, Resources, RestartLimit,
+    RestartPolicy, StopSpec, UnitSpec, When,
 };
 use std::collections::BTreeMap;
 
 const NAMES: [&str; 4] = ["a", "b", "c", "d"];
+/// A part of the daemon: declared with whoever needs it, and never withdrawn or stopped.
+const PART: &str = "p";
 
 /// Declares, withdraws, starts, stops or restarts some of them.
 pub fn something(random: &mut Random) -> Event {
@@ -22,6 +24,9 @@ pub fn something(random: &mut Random) -> Event {
                 if random.chance(60) {
                     some.push(declared(name, random.below(3)));
                 }
+            }
+            if some.iter().any(|unit| unit.spec.name == "d") {
+                some.push(declared(PART, random.below(3)));
             }
             Event::UnitsDeclared { declared: some, gone: Vec::new(), start: random.chance(50), by }
         }
@@ -42,7 +47,8 @@ fn declared(name: &str, version: u64) -> Declared {
         umask: 0o22,
         backend: Backend::Pipe,
         restart: RestartPolicy {
-            when: if name == "c" { When::Always } else { When::OnFailure },
+            // A part of Ostler has no limit, and begins again after every end.
+            when: if name == "c" || name == PART { When::Always } else { When::OnFailure },
             limit: (name == "a").then_some(RestartLimit { count: 3, window_ms: 10_000 }),
             ..RestartPolicy::default()
         },
@@ -51,7 +57,10 @@ fn declared(name: &str, version: u64) -> Declared {
             .then(|| ReadySpec { check: Check::Tcp("x:1".to_owned()), timeout_ms: 1_000 }),
         health: None,
         liveness_backoff: None,
-        depends_on: if name == "d" { vec!["b".to_owned()] } else { Vec::new() },
+        depends_on: match name {
+            "d" => vec!["b".to_owned(), PART.to_owned()],
+            _ => Vec::new(),
+        },
         schedule: None,
         limits: Limits { grace_ms: 500, ..Limits::default() },
         resources: Resources::default(),
@@ -62,6 +71,7 @@ fn declared(name: &str, version: u64) -> Declared {
         heartbeat: None,
         agent: None,
         hooks: HookSpec::default(),
+        part: (name == PART).then_some(Part::Daemon),
         file: None,
     };
     let digest = format!("{name}{version}");

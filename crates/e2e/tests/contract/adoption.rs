@@ -251,6 +251,8 @@ fn a_daemon_that_died_is_not_called_stopped() {
     );
     assert!(!output.stderr.contains("stopped"), "{output:?}");
     home.ostler(&["start"]).ok();
+    let run = home.records()[0]["runId"].as_str().expect("an id").to_owned();
+    assert_eq!(home.wait(&run)["termination"], "manual-cancel", "its client is gone");
 }
 
 /// D8, R8: an adopted run is cancelled like any other, its whole tree.

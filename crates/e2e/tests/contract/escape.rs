@@ -1,4 +1,4 @@
-//! A descendant that leaves the boundary is found, killed and named.
+//! A descendant that leaves the boundary is found, ended and named.
 
 use crate::setup::{Boundary, Setup, on_every_backend};
 use ostler_e2e::{Home, Process, eventually, helper};
@@ -8,27 +8,130 @@ fn pid_in(file: &Path) -> i32 {
     eventually("the escapee's pid", || std::fs::read_to_string(file).ok()?.trim().parse().ok())
 }
 
-fn escape(setup: Setup, way: &str) {
+/// What `ostler run` of an escape comes to, with these options beside those of the setup.
+fn escape_with(setup: Setup, way: &str, options: &[&str], code: i32, termination: &str) {
     let home = setup.home();
     let file = home.folder().join("pid");
     let arguments = [
         &["run", "--json", "--capture"],
-        setup.options(&[]).as_slice(),
+        setup.options(options).as_slice(),
         &["--", helper!("escape"), way, file.to_str().expect("a path")],
     ]
     .concat();
     let output = home.ostler(&arguments);
     let result = output.json();
-    assert_eq!(result["termination"], "ownership-escape", "{setup:?} {way}: {result}");
+    assert_eq!(result["termination"], termination, "{setup:?} {way}: {result}");
     assert_eq!(result["exitCode"], 0, "the root's own code is kept");
     assert_eq!(result["extinct"], "yes");
-    assert_eq!(output.code, 125, "the run did not go well, whatever the program said");
-    assert!(Process::find(pid_in(&file)).is_none(), "the escapee is dead");
+    assert_eq!(output.code, code, "{result}");
+    let escapee = pid_in(&file);
+    assert_eq!(result["escaped"][0]["pid"], escapee, "{result}");
+    assert!(result["escaped"][0]["command"].as_str().is_some_and(|text| text.contains("escape")));
+    assert!(Process::find(escapee).is_none(), "the escapee is dead");
     let run = result["runId"].as_str().expect("an id");
     let told = home.event(run, "escaped");
-    assert!(told.to_string().contains(&pid_in(&file).to_string()), "it names the pid: {told}");
+    assert!(told.to_string().contains(&escapee.to_string()), "it names the pid: {told}");
+    assert_eq!(home.count(run, "kill-sent"), 0, "it was asked, and ended");
     assert_eq!(home.metric("run_ownership_escape_total", None), 1);
-    assert_eq!(home.metric("run_exit_total", Some("ownership-escape")), 1);
+    assert_eq!(home.metric("run_exit_total", Some(termination)), 1);
+}
+
+fn escape(setup: Setup, way: &str) {
+    escape_with(setup, way, &[], 0, "exit");
+}
+
+on_every_backend! {
+    /// R10: with --strict it is a failure, whatever the program said.
+    strictly: a_strict_run_fails_by_an_escape_pipe a_strict_run_fails_by_an_escape_pty
+        a_strict_run_fails_by_an_escape_pipe_without_cgroup a_strict_run_fails_by_an_escape_pty_without_cgroup
+}
+
+fn strictly(setup: Setup) {
+    escape_with(setup, "setsid", &["--strict"], 125, "ownership-escape");
+}
+
+/// It answers TERM by writing a line, unless it is told to ignore it.
+const LINGERS: &str =
+    "setsid sh -c 'trap \"$1\" TERM; echo $$ > \"$2\"; while :; do sleep 0.02; done' x";
+
+fn lingering(trap: &str, file: &Path, code: i32) -> [String; 3] {
+    let file = file.display();
+    let script = format!(
+        "{LINGERS} '{trap}' {file} & until test -s {file}; do sleep 0.01; done; exit {code}"
+    );
+    ["sh".to_owned(), "-c".to_owned(), script]
+}
+
+on_every_backend! {
+    /// R10: what is swept is asked to end and has the grace; the program's own code stays the exit code.
+    sweeping: what_is_swept_has_the_grace_pipe what_is_swept_has_the_grace_pty
+        what_is_swept_has_the_grace_pipe_without_cgroup what_is_swept_has_the_grace_pty_without_cgroup
+}
+
+fn sweeping(setup: Setup) {
+    let home = setup.home();
+    let (file, bye) = (home.folder().join("pid"), home.folder().join("bye"));
+    let command = lingering(&format!("echo bye > {}; exit 0", bye.display()), &file, 7);
+    let options = setup.options(&["--grace", "30s"]);
+    let words: Vec<&str> = command.iter().map(String::as_str).collect();
+    let output = home.ostler(&[&["run"], options.as_slice(), &["--"], &words].concat());
+    assert_eq!(output.code, 7, "{setup:?}: {output:?}");
+    assert_eq!(std::fs::read_to_string(&bye).expect("it had time").trim(), "bye");
+    let escapee = pid_in(&file);
+    let line = format!("left processes running: pid {escapee} (sh -c");
+    let told = output.stderr.lines().filter(|told| told.contains(&line)).count();
+    assert_eq!(told, 1, "{setup:?}: one line of it: {}", output.stderr);
+    let command = lingering("", &file, 3);
+    std::fs::remove_file(&file).expect("removed");
+    let words: Vec<&str> = command.iter().map(String::as_str).collect();
+    let result = home.run(&setup.options(&["--grace", "200ms"]), &words);
+    assert_eq!(result["exitCode"], 3, "{setup:?}: {result}");
+    assert_eq!(result["extinct"], "yes", "who ignores TERM is killed: {result}");
+    assert_eq!(result["escaped"][0]["pid"], pid_in(&file));
+}
+
+/// R10: the same rule for units: what one leaves behind does not change how it ended, nor what follows.
+#[test]
+fn a_unit_ends_as_its_program_did_though_it_left_something() {
+    let project = crate::units::Project::new();
+    let script = |code: i32| {
+        format!(
+            "command = [\"sh\", \"-c\", \"setsid sleep 600 & sleep 0.1; exit {code}\"]\n\
+             restart = {{ initial = \"10ms\", max = \"10ms\", limit = {{ count = 2, window = \"60s\" }} }}"
+        )
+    };
+    project.declare(&[("good", &script(0)), ("bad", &script(3))]);
+    project.call(&["up"]);
+    let view = project.until_state("good", "done");
+    assert_eq!(view["ends"][0]["told"], "exit 0", "{view:#}");
+    let view = project.until_state("bad", "error");
+    assert_eq!(
+        view["ends"].as_array().map(Vec::len),
+        Some(2),
+        "started again, and failed: {view:#}"
+    );
+    assert_eq!(view["ends"][0]["told"], "exit 3", "{view:#}");
+    let run = view["ends"][0]["runId"].as_str().expect("a run");
+    assert_eq!(project.home.record(run)["escaped"][0]["command"], "sleep 600");
+}
+
+/// R10: an escape that is being ended when its supervisor dies is named by the next one, once.
+#[test]
+fn an_escape_that_is_being_ended_survives_a_crash() {
+    for setup in [Setup::PIPE, Setup::PIPE_WITHOUT_CGROUP] {
+        let home = setup.home();
+        let file = home.folder().join("pid");
+        let command = lingering("", &file, 3);
+        let words: Vec<&str> = command.iter().map(String::as_str).collect();
+        let run = home.start(&["--grace", "2s"], &words);
+        eventually("it is asked to end", || (home.count(&run, "term-sent") > 0).then_some(()));
+        home.kill_supervisor();
+        let result = home.wait(&run);
+        assert_eq!(result["exitCode"], 3, "{setup:?}: {result}");
+        assert_eq!(result["termination"], "exit", "{setup:?}: {result}");
+        assert_eq!(result["escaped"][0]["pid"], pid_in(&file), "{setup:?}: {result}");
+        assert_eq!(home.count(&run, "escaped"), 1, "{setup:?}");
+    }
 }
 
 on_every_backend! {
@@ -80,7 +183,8 @@ fn by_env_i(setup: Setup) {
     if let Some(process) = &alive {
         process.signal(ostler_e2e::Signal::KILL);
     }
-    assert_eq!(result["termination"], "ownership-escape", "{setup:?}: {result}");
+    assert_eq!(result["termination"], "exit", "{setup:?}: {result}");
+    assert_eq!(result["escaped"][0]["pid"], escapee, "{setup:?}: {result}");
     assert_eq!(result["extinct"], "yes");
     assert!(alive.is_none(), "the escapee {escapee} was alive");
 }
@@ -106,8 +210,8 @@ fn an_escape_without_environment_beside_another_run() {
         }
         assert!(!left, "{setup:?}: it outlived the stop: {result}");
         if setup.boundary == Boundary::Strongest {
-            assert_eq!(result["termination"], "ownership-escape", "{result}");
-            assert!(escapee.is_none(), "and it was killed when the run ended");
+            assert_eq!(result["escaped"][0]["command"], "sleep 503", "{result}");
+            assert!(escapee.is_none(), "and it was ended when the run ended");
         }
     }
 }

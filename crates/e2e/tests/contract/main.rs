@@ -27,6 +27,8 @@ mod init;
 mod last_resort;
 mod limits;
 mod output;
+mod run_clients;
+mod run_parents;
 mod scope_key;
 mod shutdown;
 mod spawn_errors;
@@ -124,6 +126,8 @@ mod screen;
 // Sessions of tmux.
 mod tmux;
 mod tmux_apart;
+mod tmux_daemons;
+mod tmux_inside;
 mod tmux_kept;
 mod tmux_own;
 mod tmux_setup;

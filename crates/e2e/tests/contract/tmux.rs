@@ -1,6 +1,6 @@
 //! A unit in tmux is a unit like any other: the same verbs, the same ends, the same record.
 
-use crate::tmux_setup::{AGAIN, IDLE, Tmux, unit};
+use crate::tmux_setup::{AGAIN, IDLE, SERVER, Tmux, unit};
 use ostler_e2e::{Process, Terminal, eventually};
 
 /// P7: up, ls, logs, why, restart, stop, start, down: one session, and nothing is left.
@@ -9,12 +9,12 @@ fn a_session_has_the_life_of_a_unit() {
     let tmux = Tmux::of(&[("a", &unit(IDLE, AGAIN))]);
     let project = &tmux.project;
     project.up();
-    assert_eq!((project.state("a").as_str(), project.state("tmux").as_str()), ("ready", "ready"));
+    assert_eq!((project.state("a").as_str(), project.state(SERVER).as_str()), ("ready", "ready"));
     let first = project.process("a");
     assert!(first.arguments()[0].ends_with("sh"), "the agent and not its shim: {first:?}");
     assert_eq!(tmux.sessions(), ["ostler-a"]);
     tmux.session_of(&first);
-    tmux.until_logged("a", "hello %");
+    tmux.until_logged("a", "hello ");
     let run = project.view("a")["runId"].as_str().expect("a run").to_owned();
     let boundary = project.home.record(&run)["cgroup"].as_str().unwrap_or_default().to_owned();
     if !boundary.is_empty() {
@@ -87,10 +87,10 @@ fn its_environment_is_what_is_declared() {
         .lines()
         .filter_map(|line| line.trim_end().strip_prefix("V:")?.split('=').next())
         .collect();
-    for name in ["TERM", "TMUX", "TMUX_PANE", "SECRET", "OSTLER_RUN_ID", "E2E_UNIT"] {
+    for name in ["TERM", "TMUX_TMPDIR", "SECRET", "OSTLER_RUN_ID", "E2E_UNIT"] {
         assert!(names.contains(&name), "{name}: {names:?}");
     }
-    for name in ["OSTLER_TMUX", "NOTIFY_SOCKET", "TERM_PROGRAM"] {
+    for name in ["OSTLER_TMUX", "NOTIFY_SOCKET", "TERM_PROGRAM", "TMUX", "TMUX_PANE"] {
         assert!(!names.contains(&name), "{name}: {names:?}");
     }
     assert!(log.contains("V:SECRET=it's #{x} 100%"), "{log}");
@@ -123,7 +123,7 @@ fn attach_goes_into_the_session() {
     project.up();
     let process = project.process("a");
     let mut terminal = Terminal::start(project.home.command(&["attach", "a"]), 100, 30);
-    terminal.until_on_screen("hello %");
+    terminal.until_on_screen("hello ");
     terminal.keys(b"\x02d");
     let (code, shown) = terminal.finish();
     assert_eq!(code, Some(0), "{shown}");

@@ -1,6 +1,6 @@
 //! Sessions and the daemon's own troubles: a supervisor that was killed, a machine without tmux.
 
-use crate::tmux_setup::{AGAIN, IDLE, Tmux, unit};
+use crate::tmux_setup::{AGAIN, IDLE, SERVER, Tmux, unit};
 use ostler_e2e::eventually;
 use std::os::unix::fs::symlink;
 
@@ -53,7 +53,7 @@ fn without_tmux_it_has_a_terminal_of_ours() {
     assert!(told.contains("no tmux on the PATH"), "{told}");
     let view = project.view("a");
     assert!(view["why"].as_str().unwrap_or_default().contains("no tmux"), "{view:#}");
-    assert!(project.find("tmux").is_none());
+    assert!(project.find(SERVER).is_none());
     tmux.until_logged("a", "/dev/pts/");
     let why = project.call(&["why", "a"]).text();
     assert!(why.contains("does without something it wants"), "{why}");
@@ -73,9 +73,13 @@ fn a_home_with_a_long_path_has_its_server_elsewhere() {
     tmux.project.declare(&[("a", &unit(IDLE, AGAIN))]);
     tmux.project.up();
     let process = tmux.project.process("a");
-    let socket = process.variable("TMUX").expect("in tmux");
+    let command = tmux.project.process(SERVER).command();
+    let socket = command.rsplit(' ').next().expect("a socket");
     assert!(socket.starts_with(folder.to_str().expect("text")), "{socket}");
-    assert!(socket.split(',').next().is_some_and(|path| path.len() <= 107), "{socket}");
+    assert!(socket.len() <= 107, "{socket}");
+    let own = process.variable("TMUX_TMPDIR").expect("a place for its own");
+    assert!(own.starts_with(folder.to_str().expect("text")) && own.len() <= 107 - 24, "{own}");
+    assert!(std::path::Path::new(&own).is_dir(), "{own}");
     tmux.project.call(&["stop", "a"]).ok();
     assert!(!process.is_alive());
 }
@@ -86,7 +90,7 @@ fn a_server_that_stands_still_does_not_hold_up_a_stop() {
     let tmux = Tmux::of(&[("a", &unit(IDLE, AGAIN))]);
     let project = &tmux.project;
     project.up();
-    let (process, server) = (project.process("a"), project.process("tmux"));
+    let (process, server) = (project.process("a"), project.process(SERVER));
     server.signal(ostler_e2e::Signal::STOP);
     assert_eq!(project.state("a"), "ready");
     project.call(&["stop", "a"]).ok();

@@ -1,6 +1,6 @@
 //! The user's own server: only sessions that we made are ever touched there, and it is the user who starts it.
 
-use crate::tmux_setup::{AGAIN, IDLE, Tmux, unit};
+use crate::tmux_setup::{AGAIN, IDLE, SERVER, Tmux, unit};
 use crate::units::Project;
 use ostler_e2e::eventually;
 
@@ -18,7 +18,7 @@ fn the_users_sessions_survive_everything() {
     project.up();
     let first = project.process("deacon");
     assert_eq!(tmux.own_sessions(), ["hq-deaco", "hq-deacon", "hq-deacon-2", "mine"]);
-    assert!(project.find("tmux").is_none(), "no server of ours is needed");
+    assert!(project.find(SERVER).is_none(), "no server of ours is needed");
     project.call(&["restart", "deacon"]).ok();
     let second = project.next_process("deacon", &first);
     tmux.own(&["kill-session", "-t", "=hq-deacon"]).ok();

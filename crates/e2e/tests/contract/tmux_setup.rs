@@ -5,13 +5,16 @@ use ostler_e2e::{Output, Process, eventually};
 use std::path::PathBuf;
 use std::process::Command;
 
+/// The daemon's own server, as a unit.
+pub const SERVER: &str = "ostler:tmux";
+
 pub struct Tmux {
     pub project: Project,
 }
 
 /// It answers TERM, and says what it sees.
 pub const IDLE: &str =
-    "trap 'echo bye; exit 0' TERM; echo hello $TMUX_PANE; while :; do sleep 0.05; done";
+    "trap 'echo bye; exit 0' TERM; echo hello $TERM; while :; do sleep 0.05; done";
 pub const AGAIN: &str = "restart = { initial = \"50ms\", max = \"50ms\" }";
 
 /// A unit in tmux that runs a script.

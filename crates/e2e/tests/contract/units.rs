@@ -76,7 +76,7 @@ impl Project {
 
     #[track_caller]
     pub fn views(&self) -> Vec<Value> {
-        let listed = self.call(&["ls", "--json"]).ok().json();
+        let listed = self.call(&["ls", "--all", "--json"]).ok().json();
         listed.as_array().expect("a list").clone()
     }
 

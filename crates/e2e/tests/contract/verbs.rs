@@ -1,6 +1,6 @@
 //! The verbs: what they print, and how they end.
 
-use ostler_e2e::{Home, Signal, helper};
+use ostler_e2e::{Home, helper};
 use serde_json::Value;
 
 /// R18, X2
@@ -373,17 +373,4 @@ fn no_grace_is_kill_at_once() {
     let result = home.cancel(&run);
     assert_eq!(result["exitSignal"], 9, "{result}");
     assert_eq!(home.ostler(&["run", "--grace", "61s", "--", "true"]).code, 2);
-}
-
-/// X2: a foreground client that is killed leaves the run to the supervisor.
-#[test]
-fn a_killed_client_leaves_the_run_alone() {
-    let home = Home::new();
-    let foreground = home.spawn(&["run", "--", "sh", "-c", "echo ready; exec sleep 816"]);
-    foreground.until_written("ready");
-    foreground.signal(Signal::KILL);
-    assert_eq!(foreground.finish().code, 137);
-    let records = home.records();
-    assert_eq!(records[0]["state"], "running");
-    assert_eq!(home.cancel(records[0]["runId"].as_str().expect("an id"))["extinct"], "yes");
 }

@@ -100,6 +100,12 @@ pub fn fingerprint_of(pid: i32) -> Option<Fingerprint> {
     Some(Fingerprint { pid, start_time, boot_id: boot_id().to_owned(), unique })
 }
 
+/// Whether somebody has this number, alive or a corpse. Needs no descriptor.
+pub fn is_taken(pid: i32) -> bool {
+    let Some(pid) = rustix::process::Pid::from_raw(pid) else { return false };
+    rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH)
+}
+
 /// Whose child we are now.
 pub fn parent_pid() -> i32 {
     rustix::process::getppid().map_or(0, |pid| pid.as_raw_pid())

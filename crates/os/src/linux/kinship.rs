@@ -36,6 +36,11 @@ impl KinOf {
         self.group.as_ref().is_some_and(|group| boundary.ends_with(group.as_str()))
     }
 
+    /// What the boundary it is in is called, if it may be one of ours.
+    pub fn boundary_name(&self) -> Option<&str> {
+        self.group.as_deref()?.rsplit('/').next()
+    }
+
     /// Whether it is this process, or one that came of it.
     pub fn descends_from(&self, pid: i32) -> bool {
         self.line.contains(&pid)

@@ -47,6 +47,11 @@ impl Members {
         self.inside == 0 && self.outside.is_empty()
     }
 
+    /// Whether this process is one of them.
+    pub fn has(&self, pid: i32) -> bool {
+        self.inside_pids.contains(&pid) || self.outside.iter().any(|member| member.pid == pid)
+    }
+
     pub fn len(&self) -> usize {
         self.inside + self.outside.len()
     }

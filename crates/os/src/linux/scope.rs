@@ -283,16 +283,6 @@ impl Scope {
         }
     }
 
-    /// KILL to what has left the group.
-    pub fn kill_outside(&self, members: &Members) -> KillReport {
-        let processes = members
-            .outside
-            .iter()
-            .filter(|member| self.signal_member(member.pid, Signal::Kill))
-            .count();
-        KillReport { mode: "pid", processes }
-    }
-
     /// KILL to everything. `again` lists who is left, for those that fork faster than they are listed.
     pub fn kill_all(&self, process: Option<&Process>, again: impl Fn() -> Members) -> KillReport {
         let members = again();

@@ -271,7 +271,7 @@ fn parse(line: &str) -> Option<Account> {
 }
 
 /// The words it was started with; none for one of the kernel's own.
-fn command_of(pid: i32) -> Option<String> {
+pub fn command_of(pid: i32) -> Option<String> {
     let words = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
     let words: Vec<String> = words
         .split(|byte| *byte == 0)

@@ -117,7 +117,7 @@ impl Registry {
             .map_err(RegistryError::write)?;
         let changed = transaction
             .execute(
-                "UPDATE runs SET unit = NULL, owner_instance_id = ?1, lease_epoch = lease_epoch + 1, updated_at_ms = ?2 \
+                "UPDATE runs SET unit = NULL, client = NULL, owner_instance_id = ?1, lease_epoch = lease_epoch + 1, updated_at_ms = ?2 \
                  WHERE run_id = ?3 AND owner_instance_id = ?4 AND state <> 'exited' \
                  AND NOT EXISTS (SELECT 1 FROM leases WHERE instance_id = ?4 AND renewed_at_ms IS NOT ?5)",
                 rusqlite::params![

@@ -11,7 +11,8 @@ pub(super) const RUN_COLUMNS: &str = "runs.run_id, session_id, backend_id, unit,
     process_group_id, cgroup, state, created_at_ms, updated_at_ms, last_output_at_ms, owner_instance_id, \
     leases.expires_at_ms, termination, exit_code, exit_signal, extinct, scope_key, command, error, \
     spawn_error_kind, started_at_ms, ended_at_ms, timeout_ms, no_output_timeout_ms, grace_ms, \
-    detach_allowed, started_mono_ms, output_bytes, process_unique, stop_signal, enforced, out_of_memory, memory_kills";
+    detach_allowed, started_mono_ms, output_bytes, process_unique, stop_signal, enforced, out_of_memory, memory_kills, \
+    escaped, strict, parent, keep, client";
 
 pub(super) const FROM_RUNS: &str = "FROM runs LEFT JOIN leases ON leases.instance_id = runs.owner_instance_id AND runs.state <> 'exited'";
 
@@ -20,12 +21,13 @@ pub(super) const SAVE_RUN: &str = "INSERT INTO runs (run_id, session_id, backend
     boot_id, process_group_id, cgroup, state, created_at_ms, updated_at_ms, last_output_at_ms, \
     owner_instance_id, termination, exit_code, exit_signal, extinct, scope_key, command, error, \
     spawn_error_kind, started_at_ms, ended_at_ms, timeout_ms, no_output_timeout_ms, grace_ms, \
-    detach_allowed, started_mono_ms, output_bytes, process_unique, stop_signal, enforced, out_of_memory, memory_kills) \
+    detach_allowed, started_mono_ms, output_bytes, process_unique, stop_signal, enforced, out_of_memory, memory_kills, \
+    escaped, strict, parent, keep, client) \
   VALUES (:run_id, :session_id, :backend_id, :unit, :pid, :start_time, :boot_id, :process_group_id, :cgroup, \
     :state, :created_at_ms, :updated_at_ms, :last_output_at_ms, :owner_instance_id, :termination, :exit_code, \
     :exit_signal, :extinct, :scope_key, :command, :error, :spawn_error_kind, :started_at_ms, :ended_at_ms, \
     :timeout_ms, :no_output_timeout_ms, :grace_ms, :detach_allowed, :started_mono_ms, :output_bytes, :process_unique, :stop_signal, \
-    :enforced, :out_of_memory, :memory_kills) \
+    :enforced, :out_of_memory, :memory_kills, :escaped, :strict, :parent, :keep, :client) \
   ON CONFLICT (run_id) DO UPDATE SET pid = excluded.pid, start_time = excluded.start_time, \
     boot_id = excluded.boot_id, process_group_id = excluded.process_group_id, cgroup = excluded.cgroup, \
     state = excluded.state, updated_at_ms = excluded.updated_at_ms, \
@@ -35,7 +37,8 @@ pub(super) const SAVE_RUN: &str = "INSERT INTO runs (run_id, session_id, backend
     started_at_ms = excluded.started_at_ms, ended_at_ms = excluded.ended_at_ms, \
     started_mono_ms = excluded.started_mono_ms, output_bytes = excluded.output_bytes, \
     process_unique = excluded.process_unique, enforced = excluded.enforced, \
-    out_of_memory = excluded.out_of_memory, memory_kills = excluded.memory_kills \
+    out_of_memory = excluded.out_of_memory, memory_kills = excluded.memory_kills, \
+    escaped = excluded.escaped, client = excluded.client \
   WHERE runs.owner_instance_id = excluded.owner_instance_id AND runs.state <> 'exited'";
 
 pub(super) fn save_run(
@@ -44,6 +47,9 @@ pub(super) fn save_run(
 ) -> rusqlite::Result<usize> {
     // It holds numbers, words and paths: it can always be written.
     let enforced = run.enforced.as_ref().and_then(|held| serde_json::to_string(held).ok());
+    let escaped = Some(&run.escaped).filter(|escaped| !escaped.is_empty());
+    let escaped = escaped.and_then(|escaped| serde_json::to_string(escaped).ok());
+    let client = run.client.as_ref().and_then(|client| serde_json::to_string(client).ok());
     statement.execute(named_params! {
         ":run_id": run.run_id.to_string(),
         ":session_id": run.session_id,
@@ -80,6 +86,11 @@ pub(super) fn save_run(
         ":enforced": enforced,
         ":out_of_memory": run.out_of_memory,
         ":memory_kills": run.memory_kills as i64,
+        ":escaped": escaped,
+        ":strict": run.strict,
+        ":parent": run.parent.map(|parent| parent.to_string()),
+        ":keep": run.keep,
+        ":client": client,
     })
 }
 
@@ -136,14 +147,14 @@ pub(super) fn read_run(row: &Row<'_>) -> Result<RunRecord, RegistryError> {
         started_mono_ms: optional(29)?,
         output_bytes: number(30)?,
         process_unique: optional(31)?,
-        enforced: optional_text(33)?
-            .map(|text| {
-                serde_json::from_str(&text)
-                    .map_err(|_| RegistryError::Value { what: "a run's limits", value: text })
-            })
-            .transpose()?,
+        enforced: document(optional_text(33)?, "a run's limits")?,
         out_of_memory: row.get(34).map_err(RegistryError::read)?,
         memory_kills: number(35)?,
+        escaped: document(optional_text(36)?, "what escaped from a run")?.unwrap_or_default(),
+        strict: row.get(37).map_err(RegistryError::read)?,
+        parent: optional_text(38)?.map(run_id).transpose()?,
+        keep: row.get(39).map_err(RegistryError::read)?,
+        client: document(optional_text(40)?, "a run's client")?,
     })
 }
 
@@ -174,6 +185,16 @@ fn word<T>(
     parse: fn(&str) -> Option<T>,
 ) -> Result<T, RegistryError> {
     parse(&text).ok_or(RegistryError::Value { what, value: text })
+}
+
+fn document<T: serde::de::DeserializeOwned>(
+    text: Option<String>,
+    what: &'static str,
+) -> Result<Option<T>, RegistryError> {
+    let read = |text: String| {
+        serde_json::from_str(&text).map_err(|_| RegistryError::Value { what, value: text })
+    };
+    text.map(read).transpose()
 }
 
 pub(super) fn run_id(text: String) -> Result<RunId, RegistryError> {

@@ -47,6 +47,9 @@ pub(super) struct Orders {
     pub(super) memory_score: i32,
     /// What is written to the terminal after all else.
     pub(super) last: String,
+    /// As in the shim's order.
+    #[serde(default)]
+    pub(super) own_sockets: Option<String>,
 }
 
 impl Orders {
@@ -297,5 +300,6 @@ fn orders(order: &TmuxOrder, last: String) -> Orders {
         nice,
         memory_score,
         last,
+        own_sockets: order.own_sockets.clone(),
     }
 }

@@ -13,6 +13,10 @@ use std::path::Path;
 
 /// What only whoever starts a pane knows.
 const FROM_TMUX: [&str; 3] = ["TERM", "TMUX", "TMUX_PANE"];
+/// What of it leads to the pane's server.
+const TO_SERVER: [&str; 2] = ["TMUX", "TMUX_PANE"];
+/// Where a server has its sockets.
+const SOCKETS: &str = "TMUX_TMPDIR";
 /// As a shell has it.
 const NOT_EXECUTED: i32 = 126;
 /// Nobody waits for us: a pane that was started again by another's hand.
@@ -35,7 +39,7 @@ pub fn take(place: &OsStr) -> i32 {
         Ok(_) | Err(_) => return NOBODY,
     }
     let arguments: Vec<OsString> = orders.argv.iter().map(OsString::from).collect();
-    let environment = environment(&orders.env);
+    let environment = environment(&orders.env, orders.own_sockets.as_deref());
     let started =
         Seated::start(&arguments, &environment, Path::new(&orders.cwd), &orders.manners());
     let seated = match started {
@@ -76,24 +80,52 @@ fn say(stream: &mut BufReader<UnixStream>, what: &impl serde::Serialize) -> std:
     stream.get_mut().write_all(text.as_bytes())
 }
 
-/// Exactly what is declared, and what tmux says of the place.
-fn environment(declared: &[OsText]) -> Vec<OsString> {
-    let is_of_tmux = |word: &[u8]| {
-        FROM_TMUX.iter().any(|name| {
-            word.strip_prefix(name.as_bytes()).is_some_and(|rest| rest.starts_with(b"="))
-        })
+/// Exactly what is declared, and what tmux says of the place. On the daemon's own server the program does not learn of that
+/// server: a session that it made there would be the server's child, outside of its run. It has a place for a server of its
+/// own instead.
+fn environment(declared: &[OsText], own_sockets: Option<&str>) -> Vec<OsString> {
+    let is_named = |word: &[u8], name: &str| {
+        word.strip_prefix(name.as_bytes()).is_some_and(|rest| rest.starts_with(b"="))
     };
+    let is_of_tmux = |word: &[u8]| FROM_TMUX.iter().any(|name| is_named(word, name));
     let mut environment: Vec<OsString> = declared
         .iter()
         .filter(|word| !is_of_tmux(word.as_bytes()))
         .map(|word| OsString::from_vec(word.as_bytes().to_vec()))
         .collect();
+    let mut add = |name: &str, value: &OsStr| {
+        let mut word = OsString::from(format!("{name}="));
+        word.push(value);
+        environment.push(word);
+    };
     for name in FROM_TMUX {
-        if let Some(value) = std::env::var_os(name) {
-            let mut word = OsString::from(format!("{name}="));
-            word.push(value);
-            environment.push(word);
+        let is_kept = own_sockets.is_none() || !TO_SERVER.contains(&name);
+        if let Some(value) = std::env::var_os(name).filter(|_| is_kept) {
+            add(name, &value);
         }
     }
+    let is_said = declared.iter().any(|word| is_named(word.as_bytes(), SOCKETS));
+    if let Some(place) = own_sockets.filter(|_| !is_said) {
+        add(SOCKETS, OsStr::new(place));
+    }
     environment
+}
+
+#[cfg(test)]
+mod tests {
+    use super::environment;
+    use ostler_model::OsText;
+
+    fn shown(declared: &[&str], own_sockets: Option<&str>) -> Vec<String> {
+        let declared: Vec<OsText> = declared.iter().map(|word| OsText::from(*word)).collect();
+        let words = environment(&declared, own_sockets);
+        let words = words.iter().map(|word| word.to_string_lossy().into_owned());
+        words.filter(|word| !word.starts_with("TERM=")).collect()
+    }
+
+    #[test]
+    fn a_program_on_the_daemons_server_is_led_to_a_server_of_its_own() {
+        assert_eq!(shown(&["A=1", "TMUX=/x,1,0"], Some("/own")), ["A=1", "TMUX_TMPDIR=/own"]);
+        assert_eq!(shown(&["TMUX_TMPDIR=/mine"], Some("/own")), ["TMUX_TMPDIR=/mine"]);
+    }
 }

@@ -16,7 +16,7 @@ impl Feed {
         Self { context: context.clone(), client: None }
     }
 
-    /// All units; what they use only of those that are seen.
+    /// All units that a table has; what they use only of those that are seen.
     pub fn units(&mut self, seen: &[String]) -> Result<Vec<UnitLook>, Failure> {
         let looked = self.look(seen);
         if looked.is_err() {
@@ -31,6 +31,7 @@ impl Feed {
             None => self.client.insert(self.context.connect_running()?),
         };
         let mut all = unit::table(client, Depth::Quick)?;
+        all.retain(|look| look.view.is_listed());
         if !seen.is_empty() && all.iter().any(|look| look.usage.is_none()) {
             for look in unit::look(client, seen.to_vec(), Depth::Whole)? {
                 if let Some(known) = all.iter_mut().find(|known| known.view.name == look.view.name)

@@ -12,9 +12,10 @@ use ostler_model::wire::{Answer, Call, LookCall};
 pub fn list(context: &Context, arguments: &ListArguments) -> Result<Exit, Failure> {
     let depth = if arguments.usage { Depth::Whole } else { Depth::Quick };
     let call = LookCall { names: Vec::new(), depth, brief: !arguments.json };
-    let Answer::Looks(looks) = context.ask(&Call::Look(call))? else {
+    let Answer::Looks(mut looks) = context.ask(&Call::Look(call))? else {
         return Err(ClientError::Unexpected.into());
     };
+    looks.retain(|look| arguments.all || look.view.is_listed());
     if arguments.json {
         let views = looks.iter().map(document).collect::<Result<Vec<_>, _>>()?;
         say!("{}", serde_json::Value::Array(views));

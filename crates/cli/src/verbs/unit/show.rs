@@ -8,8 +8,8 @@ use crate::say::{say, tell};
 use crate::verbs::logs::{Line, last_lines};
 use crate::verbs::screen;
 use ostler_client::{Client, ClientError};
-use ostler_model::wire::{Answer, Call, ChangeKind, ScreenText, Target};
-use ostler_model::{Depth, UnitLook, UnitState};
+use ostler_model::wire::{Answer, Call, ChangeKind, RunFilter, ScreenText, Target};
+use ostler_model::{Depth, Part, RunId, RunRecord, UnitLook, UnitState};
 use serde_json::json;
 
 /// How many lines of its log or its screen are shown.
@@ -42,15 +42,18 @@ pub fn show(context: &Context, names: &[String], json: bool) -> Result<Exit, Fai
         exit = Exit::NOT_RUNNING;
     }
     let changes = declared::changes(&mut client, found.iter().map(|look| &look.view));
+    let live = live_runs(&mut client)?;
     let mut documents = Vec::new();
     for (index, look) in found.into_iter().enumerate() {
         let change = changes.get(&look.view.name);
         let log = log_of(context, look)?;
         let screen = screen_of(&mut client, look)?;
+        let runs = started_from(look.view.run_id, &live);
         if json {
             let mut document = document(look)?;
             document["log"] = json!(log);
             document["screen"] = json!(screen);
+            document["runs"] = json!(runs.iter().map(|(_, run)| run).collect::<Vec<_>>());
             document["declarationChange"] = json!(change);
             documents.push(document);
         } else {
@@ -58,7 +61,7 @@ pub fn show(context: &Context, names: &[String], json: bool) -> Result<Exit, Fai
                 say!("");
             }
             let last = last_of(screen.as_ref(), &log);
-            for line in sheet(look, change, last, Colours::of_output()) {
+            for line in sheet(look, change, &runs, last, Colours::of_output()) {
                 say!("{line}");
             }
         }
@@ -80,7 +83,10 @@ pub fn told(
     let changes = declared::changes(client, std::iter::once(&look.view));
     let log = log_of(context, look)?;
     let screen = screen_of(client, look)?;
-    Ok(sheet(look, changes.get(&look.view.name), last_of(screen.as_ref(), &log), colours))
+    let live = live_runs(client)?;
+    let runs = started_from(look.view.run_id, &live);
+    let last = last_of(screen.as_ref(), &log);
+    Ok(sheet(look, changes.get(&look.view.name), &runs, last, colours))
 }
 
 /// The last that there is to be seen of it.
@@ -105,6 +111,22 @@ fn screen_of(client: &mut Client, look: &UnitLook) -> Result<Option<ScreenText>,
     }
 }
 
+fn live_runs(client: &mut Client) -> Result<Vec<RunRecord>, Failure> {
+    let filter = RunFilter { live_only: true, newest_ended: None, unit: None };
+    match client.call(Call::Runs(filter))? {
+        Answer::Runs(runs) => Ok(runs),
+        _ => Err(ClientError::Unexpected.into()),
+    }
+}
+
+/// Runs that were asked for from inside this one, and from inside those, with how deep they stand below it.
+fn started_from(run: Option<RunId>, live: &[RunRecord]) -> Vec<(usize, RunRecord)> {
+    let families = render::families(live.to_vec());
+    let mut own = families.into_iter().skip_while(|(_, other)| Some(other.run_id) != run);
+    let Some((depth, _)) = own.next() else { return Vec::new() };
+    own.take_while(|(below, _)| *below > depth).map(|(below, run)| (below - depth, run)).collect()
+}
+
 fn log_of(context: &Context, look: &UnitLook) -> Result<Vec<Line>, Failure> {
     match last_lines(context, &look.view.name, LOG_LINES) {
         // It never ran.
@@ -117,6 +139,7 @@ fn log_of(context: &Context, look: &UnitLook) -> Result<Vec<Line>, Failure> {
 fn sheet(
     look: &UnitLook,
     change: Option<&declared::Difference>,
+    runs: &[(usize, RunRecord)],
     last: Last<'_>,
     colours: Colours,
 ) -> Vec<String> {
@@ -161,6 +184,15 @@ fn sheet(
         sheet.add("Agent", format!("{told} ({})", render::cut(&agent.evidence, EVIDENCE_SHOWN)));
     }
     sheet.add("Wanted", view.desired.to_string());
+    if let Some(part) = view.part {
+        let told = match part {
+            Part::File => "of Ostler: always started again, and removed with its file",
+            Part::Daemon => {
+                "of the daemon: always started again, shared by all files, ends with the daemon"
+            }
+        };
+        sheet.add("Part", told.to_owned());
+    }
     if let Some(file) = &view.file {
         sheet.add("File", file.clone());
     }
@@ -219,6 +251,12 @@ fn sheet(
         sheet.add("Files", format!("{} open", usage.descriptors));
         sheet.add_lines("Tree", tree_lines(&usage.tree, view.pid));
     }
+    let runs = runs.iter().map(|(depth, run)| {
+        let branch = "  ".repeat(depth - 1);
+        let kept = if run.keep { ", kept" } else { "" };
+        format!("{branch}{} {}{kept}  {}", render::short(run), run.state, run.command)
+    });
+    sheet.add_lines("Runs", runs.collect());
     let ends = view.ends.iter().map(|end| {
         let (at, ran) = (render::plain_time(end.at_ms), render::duration(end.ran_ms));
         format!("{at}  {} after {ran}", end.told)

@@ -4,7 +4,9 @@ use super::{Simulation, instance};
 use crate::kernel::BOOT;
 use crate::random::Random;
 use ostler_core::{Event, NewRun};
-use ostler_model::{Actor, Backend, Detach, Extinct, Limits, RunId, RunRecord, RunState};
+use ostler_model::{
+    Actor, Backend, Detach, Extinct, Fingerprint, Limits, RunId, RunRecord, RunState,
+};
 
 impl Simulation {
     pub(super) fn new_run(
@@ -23,6 +25,13 @@ impl Simulation {
             grace_ms: random.below(1_000),
             stop_signal: None,
         };
+        let strict = random.chance(30);
+        let lives = |record: &&RunRecord| {
+            record.state == RunState::Running && record.owner_instance_id == instance(index)
+        };
+        let living: Vec<RunId> =
+            self.records.values().filter(lives).map(|record| record.run_id).collect();
+        let parent = random.pick(&living).filter(|_| unit.is_none() && random.chance(40));
         let record = RunRecord {
             run_id: RunId::new(self.next, bits),
             session_id: "s".to_owned(),
@@ -63,12 +72,20 @@ impl Simulation {
             enforced: None,
             out_of_memory: false,
             memory_kills: 0,
+            escaped: Vec::new(),
+            strict,
+            parent,
+            keep: random.chance(30),
+            client: random.chance(20).then(|| {
+                let (pid, boot_id) = (self.next as i32, BOOT.to_owned());
+                Box::new(Fingerprint { pid, start_time: 1, boot_id, unique: None })
+            }),
         };
         Event::SpawnAsked(Box::new(NewRun {
             by: Actor::Supervisor,
             record,
             limits,
-            detach: Detach::Forbid,
+            detach: if strict { Detach::Strict } else { Detach::Forbid },
         }))
     }
 }

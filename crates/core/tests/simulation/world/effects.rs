@@ -53,9 +53,9 @@ impl Simulation {
                 }
             }
             // As the engine does: nobody is signalled who came to his end later in the same turn.
-            Action::Signal { run, signal, reach } => {
+            Action::Signal { run, signal } => {
                 if supervisor.world.record(run).is_some() {
-                    self.signal(supervisor, run, signal, reach)?;
+                    self.signal(supervisor, run, signal)?;
                 }
             }
             Action::Watch(run) => {
@@ -135,6 +135,7 @@ impl Simulation {
                 {
                     known.owner_instance_id = supervisor.instance;
                     known.unit = None;
+                    known.client = None;
                     self.stolen.insert(record.run_id);
                     seen.ownership = Ownership::Ours;
                     supervisor

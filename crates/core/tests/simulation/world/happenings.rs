@@ -27,7 +27,11 @@ impl Simulation {
                 by: Actor::Supervisor,
                 why: "sim",
             }),
-            38..40 => Some(Event::ShutdownAsked { by: Actor::Supervisor }),
+            38..39 => random.pick(&runs).map(|run| match random.chance(50) {
+                true => Event::ClientGone { run },
+                false => Event::ClientLeft { run, by: Actor::Supervisor },
+            }),
+            39..40 => Some(Event::ShutdownAsked { by: Actor::Supervisor }),
             40..70 => {
                 self.kernel_moves(random)?;
                 None

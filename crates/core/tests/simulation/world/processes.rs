@@ -3,7 +3,7 @@
 use super::{Simulation, Supervisor};
 use crate::kernel::Tree;
 use crate::random::Random;
-use ostler_core::{Event, Reach, Signal};
+use ostler_core::{Event, Signal};
 use ostler_model::{Extinct, RunId, RunState, SpawnErrorKind};
 
 impl Simulation {
@@ -72,7 +72,6 @@ impl Simulation {
         supervisor: &mut Supervisor,
         run: RunId,
         signal: Signal,
-        reach: Reach,
     ) -> Result<(), String> {
         let Some(record) = self.records.get(&run) else {
             return Err(format!("{signal:?} to {run}, which has no record"));
@@ -93,10 +92,9 @@ impl Simulation {
             return Err(format!("{signal:?} to {run} with an unverified identity"));
         }
         let processes = tree.survey().inside + tree.survey().outside;
-        match (signal, reach) {
-            (Signal::Term, _) => tree.term(),
-            (Signal::Kill, Reach::Tree) => tree.kill(9),
-            (Signal::Kill, Reach::Outside) => tree.outside = 0,
+        match signal {
+            Signal::Term => tree.term(),
+            Signal::Kill => tree.kill(9),
         }
         if signal == Signal::Kill && processes > 0 {
             supervisor.events.push_back(Event::Killed { run, mode: "pgid", processes });

@@ -3,7 +3,7 @@
 use super::{Crash, LEASE_MS, Simulation, instance};
 use crate::random::Random;
 use ostler_core::ExitStatus;
-use ostler_model::{Desired, Extinct, RunState};
+use ostler_model::{Desired, Extinct, Part, RunState, Termination};
 
 impl Simulation {
     /// Never two, never one that is not wanted, and each that is wanted and may run does.
@@ -20,11 +20,16 @@ impl Simulation {
                     && self.trees.get(&record.run_id).is_some_and(|tree| tree.status.is_none())
             });
             let alive = alive.count();
+            let is_needed = self.records.values().any(|record| {
+                record.unit.as_deref() == Some("d") && record.state != RunState::Exited
+            });
             let may_run = unit.tally.opened.is_none() && unit.over.is_none();
             match (unit.desired, alive) {
                 (Desired::Stopped, 0) => {}
                 (Desired::Running, 1) => {}
                 (Desired::Running, 0) if !may_run || !unit.spec.depends_on.is_empty() => {}
+                // Nobody needs it.
+                (Desired::Running, 0) if unit.spec.part == Some(Part::Daemon) && !is_needed => {}
                 (wanted, count) => {
                     return Err(format!("unit {name} is wanted {wanted}, {count} of it live"));
                 }
@@ -63,10 +68,21 @@ impl Simulation {
                 return Err(format!("run {run} exited {count} times"));
             }
         }
+        for child in self.records.values().filter(|child| child.state != RunState::Exited) {
+            let parent = child.parent.filter(|_| !child.keep);
+            let parent = parent.and_then(|parent| self.records.get(&parent));
+            if parent.is_some_and(|parent| parent.state == RunState::Exited) {
+                return Err(format!("run {} outlives its parent", child.run_id));
+            }
+        }
         for record in self.records.values() {
             let tree = self.trees.get(&record.run_id);
             match record.state {
                 RunState::Exited => {
+                    let is_escape = record.termination == Some(Termination::OwnershipEscape);
+                    if is_escape && (!record.strict || record.escaped.is_empty()) {
+                        return Err(format!("run {} is no escape", record.run_id));
+                    }
                     if tree.is_some_and(|tree| !tree.is_extinct()) && record.extinct == Extinct::Yes
                     {
                         return Err(format!("run {} is said to be gone and is not", record.run_id));

@@ -1,0 +1,68 @@
+//! Runs that were asked for from inside another run, and end with it.
+//!
+//! The parent is in the record, so a supervisor that comes after a crash knows it too. A run that is to be kept is not in here.
+
+use crate::action::Action;
+use ostler_model::{Actor, RunId, RunRecord};
+use std::collections::{BTreeMap, BTreeSet};
+
+#[derive(Debug, Default)]
+pub(crate) struct Children {
+    of: BTreeMap<RunId, BTreeSet<RunId>>,
+    /// Runs of other supervisors: of those we do not know whether they have ended.
+    elsewhere: BTreeSet<RunId>,
+}
+
+impl Children {
+    pub(crate) fn add(&mut self, child: &RunRecord) {
+        if let Some(parent) = child.parent.filter(|_| !child.keep) {
+            self.of.entry(parent).or_default().insert(child.run_id);
+        }
+    }
+
+    pub(crate) fn remove(&mut self, child: &RunRecord) {
+        let Some(parent) = child.parent else { return };
+        if let Some(children) = self.of.get_mut(&parent) {
+            children.remove(&child.run_id);
+            if children.is_empty() {
+                self.of.remove(&parent);
+            }
+        }
+    }
+
+    pub(crate) fn is_elsewhere(&mut self, run: RunId) {
+        self.elsewhere.insert(run);
+    }
+
+    pub(crate) fn is_here(&mut self, run: RunId) {
+        self.elsewhere.remove(&run);
+    }
+
+    /// Those that have children, and that we would know of.
+    pub(crate) fn parents(&self) -> Vec<RunId> {
+        self.of.keys().copied().filter(|parent| !self.elsewhere.contains(parent)).collect()
+    }
+
+    /// Its children, their children, and so on.
+    pub(crate) fn below(&self, run: RunId) -> Vec<RunId> {
+        let mut found = vec![run];
+        let mut next = 0;
+        while let Some(parent) = found.get(next) {
+            found.extend(self.of.get(parent).into_iter().flatten());
+            next += 1;
+        }
+        found.split_off(1)
+    }
+
+    /// The parent ends: so do its children, each by the one way that every run is ended. Told once.
+    pub(crate) fn end_of(&mut self, parent: RunId, out: &mut Vec<Action>) {
+        for child in self.of.remove(&parent).unwrap_or_default() {
+            self.end(child, out);
+        }
+    }
+
+    pub(crate) fn end(&self, child: RunId, out: &mut Vec<Action>) {
+        let why = "the run it was started from has ended";
+        out.push(Action::EndRun { run: child, by: Actor::Supervisor, why });
+    }
+}

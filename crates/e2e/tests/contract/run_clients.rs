@@ -1,0 +1,106 @@
+//! A run in the foreground ends with the process that shows it, however that ends; unless that process left it.
+
+use crate::daemon::QUICK;
+use crate::setup::{Setup, on_every_backend};
+use ostler_e2e::{Background, Door, Home, Signal, Terminal, eventually};
+use serde_json::json;
+
+const WAITS: [&str; 3] = ["sh", "-c", "echo ready; exec sleep 800"];
+
+fn foreground(home: &Home, options: &[&str]) -> (Background, String) {
+    let client = home.spawn(&[&["run"], options, &["--"], &WAITS[..]].concat());
+    client.until_written("ready");
+    let run = home.records().into_iter().rfind(|record| record["state"] == "running");
+    let run = run.expect("it runs")["runId"].as_str().expect("an id").to_owned();
+    (client, run)
+}
+
+#[track_caller]
+fn until_ended(home: &Home, run: &str) {
+    eventually("its run has ended", || (home.record(run)["state"] == "exited").then_some(()));
+    assert_eq!(home.record(run)["termination"], "manual-cancel");
+    let why = home.ostler(&["why", run]).ok().text();
+    assert!(why.contains("the process that showed it in the foreground has ended"), "{why}");
+}
+
+on_every_backend! {
+    /// R22: SIGKILL of the client ends its run, and no other.
+    killing: a_killed_client_ends_its_run_pipe a_killed_client_ends_its_run_pty
+        a_killed_client_ends_its_run_pipe_without_cgroup a_killed_client_ends_its_run_pty_without_cgroup
+}
+
+fn killing(setup: Setup) {
+    let home = setup.home();
+    let detached = home.start_ready(&setup.options(&[]), &WAITS);
+    let (client, run) = foreground(&home, &setup.options(&[]));
+    let viewer = home.spawn(&["attach", "--read-only", &run]);
+    viewer.until_written("ready");
+    viewer.signal(Signal::KILL);
+    viewer.finish();
+    assert_eq!(home.record(&run)["state"], "running", "a viewer is no client");
+    client.signal(Signal::KILL);
+    assert_eq!(client.finish().code, 137);
+    until_ended(&home, &run);
+    assert_eq!(home.record(&detached)["state"], "running");
+}
+
+/// R22: a supervisor that comes after a crash waits for a client that lives, and ends the run when it is gone.
+#[test]
+fn a_client_that_lives_is_waited_for_after_a_crash() {
+    for setup in [Setup::PIPE, Setup::PIPE_WITHOUT_CGROUP] {
+        let home = setup.home_with(&[QUICK]);
+        let (client, run) = foreground(&home, &[]);
+        for crash in 1..=2 {
+            home.kill_supervisor();
+            eventually("it is taken up", || (home.count(&run, "adopted") == crash).then_some(()));
+            assert_eq!(home.record(&run)["state"], "running", "{setup:?}");
+        }
+        client.signal(Signal::KILL);
+        client.finish();
+        until_ended(&home, &run);
+    }
+}
+
+/// R22: one that ended while there was no supervisor is missed by the next one.
+#[test]
+fn a_client_that_ended_without_a_supervisor_is_missed() {
+    let home = Home::with(&[QUICK]);
+    let (client, run) = foreground(&home, &[]);
+    let supervisor = home.supervisor().expect("a supervisor");
+    supervisor.signal(Signal::STOP);
+    client.signal(Signal::KILL);
+    client.finish();
+    supervisor.signal(Signal::KILL);
+    supervisor.wait_gone();
+    until_ended(&home, &run);
+}
+
+/// R22: Ctrl-] leaves it running, which the next supervisor knows too.
+#[test]
+fn a_client_that_left_is_not_missed() {
+    let home = Home::with(&[QUICK]);
+    let command = home.command(&[&["run", "--pty", "--"], &WAITS[..]].concat());
+    let mut terminal = Terminal::start(command, 80, 24);
+    terminal.until_on_screen("ready");
+    let run = home.records()[0]["runId"].as_str().expect("an id").to_owned();
+    assert!(home.record(&run)["client"]["pid"].is_i64());
+    terminal.keys(b"\x1d");
+    let (code, shown) = terminal.finish();
+    assert_eq!(code, Some(0), "{shown}");
+    assert!(shown.contains("left run"), "{shown}");
+    assert_eq!(home.count(&run, "client-left"), 1);
+    home.kill_supervisor();
+    eventually("it is taken up", || (home.count(&run, "adopted") == 1).then_some(()));
+    assert_eq!(home.record(&run)["state"], "running");
+}
+
+/// R22: nobody but the client itself can say that the client left.
+#[test]
+fn a_stranger_cannot_leave_for_the_client() {
+    let home = Home::new();
+    let (client, run) = foreground(&home, &[]);
+    Door::connect(&home).ask("leave", json!({ "run": run }));
+    client.signal(Signal::KILL);
+    client.finish();
+    until_ended(&home, &run);
+}
