@@ -5,7 +5,7 @@
 //! the cursor is elsewhere, a cursor that the program draws itself is tried, and then the lowest prompt mark.
 
 use crate::profile::InputTable;
-use crate::text::{letters, plain_letters, same, without_accents};
+use crate::text::{is_hard_to_draw, is_remainder, letters, plain_letters, same, without_accents};
 use ostler_model::wire::ScreenText;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,7 +39,9 @@ impl InputBox {
 
     /// Nothing is in it that is not of this text.
     pub fn is_part_of(&self, typed: &str) -> bool {
-        self.stand_ins > 0 || without_accents(typed).contains(&without_accents(&self.text))
+        self.stand_ins > 0
+            || without_accents(typed).contains(&without_accents(&self.text))
+            || (is_hard_to_draw(typed) && is_remainder(&self.text, typed))
     }
 
     pub fn holds(&self, typed: &str, table: &InputTable) -> Holds {
@@ -59,6 +61,10 @@ impl InputBox {
             return Holds::Exactly;
         }
         let (own, shown) = (plain_letters(typed), plain_letters(&rest));
+        let is_most = shown.chars().count() * 2 >= own.chars().count();
+        if is_hard_to_draw(typed) && is_most && is_remainder(&rest, typed) {
+            return Holds::Exactly;
+        }
         if shown.len() >= END_LEAST && own.ends_with(&shown) {
             return Holds::ItsEnd;
         }

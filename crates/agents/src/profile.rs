@@ -177,6 +177,8 @@ pub struct SendRules {
     pub before: Vec<Before>,
     /// Texts that cannot be sent as they are.
     pub refuse: Vec<RefusedText>,
+    /// Texts that cannot be sent while it works.
+    pub not_while_busy: Vec<Pattern>,
     /// How long it may take to show a text.
     pub shown_within_ms: u64,
 }
@@ -189,6 +191,7 @@ impl Default for SendRules {
             behind: String::new(),
             before: Vec::new(),
             refuse: Vec::new(),
+            not_while_busy: Vec::new(),
             shown_within_ms: 5_000,
         }
     }

@@ -53,6 +53,23 @@ pub(crate) fn without_accents(text: &str) -> String {
     letters(&kept.collect::<String>())
 }
 
+/// Characters that are drawn as one with others: terminals and programs disagree on how many columns they take, so that
+/// what stands behind them may be drawn over.
+pub fn is_hard_to_draw(text: &str) -> bool {
+    text.chars().any(|c| {
+        matches!(c, '\u{200d}' | '\u{fe0f}' | '\u{1f3fb}'..='\u{1f3ff}' | '\u{1f1e6}'..='\u{1f1ff}')
+            || is_mark(c)
+            || ('\u{590}'..='\u{1fff}').contains(&c)
+    })
+}
+
+/// Whether what is left of a text on a screen can be of this text: its letters in their order, with some missing.
+pub fn is_remainder(shown: &str, typed: &str) -> bool {
+    let (shown, typed) = (plain_letters(shown), plain_letters(typed));
+    let mut rest = typed.chars();
+    shown.chars().all(|c| rest.any(|other| other == c))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -64,6 +81,8 @@ mod tests {
         assert!(same("cafe\u{301} is open", "caf\u{e9} is open"));
         assert!(!same("a b", "a b d"));
         assert!(!same("gr\u{fc}n", "rot"));
+        assert!(is_remainder("look end", "look \u{1f469}\u{200d}\u{1f680} at the end"));
+        assert!(!is_remainder("look at me", "look \u{1f44d}\u{1f3fd} end"));
         assert!(!same("\u{e4}pfel 1", "\u{e4}pfel 2"));
     }
 }

@@ -99,7 +99,7 @@ impl Talk<'_> {
         before: Before,
         note: &mut dyn FnMut(Stage, &str) -> std::io::Result<()>,
     ) -> Result<Said, Stop> {
-        self.ready(before)?;
+        self.ready(text, before)?;
         let paste = self.terminal.paste_mode()?;
         let text = cleaned(text, Paste::Bracketed)?;
         if paste != Paste::Bracketed {
@@ -130,7 +130,7 @@ impl Talk<'_> {
     }
 
     /// Nothing speaks against typing, and what was to be interrupted is.
-    fn ready(&mut self, before: Before) -> Result<(), Stop> {
+    fn ready(&mut self, text: &str, before: Before) -> Result<(), Stop> {
         if let Editing::Kernel { .. } = self.terminal.editing() {
             return Err(refused(Refusal::NotReady, "it has not taken over its terminal yet"));
         }
@@ -160,7 +160,10 @@ impl Talk<'_> {
             Before::Escape | Before::Interrupt => None,
         };
         let Some(key) = key else {
-            if is_busy && self.agent.profile.send.while_busy == WhileBusy::Unknown {
+            let rules = &self.agent.profile.send;
+            let waits = rules.while_busy == WhileBusy::Unknown
+                || rules.not_while_busy.iter().any(|pattern| pattern.is_match(text));
+            if is_busy && waits {
                 let why = format!("it works ({})", judged.evidence);
                 return Err(refused(Refusal::Obstacle, why));
             }
