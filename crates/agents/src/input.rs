@@ -130,8 +130,7 @@ fn around(table: &InputTable, screen: &ScreenText, row: usize) -> Option<InputBo
     if table.below.as_ref().is_some_and(|below| !is_closed(below)) {
         return None;
     }
-    let source = if screen.bright.is_empty() { lines } else { &screen.bright };
-    let content = |row: usize| {
+    let content = |source: &[String], row: usize| {
         let line = source.get(row).map_or("", String::as_str);
         let whole = lines[row].as_str();
         let begin = match (row == top, &table.first) {
@@ -142,11 +141,17 @@ fn around(table: &InputTable, screen: &ScreenText, row: usize) -> Option<InputBo
         let cut = begin.after(whole).map_or(0, |rest| whole.chars().count() - rest.chars().count());
         line.chars().skip(cut).collect::<String>().trim_end().to_owned()
     };
-    let rows: Vec<String> = (top..=bottom).map(content).collect();
-    let mut text = rows.join("\n").trim_matches('\n').to_owned();
-    if table.placeholders.iter().any(|pattern| pattern.is_match(text.trim())) {
-        text.clear();
-    }
+    let read = |source: &[String]| {
+        let rows: Vec<String> = (top..=bottom).map(|row| content(source, row)).collect();
+        rows.join("\n").trim_matches('\n').to_owned()
+    };
+    let whole = read(lines);
+    let is_placeholder = table.placeholders.iter().any(|pattern| pattern.is_match(whole.trim()));
+    let text = match (is_placeholder, screen.bright.is_empty()) {
+        (true, _) => String::new(),
+        (false, true) => whole,
+        (false, false) => read(&screen.bright),
+    };
     let stand_ins = table.pasted.iter().filter(|pattern| pattern.is_match(&text)).count();
     Some(InputBox { top, bottom, text, stand_ins })
 }

@@ -43,6 +43,7 @@ fn spec(name: &str, version: u64) -> Declared {
         tmux: None,
         resume: None,
         heartbeat: None,
+        agent: None,
         hooks: HookSpec::default(),
         part: is_part.then_some(Part::Daemon),
         file: None,
