@@ -79,6 +79,16 @@ impl Book {
         self.all().map(|(_, profile)| profile).find(|profile| profile.name == name)
     }
 
+    /// A profile that some word of a command names: its program may still be on its way behind a shell.
+    pub fn expected(&self, command: &str) -> Option<&Arc<Profile>> {
+        let words = command.split(|c: char| c.is_whitespace() || ";&|()'\"".contains(c));
+        let names = words.map(|word| word.rsplit('/').next().unwrap_or(word));
+        names.into_iter().find_map(|name| {
+            let is_it = |profile: &&Arc<Profile>| profile.process.names.iter().any(|n| n == name);
+            self.all().map(|(_, profile)| profile).find(is_it)
+        })
+    }
+
     /// By what is declared, else by the command, else by the processes of the run.
     pub fn find<'a>(
         &self,

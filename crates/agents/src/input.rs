@@ -61,7 +61,7 @@ impl InputBox {
             return Holds::Exactly;
         }
         let (own, shown) = (plain_letters(typed), plain_letters(&rest));
-        let is_most = shown.chars().count() * 2 >= own.chars().count();
+        let is_most = shown.chars().count() * 2 + 2 >= own.chars().count();
         if is_hard_to_draw(typed) && is_most && is_remainder(&rest, typed) {
             return Holds::Exactly;
         }

@@ -42,6 +42,7 @@ fn expect(agent: &str, wanted: AgentState, states: &[&str]) {
     assert!(wrong.is_empty(), "{agent}, not {wanted:?}:\n{}", wrong.join("\n"));
 }
 
+/// T5
 #[test]
 fn an_idle_prompt_is_idle() {
     let claude = ["idle-fresh", "idle-after-turn", "half-typed", "half-typed-multiline"];
@@ -60,6 +61,7 @@ fn an_idle_prompt_is_idle() {
     );
 }
 
+/// T5
 #[test]
 fn an_agent_that_works_is_working() {
     let claude = ["busy-silent-a", "busy-silent-long-a", "busy-streaming-a", "busy-tool-a"];
@@ -73,6 +75,7 @@ fn an_agent_that_works_is_working() {
     expect("opencode", AgentState::Working, &opencode);
 }
 
+/// T5
 #[test]
 fn a_question_waits_for_a_person() {
     let claude = ["permission-dialog", "question", "plan-approval", "trust-prompt", "login"];
@@ -89,6 +92,7 @@ fn a_question_waits_for_a_person() {
     assert!(asked.text.contains("Would you like to run"), "{}", asked.text);
 }
 
+/// T5
 #[test]
 fn a_limit_is_a_state_with_its_end() {
     expect("claude", AgentState::Limited, &["err-spend", "err-credit"]);
@@ -97,6 +101,7 @@ fn a_limit_is_a_state_with_its_end() {
     assert_eq!(limit.until_ms, Some(1_794_841_320_000), "3:02 PM");
 }
 
+/// T5
 #[test]
 fn what_is_no_prompt_is_not_called_one() {
     for (agent, state) in [("claude", "starting-1"), ("opencode", "starting")] {
@@ -108,6 +113,7 @@ fn what_is_no_prompt_is_not_called_one() {
     }
 }
 
+/// T5
 #[test]
 fn what_was_typed_is_read_from_the_box() {
     for agent in ["claude", "codex", "opencode"] {
@@ -128,6 +134,7 @@ fn what_was_typed_is_read_from_the_box() {
     assert_eq!(text(&judge("claude", "busy-queued-message")), Some(""), "a placeholder");
 }
 
+/// T5
 #[test]
 fn a_list_of_completions_is_seen() {
     let open = [

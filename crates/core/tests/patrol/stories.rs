@@ -152,7 +152,7 @@ fn a_spinner_is_no_progress_and_gives_time() {
     assert_eq!(watched.steps(&frozen, 3), [Step::Nudge, Step::Wake, Step::Interrupt]);
 }
 
-/// P3: a question is left to a person, who is told once of each question; nothing is typed.
+/// T6, P3: a question is left to a person, who is told once of each question; nothing is typed.
 #[test]
 fn a_question_is_a_persons() {
     let mut watched = watched_with_work();
@@ -174,7 +174,7 @@ fn a_question_is_a_persons() {
     assert_eq!(edges, [true, true, false], "{:?}", watched.edges);
 }
 
-/// P3: a usage limit is waited for, and when it is over the agent is told to go on, once.
+/// T6, P3: a usage limit is waited for, and when it is over the agent is told to go on, once.
 #[test]
 fn a_limit_is_waited_for() {
     let mut watched = watched_with_work();

@@ -7,6 +7,8 @@
 //! - `limit`: its provider has had enough of it
 //! - `still`: nothing on its screen tells what it does
 //! - anything else: it is idle, and has said it
+//!
+//! A paste is taken as one text. What is sent is written down as claude writes it, below `CLAUDE_CONFIG_DIR`, if that is set.
 
 use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 use std::fs::OpenOptions;
@@ -38,6 +40,10 @@ fn main() {
     };
     if let Some(line) = arguments.get(2) {
         agent.hear(line);
+    }
+    {
+        let mut out = std::io::stdout().lock();
+        let _ = out.write_all(b"\x1b[?2004h").and_then(|()| out.flush());
     }
     loop {
         agent.draw();
@@ -86,6 +92,17 @@ impl Agent {
         let text = String::from_utf8_lossy(read).into_owned();
         let mut rest = text.as_str();
         while let Some(first) = rest.chars().next() {
+            if let Some(pasted) = rest.strip_prefix("\x1b[200~") {
+                let (inside, after) = pasted.split_once("\x1b[201~").unwrap_or((pasted, ""));
+                if matches!(self.scene, Scene::Works) {
+                    self.scene = Scene::Idle;
+                }
+                if matches!(self.scene, Scene::Idle | Scene::Still) {
+                    self.line.push_str(inside);
+                }
+                rest = after;
+                continue;
+            }
             let key = ["\x1b[A", "\x1bOA", "\x1b[B", "\x1bOB"]
                 .into_iter()
                 .find(|arrow| rest.starts_with(arrow))
@@ -115,14 +132,30 @@ impl Agent {
             Scene::Idle | Scene::Limited | Scene::Still | Scene::Names => match key {
                 "\r" => {
                     let line = std::mem::take(&mut self.line);
+                    self.write_down(&line);
                     if self.scene == Scene::Names {
                         self.keep(&format!("named {line}"));
                     }
                     self.hear(&line);
                 }
+                "\x15" => self.line.clear(),
                 key => self.line.push_str(key),
             },
         }
+    }
+
+    fn write_down(&self, line: &str) {
+        let Some(folder) = std::env::var_os("CLAUDE_CONFIG_DIR").filter(|_| !line.is_empty())
+        else {
+            return;
+        };
+        let folder = PathBuf::from(folder).join("projects/here");
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let path = folder.join("session-1.jsonl");
+        let mut file = OpenOptions::new().create(true).append(true).open(path).expect("a file");
+        let message = serde_json::json!({ "role": "user", "content": line.trim_end() });
+        let line = serde_json::json!({ "type": "user", "message": message });
+        file.write_all(format!("{line}\n").as_bytes()).expect("written");
     }
 
     fn chose(&mut self, number: usize) {

@@ -119,6 +119,7 @@ mod containers_setup;
 // Screens, and agents on them.
 mod agents;
 mod agents_answer;
+mod agents_nudge;
 mod agents_setup;
 mod agents_told;
 mod screen;

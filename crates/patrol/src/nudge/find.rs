@@ -4,7 +4,7 @@ use super::agent::{Agent, book};
 use super::modes::Modes;
 use super::own::OwnTerminal;
 use super::pane::TmuxTerminal;
-use super::terminal::Terminal;
+use super::terminal::{Editing, Terminal, Trouble};
 use super::{Refusal, Whose};
 use crate::door::{Asking, Door};
 use crate::error::PatrolError;
@@ -20,6 +20,35 @@ pub struct Place {
     pub run: String,
     /// If its program has a profile.
     pub agent: Option<Agent>,
+    /// The agent that its command names, and that is not among its processes yet.
+    pub awaited: Option<String>,
+    pub started_at_ms: Option<u64>,
+}
+
+impl Place {
+    fn of(terminal: Box<dyn Terminal>, run: String) -> Self {
+        Self { terminal, run, agent: None, awaited: None, started_at_ms: None }
+    }
+
+    /// Why nothing can be typed into it yet. A program that is just starting leaves its terminal to the kernel, which shows
+    /// what is typed as if somebody had read it.
+    pub fn unready(&mut self) -> Result<Option<String>, Trouble> {
+        const YOUNG_MS: u64 = 2_000;
+        const BLANK_MS: u64 = 10_000;
+        if let Some(agent) = &self.awaited {
+            return Ok(Some(format!("{agent} does not run there yet")));
+        }
+        if self.agent.is_some() {
+            return Ok(None);
+        }
+        let look = self.terminal.look()?;
+        let age_ms = self.started_at_ms.map(|at| ostler_os::wall_ms().saturating_sub(at));
+        let is_blank = look.lines.iter().all(|line| line.trim().is_empty());
+        let needed_ms = if is_blank { BLANK_MS } else { YOUNG_MS };
+        let is_kernels = matches!(self.terminal.editing(), Editing::Kernel { .. });
+        let is_young = age_ms.is_some_and(|age| age < needed_ms);
+        Ok((is_kernels && is_young).then(|| "it has only just been started".to_owned()))
+    }
 }
 
 /// A unit, and the processes of its run.
@@ -55,7 +84,15 @@ pub fn place(
     let view = &found.view;
     let name = &view.name;
     let declared = view.agent.as_ref().map(|agent| agent.profile.as_str());
-    let agent = || Agent::find(&book(), declared, view, &found.tree);
+    let book = book();
+    let known = |place: Place| {
+        let agent = Agent::find(&book, declared, view, &found.tree);
+        let awaited = match &agent {
+            Some(_) => None,
+            None => book.expected(&view.command).map(|profile| profile.name.clone()),
+        };
+        Place { agent, awaited, started_at_ms: view.started_at_ms, ..place }
+    };
     let Some(run) = view.run_id else {
         return Ok(match (&view.tmux, whose) {
             (Some(tmux), Whose::Anyones) => others_session(view, tmux),
@@ -70,13 +107,13 @@ pub fn place(
         (Backend::Pty, _) => {
             let run = run.to_string();
             let own = OwnTerminal::new(door.clone(), door.open()?, run.clone(), record.pid);
-            Ok(Ok(Place { terminal: Box::new(own), run, agent: agent() }))
+            Ok(Ok(known(Place::of(Box::new(own), run))))
         }
         (Backend::Tmux, Some(tmux)) => {
             let memo = folder.join(format!("{}.modes", name.replace('/', "_")));
             let modes = Modes::new(door.clone(), run.to_string(), memo);
             let place = session(modes, view, &record, tmux, whose);
-            Ok(place.map(|place| Place { agent: agent(), ..place }))
+            Ok(place.map(known))
         }
         (Backend::Tmux, None) => Ok(Err(not_running(view))),
         (Backend::Pipe | Backend::Container, _) => {
@@ -109,7 +146,7 @@ fn session(
         )),
         Some(pane) => {
             let terminal = Box::new(TmuxTerminal::new(server, pane, Some(modes)));
-            Ok(Place { terminal, run, agent: None })
+            Ok(Place::of(terminal, run))
         }
         None if whose == Whose::Anyones => others_session(view, tmux),
         None => Err((
@@ -129,7 +166,7 @@ fn others_session(view: &UnitView, tmux: &TmuxSpec) -> Result<Place, Nowhere> {
         .find(|pane| pane.session == tmux.session && !pane.is_dead)
         .ok_or_else(|| not_running(view))?;
     let terminal = Box::new(TmuxTerminal::new(server, pane, None));
-    Ok(Place { terminal, run: String::new(), agent: None })
+    Ok(Place::of(terminal, String::new()))
 }
 
 fn server(tmux: &TmuxSpec) -> Server {

@@ -161,7 +161,13 @@ pub fn nudge_as(
             Err((refusal, why)) => Ok(refused(refusal, why)),
         },
         Mode::WaitIdle => match place()? {
-            Ok(place) => when_idle(&mut asking, &folder, speech, text, place),
+            Ok(place) => {
+                let again = |asking: &mut Asking| {
+                    let Ok(found) = find::unit(asking, speech.to)? else { return Ok(None) };
+                    Ok(find::place(door, &mut door.open()?, &folder, &found, whose)?.ok())
+                };
+                when_idle(&mut asking, &folder, speech, text, place, again)
+            }
             Err((refusal, why)) => Ok(refused(refusal, why)),
         },
     }
@@ -191,6 +197,7 @@ fn when_idle(
     speech: &Speech<'_>,
     text: String,
     mut place: Place,
+    again: impl Fn(&mut Asking) -> Result<Option<Place>, PatrolError>,
 ) -> Result<Spoken, PatrolError> {
     let began = ostler_os::mono_ms();
     loop {
@@ -213,6 +220,13 @@ fn when_idle(
         };
         // Between two looks others have their turn.
         drop(turn);
+        if place.agent.is_none() {
+            // Its program may be there by now.
+            place = match again(asking)? {
+                Some(found) => found,
+                None => place,
+            };
+        }
         if ostler_os::mono_ms() - began >= IDLE_WITHIN_MS {
             return queue(asking, speech, text, &format!("it was not idle within 15 s: {busy}"));
         }
@@ -239,6 +253,9 @@ fn is_idle(place: &mut Place) -> Idle {
 
 /// Why it is not idle.
 fn look_idle(place: &mut Place) -> Result<Option<String>, terminal::Trouble> {
+    if let Some(why) = place.unready()? {
+        return Ok(Some(why));
+    }
     let first = place.terminal.look()?;
     if let Some(agent) = place.agent.as_ref().filter(|agent| agent.profile.input.is_some()) {
         let judged = agent.judge(&first);
@@ -266,6 +283,11 @@ fn is_quiet(before: &ScreenText, now: &ScreenText) -> bool {
 
 /// With a note of it for whoever comes after us, should we not come back.
 fn say(turn: &Turn, place: &mut Place, text: &str, before: Before, id: Option<&str>) -> Said {
+    match place.unready() {
+        Ok(None) => {}
+        Ok(Some(why)) => return Said::Refused(Refusal::NotReady, why),
+        Err(trouble) => return Said::Refused(Refusal::Gone, trouble.to_string()),
+    }
     let run = place.run.clone();
     let Place { terminal, agent, .. } = place;
     let mut note = |stage, tail: &str| {
