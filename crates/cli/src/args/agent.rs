@@ -6,7 +6,7 @@ use ostler_model::AgentState;
 #[derive(Debug, Args)]
 #[command(
     after_help = "KEY: enter, escape, up, down, left, right, tab, space, or one character, which is pressed as it is. Anything else is a text: it is typed, \
-and then Enter is pressed.\n\nIt is refused (exit 1) if nothing is asked, and if the question is still there afterwards. \
+and then Enter is pressed.\n\nExit 1 if nothing is asked (then nothing is typed), or if the question is still there afterwards. \
 What is on the screen then is printed.\n\nExamples:\n  ostler answer coder 1\n  ostler answer coder escape\n  ostler answer coder \"use the staging database\""
 )]
 pub struct AnswerArguments {

@@ -160,7 +160,12 @@ impl Agent {
         }
         self.told_mono_ms.push_back(at.mono_ms);
         self.told = Some(now.clone());
-        let evidence = json!({ "agent": view.profile, "choices": view.choices, "untilMs": view.until_ms, "seen": view.evidence });
+        let evidence = json!({
+            "agent": view.profile,
+            "choices": Some(&view.choices).filter(|choices| !choices.is_empty()),
+            "untilMs": view.until_ms,
+            "seen": view.evidence,
+        });
         let why = view.question.clone().unwrap_or_else(|| view.evidence.clone());
         let message = match view.choices.is_empty() {
             true => why.clone(),
