@@ -8,8 +8,8 @@ use crate::orders;
 use crate::plan::Plan;
 use ostler_model::wire::UnitAsk;
 use ostler_model::{
-    Decision, HeartbeatSeen, Observation, PatrolMemory, Priority, Receipt, SessionHealth,
-    SessionSeen, Step, StepOutcome, UnitState, WatchSpec,
+    AgentState, Decision, HeartbeatSeen, Observation, PatrolMemory, Priority, Receipt,
+    SessionHealth, SessionSeen, Step, StepOutcome, UnitState, WatchSpec,
 };
 use std::time::Duration;
 
@@ -57,7 +57,8 @@ pub fn act(
     before: &Observation,
     words: Option<&str>,
 ) -> Done {
-    let speak = |usual: &str, before: Before| speak(door, agent, words.unwrap_or(usual), before);
+    let works = before.shows.as_ref().is_some_and(|shown| shown.state == AgentState::Working);
+    let speak = |usual: &str, key: Before| speak(door, agent, words.unwrap_or(usual), key, works);
     let held = match decision.step {
         Step::Nothing | Step::Escalate => Ok(None),
         Step::Start | Step::Nudge | Step::Wake | Step::Interrupt | Step::Restart => {
@@ -127,13 +128,15 @@ fn word(receipt: Receipt) -> &'static str {
     }
 }
 
-fn speak(door: &Door, agent: &WatchSpec, text: &str, before: Before) -> Done {
+fn speak(door: &Door, agent: &WatchSpec, text: &str, before: Before, works: bool) -> Done {
     let speech = Speech {
         from: SENDER,
         to: &agent.name,
         text,
         // One that hangs is never idle: to wait for that would be to wait for ever.
         mode: match before {
+            // What waits is typed when it comes to rest: a tick does not wait for that.
+            Before::Nothing if works => Mode::Queue,
             Before::Nothing => Mode::WaitIdle,
             Before::Escape | Before::Interrupt | Before::LimitOver => Mode::Immediate,
         },

@@ -65,7 +65,7 @@ pub(super) fn evidence(case: &Case) -> Map<String, Value> {
         put("question", shown.question.as_ref().map(|question| json!(question)));
         put("limitedUntilMs", shown.until_ms.map(Value::from));
     }
-    put("isBegun", seen.is_begun.then(|| json!(true)));
+    put("isBegun", seen.is_begun.then_some(json!(true)));
     put("takenAgeMs", seen.taken_age_ms.map(Value::from));
     put("nudged", (state.nudged > 0).then(|| json!(state.nudged)));
     put(

@@ -118,7 +118,8 @@ fn a_text_that_the_kernel_cuts_is_not_sent() {
         )]);
         project.up();
         let say = |text: &str| project.call(&["nudge", "agent", "--mode", "immediate", text]);
-        say("first").ok();
+        // A program that has shown nothing yet is given time.
+        project.call(&["nudge", "agent", "first"]).ok();
         let answer = say(&"too long ".repeat(700));
         assert_eq!(answer.code, 1, "{backend}: {answer:?}");
         say("then").ok();

@@ -34,7 +34,6 @@ impl Registry {
                      AND expires_at_ms > ?",
                 )?
                 .query_row(params![instance, to, now_ms as i64], |row| number(row, 0))
-                .map_err(Into::into)
         })
     }
 
