@@ -5,7 +5,7 @@ use crate::find::{current, error, find, registry_error};
 use crate::frames::{Frames, Stop};
 use crate::server::Shared;
 use crate::{looks, mail, patrol, screen, typing, view};
-use ostler_engine::{Cancelled, Declaration, HandOver, SpawnRefused, UnitAsk, Until};
+use ostler_engine::{Cancelled, Declaration, HandOver, PoolRefused, SpawnRefused, UnitAsk, Until};
 use ostler_model::wire;
 use ostler_model::wire::{
     Answer, AwaitUntil, Call, CancelAnswer, DeclareCall, EntryFilter, ErrorCode, FrameKind,
@@ -149,6 +149,13 @@ async fn carry_out(call: Call, by: Actor, shared: &Shared) -> Result<Answer, Wir
             current(shared, &target.run).await.map(|run| Answer::Run(Box::new(run)))
         }
         Call::Wait(target) => wait(shared, &target.run).await.map(Answer::Ended),
+        Call::AwaitStart(target) => {
+            let record = current(shared, &target.run).await?;
+            shared.engine.await_start(record.run_id).await;
+            let record = current(shared, &record.run_id.to_string()).await?;
+            Ok(Answer::Run(Box::new(record)))
+        }
+        Call::Pools => Ok(Answer::Pools(shared.engine.pools().await)),
         Call::Cancel(target) => cancel(shared, &target.run, by).await.map(Answer::Cancelled),
         Call::Entries(filter) => entries(&filter, shared).map(Answer::Entries),
         Call::Metrics => metrics(shared).await.map(Answer::Metrics),
@@ -161,10 +168,10 @@ async fn carry_out(call: Call, by: Actor, shared: &Shared) -> Result<Answer, Wir
             }))
         }
         Call::Declare(call) => {
-            let DeclareCall { units, file, gone, start, dry_run } = call;
+            let DeclareCall { units, pools, file, gone, start, dry_run } = call;
             known(&gone, shared).await?;
-            let declaration = Declaration { units, file, gone, start, dry_run };
-            Ok(Answer::Plan(shared.engine.declare(declaration, by).await))
+            let declaration = Declaration { units, pools, file, gone, start, dry_run };
+            shared.engine.declare(declaration, by).await.map(Answer::Plan).map_err(pool_refused)
         }
         Call::Wake => {
             shared.engine.wake();
@@ -220,11 +227,16 @@ async fn spawn(spec: Box<RunSpec>, by: Actor, shared: &Shared) -> Result<Answer,
             ErrorCode::ShuttingDown,
             "the supervisor is stopping and starts nothing more",
         )),
+        Err(SpawnRefused::Pool(refused)) => Err(pool_refused(refused)),
         Err(SpawnRefused::Registry { message }) => Err(error(
             ErrorCode::RegistryFailed,
             format!("the run was not started, because it could not be recorded: {message}"),
         )),
     }
+}
+
+fn pool_refused(refused: PoolRefused) -> WireError {
+    error(ErrorCode::InvalidRequest, refused.to_string())
 }
 
 async fn runs(filter: RunFilter, shared: &Shared) -> Result<Vec<RunRecord>, WireError> {

@@ -1,7 +1,7 @@
 //! Tables that are put together: of single keys, and of a unit's own and those of all units.
 
 use crate::at::At;
-use crate::file::{AgentsTable, HookTable, ReadyTable, SupervisorTable, UnitTable};
+use crate::file::{AgentsTable, HookTable, PoolTable, ReadyTable, SupervisorTable, UnitTable};
 use crate::patrol::{PatrolKeys, WatchKeys};
 
 /// A table that can be read key by key.
@@ -26,6 +26,7 @@ macro_rules! piecewise {
 
 piecewise!(SupervisorTable { http, lease, adopt });
 piecewise!(AgentsTable { file, repos });
+piecewise!(PoolTable { max, min_free_memory, max_pressure });
 piecewise!(PatrolKeys { root, tick, tmux, rigs, overseer, on_escalation, triage, ladder });
 piecewise!(WatchKeys { heartbeat, stale, very_stale, work, process, role, rig });
 piecewise!(HookTable { on_crash, on_breaker, on_recovery, deadman });
@@ -37,6 +38,7 @@ piecewise!(UnitTable {
     env,
     env_file,
     inherit_env,
+    pool,
     resume,
     backend,
     session,

@@ -34,6 +34,10 @@ const ELSEWHERE: &[(&[&str], &str)] = &[
     ),
     (&["watchdog"], "it is called heartbeat here"),
     (&["register"], "it belongs into ready = { register = \"30s\", timeout = \"60s\" }"),
+    (
+        &["pools", "group", "queue"],
+        "it is called pool here: pool = \"coders\", with [pools.coders]",
+    ),
     (&["time_zone", "overlap", "missed"], "it belongs into schedule = { cron = \"…\", … }"),
 ];
 
@@ -102,6 +106,7 @@ const TABLES: &[(&str, &str)] = &[
     ("struct HealthTable", "{ http = \"http://127.0.0.1:8080/health\", interval = \"30s\" }"),
     ("struct HeartbeatTable", "{ interval = \"30s\", misses = 3 }"),
     ("struct ResourceTable", "{ memory = \"512M\", fds = 1024 }"),
+    ("struct PoolTable", "{ max = 4, min_free_memory = \"4G\" }"),
     ("struct DeadmanTable", "{ url = \"http://127.0.0.1:9000/ping\", every = \"1m\" }"),
     ("a map", "{ NAME = \"value\" }"),
 ];
@@ -133,6 +138,7 @@ pub(crate) fn mistyped(message: &str, written: &str) -> (String, String) {
         None if needed.starts_with("a duration") && is_number => {
             format!("write \"{written}s\" if seconds are meant")
         }
+        None if needed.starts_with("a percentage") && is_number => format!("write \"{written}%\""),
         None if needed.starts_with("a size") && is_number => {
             format!("write \"{written}M\" if mebibytes are meant")
         }

@@ -161,6 +161,7 @@ impl<'a> Reader<'a> {
             app: self.app(table, kind, register_ms).map(Arc::new),
             container: None,
             tmux: None,
+            pool: table.pool.as_ref().map(|pool| pool.0.clone()),
             resume: table.resume.as_ref().map(Command::argv),
             heartbeat: self.heartbeat(table.heartbeat.as_ref(), base.map(|base| base.heartbeat)),
             limits: Limits {

@@ -1,6 +1,6 @@
 use ostler_model::{
-    Actor, Detach, Enforced, Extinct, Fingerprint, Limits, RunId, RunRecord, SpawnErrorKind,
-    UnitRecord,
+    Actor, Detach, Enforced, Extinct, Fingerprint, Limits, PoolSpec, RunId, RunRecord,
+    SpawnErrorKind, UnitRecord,
 };
 
 /// Something that happened: a command, a word of the kernel, or the outcome of an action.
@@ -61,6 +61,7 @@ pub enum Event {
     /// Units that the registry knows, before the runs are looked at.
     UnitsKnown {
         records: Vec<UnitRecord>,
+        pools: Vec<PoolSpec>,
         boot_id: String,
     },
     /// All runs have been looked at. Units that are wanted begin now, or rest until somebody starts the daemon.
@@ -69,6 +70,13 @@ pub enum Event {
     },
     /// The daemon is started by somebody: units that rested begin.
     UnitsWoken,
+    /// The pools of this file, all of them.
+    PoolsDeclared {
+        pools: Vec<PoolSpec>,
+        file: String,
+    },
+    /// What was seen of the machine's memory, as `LookAtMemory` asked for.
+    MemoryLookedAt(crate::pool::MachineMemory),
     UnitsDeclared {
         declared: Vec<crate::unit::Declared>,
         gone: Vec<String>,

@@ -8,6 +8,7 @@
 use crate::action::{Action, Refusal};
 use crate::event::{Event, Hearing, NewRun, Observation};
 use crate::lease::Lease;
+use crate::pool::Pools;
 use crate::reconcile::{Decision, decide};
 use crate::run::{Phase, Run, RunEvent};
 use crate::time::Now;
@@ -25,18 +26,23 @@ pub struct World {
     adopt: AdoptPolicy,
     lease: Lease,
     /// Boxed: a map's node has room for eleven, and is seldom full.
-    runs: BTreeMap<RunId, Box<Run>>,
+    pub(crate) runs: BTreeMap<RunId, Box<Run>>,
     due: BTreeSet<(u64, RunId)>,
     /// Who holds or wants a scope, by a digest of its key: every unit's run has one.
     scoped: BTreeSet<(u64, RunId)>,
-    serving: Serving,
-    units: Units,
+    pub(crate) serving: Serving,
+    /// All runs have been looked at: who lives is known.
+    pub(crate) is_reconciled: bool,
+    pub(crate) units: Units,
+    pub(crate) pools: Pools,
+    /// Runs that are members of a pool and no unit's.
+    pub(crate) pooled: BTreeSet<(String, RunId)>,
     /// What came in while the lease was in doubt.
     deferred: Vec<Event>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Serving {
+pub(crate) enum Serving {
     Open,
     Stopping,
     Stopped,
@@ -52,7 +58,10 @@ impl World {
             due: BTreeSet::new(),
             scoped: BTreeSet::new(),
             serving: Serving::Open,
+            is_reconciled: false,
             units: Units::default(),
+            pools: Pools::default(),
+            pooled: BTreeSet::new(),
             deferred: Vec::new(),
         }
     }
@@ -72,7 +81,7 @@ impl World {
     /// The next moment at which something is due; the lease included, so never `None`.
     pub fn next_due(&self) -> u64 {
         let lease = self.lease.due_mono_ms();
-        let units = self.units.next_due().unwrap_or(u64::MAX);
+        let units = self.units_next_due().unwrap_or(u64::MAX);
         self.due.first().map_or(lease, |(due, _)| lease.min(*due)).min(units)
     }
 
@@ -86,7 +95,11 @@ impl World {
     }
 
     pub fn units_due(&self, now: Now) -> bool {
-        self.units.next_due().is_some_and(|due| now.mono_ms >= due)
+        self.units_next_due().is_some_and(|due| now.mono_ms >= due)
+    }
+
+    fn units_next_due(&self) -> Option<u64> {
+        self.units.next_due().into_iter().chain(self.pools.next_due()).min()
     }
 
     /// The run that is the unit's now.
@@ -124,7 +137,10 @@ impl World {
 
     /// Every unit as it is now.
     pub fn unit_views(&self, now: Now) -> Vec<UnitView> {
-        self.units.iter().map(|unit| self.units.view(unit, now)).collect()
+        let mut views: Vec<UnitView> =
+            self.units.iter().map(|unit| self.units.view(unit, now)).collect();
+        self.tell_queued(&mut views, now);
+        views
     }
 
     pub fn due_runs(&self, now: Now) -> Vec<RunId> {
@@ -150,6 +166,7 @@ impl World {
             event => self.act(event, now, &mut out),
         }
         self.end_runs(now, &mut out);
+        self.admit(now, &mut out);
         if self.serving == Serving::Stopping && self.runs.is_empty() {
             self.serving = Serving::Stopped;
             out.push(Action::Stop);
@@ -190,8 +207,16 @@ impl World {
                 }
             }
             Event::LeaseRenewed { .. } => {}
-            Event::UnitsKnown { records, boot_id } => self.units.known(records, &boot_id, now),
-            Event::Reconciled { begin } => self.units.reconciled(begin, now, out),
+            Event::UnitsKnown { records, pools, boot_id } => {
+                self.pools_known(pools, &records);
+                self.units.known(records, &boot_id, now);
+            }
+            Event::PoolsDeclared { pools, file } => self.declare_pools(pools, &file, out),
+            Event::MemoryLookedAt(memory) => self.pools.saw(memory, now),
+            Event::Reconciled { begin } => {
+                self.is_reconciled = true;
+                self.units.reconciled(begin, now, out);
+            }
             Event::UnitsWoken => self.units.wake(now, out),
             Event::UnitsDeclared { declared, gone, start, by } => {
                 self.units.declare(declared, &gone, start, &by, now, out);
@@ -206,7 +231,7 @@ impl World {
     }
 
     /// Hands one event to one run; an event for a run that is over changes nothing.
-    fn tell(&mut self, id: RunId, event: RunEvent, now: Now, out: &mut Vec<Action>) {
+    pub(crate) fn tell(&mut self, id: RunId, event: RunEvent, now: Now, out: &mut Vec<Action>) {
         let Some(run) = self.runs.get_mut(&id) else { return };
         let is_start = matches!(event, RunEvent::Spawned(_));
         run.step(event, now, out);
@@ -262,7 +287,8 @@ impl World {
             (Serving::Open | Serving::Stopped, _, _) => {}
         }
         if let Some(key) = run.record.scope_key {
-            self.unblock(&key, now, out);
+            let place = run.record.pool.filter(|_| run.has_place);
+            self.unblock(&key, place.as_deref(), now, out);
         }
     }
 
@@ -283,6 +309,10 @@ impl World {
         if let Some(key) = &run.record.scope_key {
             self.scoped.insert((digest(key), id));
         }
+        if let Some(pool) = run.record.pool.clone().filter(|_| run.record.unit.is_none()) {
+            self.pools.drawn(run.record.ticket);
+            self.pooled.insert((pool, id));
+        }
         self.runs.insert(id, Box::new(run));
     }
 
@@ -294,18 +324,30 @@ impl World {
         if let Some(key) = &run.record.scope_key {
             self.scoped.remove(&(digest(key), id));
         }
+        if let Some(pool) = run.record.pool.clone() {
+            self.pooled.remove(&(pool, id));
+        }
         Some(run)
     }
 
-    /// The newest that waits for a scope may begin once nobody holds it.
-    fn unblock(&mut self, key: &str, now: Now, out: &mut Vec<Action>) {
+    /// The newest that waits for a scope may begin once nobody holds it. The one before it leaves it its place in their
+    /// pool.
+    fn unblock(&mut self, key: &str, place: Option<&str>, now: Now, out: &mut Vec<Action>) {
         let wanting = self.of_scope(key);
         let is_held = wanting
             .iter()
             .any(|id| self.runs.get(id).is_some_and(|run| !matches!(run.phase, Phase::Queued)));
-        if let Some(newest) = wanting.last().copied().filter(|_| !is_held) {
-            self.tell(newest, RunEvent::Unblocked, now, out);
+        let Some(newest) = wanting.last().copied().filter(|_| !is_held) else { return };
+        if let Some(run) = self.runs.get_mut(&newest)
+            && run.record.unit.is_none()
+            && run.record.pool.is_some()
+            && run.record.pool.as_deref() != place
+        {
+            run.phase = Phase::InLine;
+            run.record.ticket = Some(self.pools.draw());
+            return;
         }
+        self.tell(newest, RunEvent::Unblocked, now, out);
     }
 
     fn spawn_asked(&mut self, new: NewRun, now: Now, out: &mut Vec<Action>) {
@@ -325,6 +367,8 @@ impl World {
             escape_told: false,
             kills_told: Vec::new(),
             memory_kill_mono_ms: None,
+            has_place: true,
+            is_queue_told: false,
             record: new.record,
         };
         out.push(run.save(RunState::Starting, now));
@@ -360,8 +404,15 @@ impl World {
         // Two copies of one scope never run at the same time: the newer waits.
         let is_held =
             run.record.scope_key.as_deref().is_some_and(|key| !self.of_scope(key).is_empty());
+        // A unit has its place before its run is made.
+        let is_pooled = run.record.pool.is_some() && run.record.unit.is_none();
         if is_held {
             run.phase = Phase::Queued;
+            run.has_place = false;
+        } else if is_pooled {
+            run.phase = Phase::InLine;
+            run.has_place = false;
+            run.record.ticket = Some(self.pools.draw());
         } else {
             out.push(Action::Spawn(id));
         }
@@ -443,6 +494,8 @@ impl World {
             escape_told: false,
             kills_told: Vec::new(),
             memory_kill_mono_ms: None,
+            has_place: true,
+            is_queue_told: false,
             record: child,
         };
         out.push(run.save(RunState::Running, now));

@@ -35,6 +35,7 @@ fn declared(number: u64) -> Declared {
         app: None,
         container: None,
         tmux: None,
+        pool: None,
         resume: None,
         heartbeat: None,
         hooks: HookSpec::default(),
@@ -81,6 +82,9 @@ fn asked(run_id: RunId, unit: &str) -> NewRun {
         enforced: None,
         out_of_memory: false,
         memory_kills: 0,
+        pool: None,
+        ticket: None,
+        why: None,
     };
     NewRun { by: Actor::Supervisor, record, limits: Limits::default(), detach: Detach::Forbid }
 }

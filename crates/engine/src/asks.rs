@@ -1,6 +1,6 @@
 //! What faces ask, turned into events or answered from what is known.
 
-use crate::dispatcher::{Business, Supervisor};
+use crate::dispatcher::{Business, Supervisor, now};
 use crate::handle::{Ask, Attached, Cancelled, Held, Keeping, SpawnRefused};
 use crate::input::Input;
 use crate::live::LiveRun;
@@ -36,6 +36,10 @@ impl Supervisor {
             }
             Ask::Wait { run, reply } => {
                 self.add_waiter(run, reply);
+            }
+            Ask::AwaitStart { run, reply } => self.await_start(run, reply),
+            Ask::Pools { reply } => {
+                let _ = reply.send(self.world.pool_views(now()));
             }
             Ask::Live { reply } => {
                 let _ = reply.send(self.world.live());
@@ -151,6 +155,10 @@ impl Supervisor {
         by: Actor,
         reply: oneshot::Sender<Result<RunRecord, SpawnRefused>>,
     ) {
+        if let Err(refused) = self.knows_pool(spec.pool.as_deref(), &[]) {
+            let _ = reply.send(Err(SpawnRefused::Pool(refused)));
+            return;
+        }
         match self.new_run(spec, by) {
             Ok(run) => {
                 self.spawn_replies.insert(run, reply);
@@ -210,6 +218,9 @@ impl Supervisor {
             enforced: self.room.planned_limits(&id.to_string(), spec.resources),
             out_of_memory: false,
             memory_kills: 0,
+            pool: spec.pool.clone().filter(|_| spec.unit.is_none()),
+            ticket: None,
+            why: None,
         };
         let (limits, detach) = (spec.limits, spec.detach);
         let screen = (spec.backend == Backend::Pty).then(|| Screen::new(spec.size));

@@ -134,6 +134,7 @@ impl Supervisor {
             scope_key: Some(scope_key(unit)),
             limits: Limits::default(),
             resources: Resources::default(),
+            pool: None,
             detach: Detach::Forbid,
         };
         let _ = self.new_run(Box::new(sweep), Actor::Supervisor);
@@ -146,6 +147,7 @@ impl Supervisor {
             | UnitState::Starting
             | UnitState::Ready
             | UnitState::Stopping
+            | UnitState::Queued
             | UnitState::Backoff => true,
             UnitState::Stopped | UnitState::Error | UnitState::Done | UnitState::Scheduled => false,
         })

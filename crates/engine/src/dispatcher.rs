@@ -108,6 +108,8 @@ pub struct Supervisor {
     pub(crate) registry_error: Option<String>,
     pub(crate) spawn_replies: HashMap<RunId, oneshot::Sender<Result<RunRecord, SpawnRefused>>>,
     pub(crate) waiters: HashMap<RunId, Vec<oneshot::Sender<Cancelled>>>,
+    /// Callers that wait until a run has a place in its pool, or will never have one.
+    pub(crate) start_waiters: HashMap<RunId, Vec<oneshot::Sender<()>>>,
     pub(crate) stop_replies: Vec<oneshot::Sender<Stopped>>,
     /// What ended since a stop was asked for.
     pub(crate) ended: Vec<RunResult>,
@@ -229,6 +231,7 @@ impl Supervisor {
             registry_error: None,
             spawn_replies: HashMap::new(),
             waiters: HashMap::new(),
+            start_waiters: HashMap::new(),
             stop_replies: Vec::new(),
             ended: Vec::new(),
             ended_since_prune: 0,
@@ -537,6 +540,7 @@ impl Supervisor {
             shown.last_output_at_ms = live.output.last_wall_ms().or(shown.last_output_at_ms);
             shown.output_bytes = live.output.written().max(shown.output_bytes);
         }
+        shown.why = self.world.why_queued(record.run_id, now());
         shown.lease_expires_at_ms = Some(ostler_os::wall_ms() + self.settings.lease_ms)
             .filter(|_| record.state != RunState::Exited);
         shown
@@ -576,6 +580,12 @@ impl Supervisor {
                         Action::RemoveUnit(name) => {
                             self.is_timetable_old = true;
                             self.batch.units.insert(name, None);
+                        }
+                        Action::SavePool(pool) => {
+                            self.batch.pools.insert(pool.name.clone(), Some(pool));
+                        }
+                        Action::RemovePool(name) => {
+                            self.batch.pools.insert(name, None);
                         }
                         // It only asks for a run: the end of the last one and the intent of the next are one
                         // commit. A crowd's are not: such a batch would be the most memory we ever need.

@@ -6,11 +6,12 @@ use crate::input::Input;
 use crate::mailroom::{MailAsk, MailNews};
 use crate::output::OutputState;
 use crate::patrol_memory::PatrolAsk;
+use crate::pools::PoolRefused;
 use crate::units::{Declaration, Until};
 use ostler_core::unit::{Ask as UnitAsk, UnitEvent};
 use ostler_model::wire::Change;
 use ostler_model::{Actor, InstanceId, RunId, RunRecord, RunResult, RunSpec, TerminalSize};
-use ostler_model::{AppSpec, UnitView, What};
+use ostler_model::{AppSpec, PoolView, UnitView, What};
 use ostler_os::Waker;
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -22,6 +23,8 @@ use tokio::sync::{oneshot, watch};
 #[derive(Debug)]
 pub enum SpawnRefused {
     ShuttingDown,
+    /// It names a pool that no file has declared.
+    Pool(PoolRefused),
     /// The intent could not be made durable.
     Registry {
         message: String,
@@ -71,11 +74,15 @@ pub struct Held {
     pub seat: Option<PathBuf>,
 }
 
+pub(crate) type Declared = Result<Vec<Change>, PoolRefused>;
+
 pub(crate) enum Ask {
     Spawn { spec: Box<RunSpec>, by: Actor, reply: oneshot::Sender<Result<RunRecord, SpawnRefused>> },
     Check { spec: Box<RunSpec>, reply: oneshot::Sender<RunRecord> },
     Cancel { run: RunId, by: Actor, reply: oneshot::Sender<Cancelled> },
     Wait { run: RunId, reply: oneshot::Sender<Cancelled> },
+    AwaitStart { run: RunId, reply: oneshot::Sender<()> },
+    Pools { reply: oneshot::Sender<Vec<PoolView>> },
     Live { reply: oneshot::Sender<usize> },
     Records { reply: oneshot::Sender<Vec<RunRecord>> },
     Record { run: RunId, reply: oneshot::Sender<Option<RunRecord>> },
@@ -83,7 +90,7 @@ pub(crate) enum Ask {
     Resize { run: RunId, size: TerminalSize },
     Shutdown { by: Actor, reply: oneshot::Sender<Stopped> },
     InputClosed { run: RunId },
-    Declare { declaration: Declaration, by: Actor, reply: oneshot::Sender<Vec<Change>> },
+    Declare { declaration: Declaration, by: Actor, reply: oneshot::Sender<Declared> },
     Units { names: Vec<String>, ask: UnitAsk, by: Actor },
     Wake,
     Await { names: Vec<String>, until: Until, reply: oneshot::Sender<Vec<UnitView>> },
@@ -216,8 +223,24 @@ impl Handle {
     }
 
     /// What would change, or changes now.
-    pub async fn declare(&self, declaration: Declaration, by: Actor) -> Vec<Change> {
-        self.ask(|reply| Ask::Declare { declaration, by, reply }).await.unwrap_or_default()
+    pub async fn declare(
+        &self,
+        declaration: Declaration,
+        by: Actor,
+    ) -> Result<Vec<Change>, PoolRefused> {
+        self.ask(|reply| Ask::Declare { declaration, by, reply })
+            .await
+            .unwrap_or_else(|| Ok(Vec::new()))
+    }
+
+    /// Every pool, with who runs and who waits.
+    pub async fn pools(&self) -> Vec<PoolView> {
+        self.ask(|reply| Ask::Pools { reply }).await.unwrap_or_default()
+    }
+
+    /// Answers when the run no longer waits for a place in its pool.
+    pub async fn await_start(&self, run: RunId) {
+        let _ = self.ask(|reply| Ask::AwaitStart { run, reply }).await;
     }
 
     /// The daemon is started by somebody: units that rested with it begin.

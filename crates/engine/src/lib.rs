@@ -26,6 +26,7 @@ mod output;
 mod parting;
 mod patrol_memory;
 mod perform;
+mod pools;
 mod prober;
 mod pulse;
 mod reconcile;
@@ -48,6 +49,7 @@ pub use input::Input;
 pub use mailroom::{MailNews, NotKept};
 pub use ostler_core::unit::Ask as UnitAsk;
 pub use output::{LogReader, OutputState, Piece, panic_is_contained};
+pub use pools::PoolRefused;
 pub use talking::config_version;
 pub use units::{Declaration, Until};
 

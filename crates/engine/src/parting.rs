@@ -122,6 +122,7 @@ impl Supervisor {
         for waiter in self.waiters.remove(&run).unwrap_or_default() {
             let _ = waiter.send(Cancelled::Ended(result.clone()));
         }
+        self.answer_start_waiters(run);
         if let Some(asked) = asked {
             let _ = asked.send(record.clone());
         }

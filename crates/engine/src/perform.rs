@@ -3,7 +3,7 @@
 use crate::commit::Durable;
 use crate::dispatcher::{Supervisor, now};
 use crate::handle::{Cancelled, SpawnRefused};
-use ostler_core::{Action, Event, Reach, Refusal, Signal};
+use ostler_core::{Action, Event, MachineMemory, Reach, Refusal, Signal};
 use ostler_model::{Backend, RunId, RunRecord, What};
 use ostler_registry::Theft;
 use serde_json::json;
@@ -17,6 +17,8 @@ impl Supervisor {
             | Action::Count(..)
             | Action::SaveUnit(_)
             | Action::RemoveUnit(_)
+            | Action::SavePool(_)
+            | Action::RemovePool(_)
             | Action::EndRun { .. } => {}
             Action::Launch(unit) => self.launch(&unit),
             Action::Tell { unit, condition, why } => self.tell_hook(&unit, condition, &why),
@@ -40,7 +42,14 @@ impl Supervisor {
             Action::LetGo(run) => self.let_go(run),
             Action::Finish(record) => self.finish_run(*record),
             Action::Abandon(run) => self.abandon(run),
+            Action::Queued(run) => self.answer_queued(run),
+            Action::LookAtMemory => {
+                let ostler_os::MemoryOutlook { free_bytes, pressure } = ostler_os::memory_outlook();
+                let seen = MachineMemory { free_bytes, pressure };
+                self.events.push_back(Event::MemoryLookedAt(seen));
+            }
             Action::Started(run) => {
+                self.answer_start_waiters(run);
                 if let Some(reply) = self.spawn_replies.remove(&run)
                     && let Some(record) = self.world.record(run)
                 {

@@ -28,7 +28,8 @@ impl Supervisor {
         let units = self.registry.units(self.instance)?;
         let gone = unlisted(units.iter().map(|record| &record.spec));
         let boot_id = ostler_os::boot_id().to_owned();
-        self.events.push_back(Event::UnitsKnown { records: units, boot_id });
+        let pools = self.registry.pools(self.instance)?;
+        self.events.push_back(Event::UnitsKnown { records: units, pools, boot_id });
         let mut records = self.registry.live()?;
         // What is in the siphon has to get out before anything else goes in.
         let leftover = self.guarding.leftover_run();

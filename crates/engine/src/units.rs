@@ -2,14 +2,15 @@
 
 use crate::containing::unlisted;
 use crate::dispatcher::{Supervisor, now};
+use crate::pools::PoolRefused;
 use crate::prober::{Order, Subject};
 use crate::seating::lacks_tmux;
 use ostler_core::Event;
 use ostler_core::unit::{Ask as UnitAsk, Declared, UnitEvent};
 use ostler_model::wire::{Change, ChangeKind};
 use ostler_model::{
-    Actor, Backend, Desired, Detach, OsText, RunId, RunRecord, RunSpec, TerminalSize, UnitSpec,
-    UnitState, UnitView, What,
+    Actor, Backend, Desired, Detach, OsText, PoolSpec, RunId, RunRecord, RunSpec, TerminalSize,
+    UnitSpec, UnitState, UnitView, What,
 };
 use serde_json::json;
 use std::collections::hash_map::DefaultHasher;
@@ -38,6 +39,8 @@ pub(crate) struct UnitWaiter {
 #[derive(Clone, Debug)]
 pub struct Declaration {
     pub units: Vec<UnitSpec>,
+    /// The pools of the file.
+    pub pools: Vec<PoolSpec>,
     /// Units of this file that are not among them are withdrawn.
     pub file: Option<String>,
     /// Withdrawn, whatever declared them.
@@ -47,8 +50,13 @@ pub struct Declaration {
 }
 
 impl Supervisor {
-    pub(crate) fn declare(&mut self, declaration: Declaration, by: Actor) -> Vec<Change> {
-        let Declaration { units, file, mut gone, start, dry_run } = declaration;
+    pub(crate) fn declare(
+        &mut self,
+        declaration: Declaration,
+        by: Actor,
+    ) -> Result<Vec<Change>, PoolRefused> {
+        self.may_declare(&declaration)?;
+        let Declaration { units, pools, file, mut gone, start, dry_run } = declaration;
         gone.extend(unlisted(self.world.unit_records().map(|record| &record.spec)));
         let gone: Vec<String> = self
             .world
@@ -67,9 +75,12 @@ impl Supervisor {
             for new in &declared {
                 self.tell_changed_config(new);
             }
+            if let Some(file) = file {
+                self.events.push_back(Event::PoolsDeclared { pools, file });
+            }
             self.events.push_back(Event::UnitsDeclared { declared, gone, start, by });
         }
-        plan
+        Ok(plan)
     }
 
     fn tell_changed_config(&self, new: &Declared) {
@@ -338,6 +349,8 @@ pub(crate) fn run_spec(unit: &UnitSpec) -> RunSpec {
         scope_key: Some(scope_key(&unit.name)),
         limits: unit.limits,
         resources: unit.resources,
+        // The unit has its place already.
+        pool: None,
         detach: Detach::Forbid,
     }
 }
@@ -364,6 +377,7 @@ fn digested(spec: UnitSpec) -> Declared {
         app,
         container,
         tmux,
+        pool,
         resume,
         heartbeat,
         hooks: _,
@@ -382,7 +396,13 @@ fn digested(spec: UnitSpec) -> Declared {
         heartbeat,
         resume,
     );
-    let (run_digest, digest) = (digest(&run), digest(&(name, &run, kept)));
+    // What an older version did not know is no change as long as it is not said.
+    let all = (name, &run, kept);
+    let whole = match pool {
+        None => digest(&all),
+        Some(pool) => digest(&(all, pool)),
+    };
+    let (run_digest, digest) = (digest(&run), whole);
     Declared { run_digest, digest, spec }
 }
 

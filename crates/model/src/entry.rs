@@ -69,6 +69,8 @@ macro_rules! whats {
 
 whats! {
     Intent => "intent": "was asked for",
+    Queued => "queued": "waits for a place in its pool",
+    Admitted => "admitted": "got a place in its pool",
     Spawned => "spawned": "was started",
     SpawnFailed => "spawn-failed": "could not be started",
     Refused => "refused": "was refused",

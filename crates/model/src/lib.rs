@@ -11,6 +11,7 @@ mod id;
 mod mail;
 mod metrics;
 mod patrol;
+mod pool;
 mod record;
 mod restart;
 mod settings;
@@ -40,6 +41,7 @@ pub use patrol::{
     PendingSeen, PendingSpawn, Rung, SessionHealth, SessionSeen, Step, StepOutcome, TownOrders,
     TownState, TriageAnswer, TriageSpec, Trouble, TroubleKind, WatchSaid, WatchSpec, WatchState,
 };
+pub use pool::{PoolSpec, PoolView};
 pub use record::{
     Backend, Extinct, Fingerprint, RunRecord, RunResult, RunState, SpawnErrorKind, Termination,
     TimeoutKind,

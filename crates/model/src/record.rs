@@ -2,10 +2,12 @@ use crate::{Enforced, InstanceId, RunId};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// `starting → running → exiting → exited`; `exited` is terminal.
+/// `starting → running → exiting → exited`; `exited` is terminal. A member of a pool that has to wait begins as `queued`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RunState {
+    /// For a place in its pool. Nothing was executed.
+    Queued,
     Starting,
     Running,
     Exiting,
@@ -91,7 +93,7 @@ macro_rules! words {
 }
 pub(crate) use words;
 
-words!(RunState { Starting => "starting", Running => "running", Exiting => "exiting", Exited => "exited" });
+words!(RunState { Queued => "queued", Starting => "starting", Running => "running", Exiting => "exiting", Exited => "exited" });
 words!(Backend { Pipe => "pipe", Pty => "pty", Container => "container", Tmux => "tmux" });
 words!(Extinct { Yes => "yes", No => "no", Unknown => "unknown" });
 words!(TimeoutKind { Overall => "overall", NoOutput => "no_output" });
@@ -197,6 +199,15 @@ pub struct RunRecord {
     /// How many of its processes were killed for memory, as far as the journal knows.
     #[serde(default)]
     pub memory_kills: u64,
+    /// The pool it is a member of, where it is no unit's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pool: Option<String>,
+    /// Its number in the line of its pool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ticket: Option<u64>,
+    /// Why it waits. Not stored: it is true at the moment it is shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
 }
 
 impl RunRecord {

@@ -41,6 +41,9 @@ pub struct UnitSpec {
     /// If it lives in a session of tmux.
     #[serde(default)]
     pub tmux: Option<Arc<TmuxSpec>>,
+    /// The pool it is a member of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pool: Option<String>,
     /// What is run instead of its command if it has run before.
     #[serde(default)]
     pub resume: Option<Vec<String>>,
@@ -157,6 +160,9 @@ pub struct UnitRecord {
     /// The run that was ready: one we take up need not say so again.
     #[serde(default)]
     pub ready_run: Option<RunId>,
+    /// Its number in the line of its pool, from when it asked for a place until it gives that up. The lowest is next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ticket: Option<u64>,
     /// It waits until then, on the wall clock.
     #[serde(default)]
     pub again_at_ms: Option<u64>,
@@ -221,6 +227,8 @@ pub enum UnitState {
     Stopped,
     /// For those it depends on.
     Waiting,
+    /// For a place in its pool.
+    Queued,
     Starting,
     Ready,
     Stopping,
@@ -237,7 +245,11 @@ impl UnitState {
     /// It is as it is wanted.
     pub fn is_well(self) -> bool {
         match self {
-            UnitState::Ready | UnitState::Done | UnitState::Scheduled | UnitState::Stopped => true,
+            UnitState::Ready
+            | UnitState::Queued
+            | UnitState::Done
+            | UnitState::Scheduled
+            | UnitState::Stopped => true,
             UnitState::Waiting
             | UnitState::Starting
             | UnitState::Stopping
@@ -271,6 +283,9 @@ pub struct UnitView {
     /// If it lives in a session of tmux.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tmux: Option<Arc<TmuxSpec>>,
+    /// The pool it is a member of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pool: Option<String>,
 }
 
 macro_rules! words {
@@ -286,6 +301,7 @@ macro_rules! words {
 words!(UnitState {
     Stopped => "stopped",
     Waiting => "waiting",
+    Queued => "queued",
     Starting => "starting",
     Ready => "ready",
     Stopping => "stopping",

@@ -88,6 +88,8 @@ struct SpareView {
     file: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     tmux: Option<Arc<TmuxSpec>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pool: Option<String>,
 }
 
 fn is_zero(number: &u64) -> bool {
@@ -139,6 +141,7 @@ mod tests {
             next_at_ms: None,
             file: None,
             tmux: None,
+            pool: None,
         }
     }
 
@@ -170,6 +173,7 @@ mod tests {
             opened: Some(Opened { at_ms: 6, why: "too often".to_owned() }),
             next_at_ms: Some(8),
             file: Some("/ostler.toml".to_owned()),
+            pool: Some("coders".to_owned()),
             ..bare()
         };
         assert_eq!(arrived(&full), full);

@@ -1,8 +1,9 @@
 //! What goes over the door: one JSON object a line, and, once a viewer is attached, frames.
 
 use crate::{
-    Depth, Entry, Mail, MailCall, Nudge, NudgeCall, PatrolCall, PatrolMemory, RunId, RunRecord,
-    RunResult, RunSpec, Sample, TerminalSize, UnitLook, UnitSpec, UnitView, Waiting,
+    Depth, Entry, Mail, MailCall, Nudge, NudgeCall, PatrolCall, PatrolMemory, PoolSpec, PoolView,
+    RunId, RunRecord, RunResult, RunSpec, Sample, TerminalSize, UnitLook, UnitSpec, UnitView,
+    Waiting,
 };
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +27,10 @@ pub enum Call {
     Runs(RunFilter),
     Show(Target),
     Wait(Target),
+    /// Answers with the record when the run no longer waits for a place in its pool.
+    AwaitStart(Target),
+    /// The pools that files have declared, with who runs and who waits.
+    Pools,
     Cancel(Target),
     /// Give bytes to the run's standard input. The bytes follow as `Input` frames.
     Write(Target),
@@ -161,6 +166,7 @@ pub enum Answer {
     HandingOver,
     Plan(Vec<Change>),
     Units(Vec<UnitView>),
+    Pools(Vec<PoolView>),
     Looks(Vec<UnitLook>),
     Mails(Vec<Mail>),
     Waiting(Vec<Waiting>),
@@ -344,6 +350,9 @@ mod tests {
 #[serde(rename_all = "camelCase")]
 pub struct DeclareCall {
     pub units: Vec<UnitSpec>,
+    /// The pools of the file. Those that it had declared and that are not among them are dropped.
+    #[serde(default)]
+    pub pools: Vec<PoolSpec>,
     /// Units of this file that are not among them are withdrawn.
     pub file: Option<String>,
     /// These are withdrawn, whatever declared them.
@@ -352,6 +361,20 @@ pub struct DeclareCall {
     /// Start also those that were stopped.
     pub start: bool,
     pub dry_run: bool,
+}
+
+impl DeclareCall {
+    /// Of nothing yet, by hand, and what it will name is to run.
+    pub fn of_no_file() -> Self {
+        Self {
+            units: Vec::new(),
+            pools: Vec::new(),
+            file: None,
+            gone: Vec::new(),
+            start: true,
+            dry_run: false,
+        }
+    }
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -29,6 +29,7 @@ pub use platform::identity::{boot_id, fingerprint_of, is_same_process, parent_pi
 pub use platform::inherited::take_inherited;
 pub use platform::init::{Contained, contain};
 pub use platform::kinship::{KinOf, kin_of};
+pub use platform::machine_memory::{MemoryOutlook, memory_outlook};
 pub use platform::members::{Kin, Leader, Member, Members, MemoryState};
 pub use platform::memory::{forget_text, keep_one_heap, trim};
 pub use platform::memory_watch::{MemoryAlarm, MemorySubject, memory_of, rest_alarm};

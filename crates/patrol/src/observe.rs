@@ -121,6 +121,9 @@ fn session(
         UnitState::Starting | UnitState::Stopping | UnitState::Waiting => {
             return SessionSeen::Unknown(format!("it is {}", look.view.state));
         }
+        UnitState::Queued => {
+            return SessionSeen::Unknown(format!("it is queued: {}", look.view.why));
+        }
         UnitState::Ready
         | UnitState::Stopped
         | UnitState::Backoff

@@ -49,6 +49,9 @@ fn record(number: u64, owner: InstanceId) -> RunRecord {
         started_mono_ms: Some(number),
         enforced: None,
         out_of_memory: false,
+        pool: Some("coders".to_owned()),
+        ticket: Some(number),
+        why: None,
         memory_kills: 0,
         output_bytes: 1 << 40,
     }

@@ -65,6 +65,7 @@ impl Progress<'_> {
                 (paint, told, why)
             }
             UnitState::Ready
+            | UnitState::Queued
             | UnitState::Stopped
             | UnitState::Error
             | UnitState::Done
@@ -123,6 +124,7 @@ mod tests {
             next_at_ms: None,
             file: None,
             tmux: None,
+            pool: None,
         }
     }
 

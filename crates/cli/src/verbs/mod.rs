@@ -11,6 +11,7 @@ mod mail;
 mod metrics;
 mod nudge;
 mod patrol;
+mod queue;
 mod restart;
 mod run;
 mod runs;

@@ -27,6 +27,8 @@ impl Run {
             escape_told: false,
             kills_told: Vec::new(),
             memory_kill_mono_ms: None,
+            has_place: true,
+            is_queue_told: false,
             record,
         };
         if let Some(identity) = &seen.identity {

@@ -2,8 +2,10 @@
 //!
 //! ```text
 //!             start                 all it needs are ready          it runs            ready
-//!   Stopped ─────────► Waiting ──────────────────────────► Launching ─────► Unready ─────────► Ready
-//!      ▲                  ▲                                    │                │ not in time     │
+//!   Stopped ─────────► Waiting ────────────┬─────────────► Launching ─────► Unready ─────────► Ready
+//!      ▲                  ▲                ▼ of a pool         ▲│               │ not in time     │
+//!      │                  │              Queued ───────────────┘│               │                 │
+//!      │                  │                      a place is free│               │                 │
 //!      │                  │ the wait is over                   │ ended          │ ended           │ ended, or
 //!      │                  │                                    ▼                ▼                 ▼ unhealthy
 //!      │               Backoff ◄─────── again ──────────────── judged by its restart policy
@@ -22,6 +24,9 @@
 //! Somebody stops it. What is wanted is saved first, then it is ended; it stays stopped whatever happens
 //! meanwhile, and so it does across restarts of everything. A start during that takes effect when it is gone.
 //!
+//! It is a member of a pool. Before it is launched it waits for a place there (`Queued`). It has the place until it
+//! has ended and is not started again soon; one that is, keeps its place.
+//!
 //! Its declaration changes. It is ended and launched as it is declared now; nothing is counted.
 //!
 //! The supervisor dies. What is wanted, the tally and what is over are in the record; what runs is adopted.
@@ -37,6 +42,10 @@ use serde_json::{Map, Value, json};
 
 /// How many ends are remembered.
 const ENDS_MOST: usize = 10;
+/// A member of a pool keeps its place while it waits this long to be started again,
+const KEEPS_PLACE_MS: u64 = 10_000;
+/// and after so many failures in a row. Then it queues behind those that wait, so that a crash loop keeps nobody out.
+const KEEPS_PLACE_TIMES: u32 = 3;
 
 /// A unit as somebody wants it, with the digests of what is declared.
 #[derive(Clone, Debug)]
@@ -81,6 +90,8 @@ pub(crate) enum Phase {
     /// Records are being compared with the kernel.
     Reconciling,
     Waiting,
+    /// For a place in its pool.
+    Queued,
     Launching,
     Unready {
         run: RunId,
@@ -130,6 +141,10 @@ pub(crate) struct Unit {
     pub(crate) ailing: Option<String>,
     /// What its check said, for which it is being ended.
     pub(crate) blame: Option<String>,
+    /// It is started again soon, and its place in the pool is nobody else's meanwhile.
+    pub(crate) keeps_place: bool,
+    /// The journal knows that it waits for a place.
+    pub(crate) is_queue_told: bool,
 }
 
 impl Unit {
@@ -142,6 +157,8 @@ impl Unit {
             well_at_mono_ms: None,
             ailing: None,
             blame: None,
+            keeps_place: false,
+            is_queue_told: false,
         }
     }
 
@@ -157,6 +174,56 @@ impl Unit {
             self.phase = phase;
             self.ailing = None;
             self.since_ms = now.wall_ms;
+            self.line_up();
+        }
+    }
+
+    /// What its new phase means for its place in the pool.
+    fn line_up(&mut self) {
+        match self.phase {
+            Phase::Waiting | Phase::Backoff { .. } if self.keeps_place => {}
+            Phase::Waiting
+            | Phase::Reconciling
+            | Phase::Launching
+            | Phase::Unready { .. }
+            | Phase::Ready { .. }
+            | Phase::Leaving { .. }
+            | Phase::Stopping { .. } => self.keeps_place = false,
+            Phase::Queued => {
+                self.keeps_place = false;
+                self.is_queue_told = false;
+            }
+            // It has left the line, and will stand at its end the next time.
+            Phase::Backoff { .. }
+            | Phase::Stopped
+            | Phase::Over
+            | Phase::Broken
+            | Phase::Scheduled => {
+                self.keeps_place = false;
+                self.record.ticket = None;
+            }
+        }
+    }
+
+    pub(crate) fn is_queued_for_place(&self) -> bool {
+        self.phase == Phase::Queued
+    }
+
+    /// Whether its place in the pool is taken by it. One that waits for others to be ready keeps none.
+    pub(crate) fn has_place(&self) -> bool {
+        match self.phase {
+            Phase::Launching
+            | Phase::Unready { .. }
+            | Phase::Ready { .. }
+            | Phase::Leaving { .. }
+            | Phase::Stopping { .. } => true,
+            Phase::Waiting | Phase::Backoff { .. } => self.keeps_place,
+            Phase::Stopped
+            | Phase::Reconciling
+            | Phase::Queued
+            | Phase::Over
+            | Phase::Broken
+            | Phase::Scheduled => false,
         }
     }
 
@@ -170,6 +237,7 @@ impl Unit {
             Phase::Stopped
             | Phase::Reconciling
             | Phase::Waiting
+            | Phase::Queued
             | Phase::Launching
             | Phase::Backoff { .. }
             | Phase::Over
@@ -186,6 +254,7 @@ impl Unit {
             Phase::Stopped
             | Phase::Reconciling
             | Phase::Waiting
+            | Phase::Queued
             | Phase::Launching
             | Phase::Unready { .. }
             | Phase::Leaving { .. }
@@ -291,6 +360,7 @@ impl Unit {
                 Ask::Start,
                 Phase::Reconciling
                 | Phase::Waiting
+                | Phase::Queued
                 | Phase::Launching
                 | Phase::Unready { .. }
                 | Phase::Ready { .. },
@@ -317,7 +387,10 @@ impl Unit {
                 | Phase::Broken
                 | Phase::Scheduled,
             ) => self.enter(Phase::Waiting, now),
-            (Ask::Restart, Phase::Reconciling | Phase::Waiting | Phase::Launching) => {}
+            (
+                Ask::Restart,
+                Phase::Reconciling | Phase::Waiting | Phase::Queued | Phase::Launching,
+            ) => {}
             (Ask::Stop, Phase::Unready { run } | Phase::Ready { run }) => {
                 self.enter(Phase::Leaving { run, then: Then::Stay }, now);
             }
@@ -332,6 +405,7 @@ impl Unit {
                 Ask::Stop,
                 Phase::Stopped
                 | Phase::Waiting
+                | Phase::Queued
                 | Phase::Backoff { .. }
                 | Phase::Over
                 | Phase::Broken
@@ -527,6 +601,7 @@ impl Unit {
                     Then::Again => {
                         self.record.tally.restarts += 1;
                         out.push(self.save(now));
+                        self.keeps_place = true;
                         self.enter(Phase::Waiting, now);
                         return false;
                     }
@@ -651,8 +726,18 @@ impl Unit {
             Verdict::Over { .. } => "not started again".to_owned(),
             Verdict::Broken { why } => why.clone(),
         });
+        self.keeps_place = match verdict {
+            Verdict::Restart { .. } if death.is_wish() => true,
+            Verdict::Restart { wait_ms } => {
+                wait_ms <= KEEPS_PLACE_MS && self.record.tally.steps <= KEEPS_PLACE_TIMES
+            }
+            Verdict::Over { .. } | Verdict::Broken { .. } => false,
+        };
         match verdict {
             Verdict::Restart { wait_ms: 0 } => {
+                if !self.keeps_place {
+                    self.record.ticket = None;
+                }
                 self.enter(Phase::Waiting, now);
                 out.push(self.note(Actor::Supervisor, What::UnitAgain, &told, json!({}), now));
             }

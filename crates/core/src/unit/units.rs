@@ -31,6 +31,8 @@ pub(crate) struct Units {
     units: BTreeMap<String, Box<Unit>>,
     /// Who depends on whom, by the name of the one that is needed. What is in it may be there no more.
     dependents: BTreeMap<String, BTreeSet<String>>,
+    /// The members of each pool.
+    pooled: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl Units {
@@ -67,7 +69,11 @@ impl Units {
 
     fn index(&mut self) {
         self.dependents.clear();
+        self.pooled.clear();
         for unit in self.units.values() {
+            if let Some(pool) = &unit.record.spec.pool {
+                self.pooled.entry(pool.clone()).or_default().insert(unit.name().to_owned());
+            }
             for needed in &unit.record.spec.depends_on {
                 let dependents = self.dependents.entry(needed.clone()).or_default();
                 dependents.insert(unit.name().to_owned());
@@ -77,6 +83,21 @@ impl Units {
 
     fn dependents(&self, name: &str) -> impl Iterator<Item = &Unit> {
         self.dependents.get(name).into_iter().flatten().filter_map(|name| self.get(name))
+    }
+
+    /// Those that name this pool.
+    pub(crate) fn of_pool(&self, pool: &str) -> impl Iterator<Item = &Unit> {
+        self.pooled.get(pool).into_iter().flatten().filter_map(|name| self.get(name))
+    }
+
+    pub(crate) fn get_mut(&mut self, name: &str) -> Option<&mut Unit> {
+        self.units.get_mut(name).map(Box::as_mut)
+    }
+
+    /// Every pool that a unit names.
+    pub(crate) fn pools(&self) -> impl Iterator<Item = &String> {
+        let is_there = |names: &BTreeSet<String>| names.iter().any(|name| self.get(name).is_some());
+        self.pooled.iter().filter(move |(_, names)| is_there(names)).map(|(pool, _)| pool)
     }
 
     /// The runs have been looked at: whoever has none begins, or rests.
@@ -138,6 +159,7 @@ impl Units {
                         fired_at_ms: None,
                         trouble: None,
                         ready_run: None,
+                        ticket: None,
                         again_at_ms: None,
                         over: None,
                         ends: Vec::new(),
@@ -188,6 +210,7 @@ impl Units {
             Phase::Stopped
             | Phase::Reconciling
             | Phase::Waiting
+            | Phase::Queued
             | Phase::Launching
             | Phase::Backoff { .. }
             | Phase::Over
@@ -293,6 +316,7 @@ impl Units {
         match &unit.phase {
             Phase::Ready { .. }
             | Phase::Stopped
+            | Phase::Queued
             | Phase::Backoff { .. }
             | Phase::Over
             | Phase::Broken
@@ -343,14 +367,47 @@ impl Units {
     ) {
         for name in names {
             if let Some(unit) = self.units.get_mut(&name) {
-                unit.enter(Phase::Launching, now);
-                if unit.record.started_with.as_ref() != Some(&unit.record.run_digest) {
-                    unit.record.started_with = Some(unit.record.run_digest.clone());
-                    out.push(unit.save(now));
+                // A place is given by the pool, when all that happened in this step is known.
+                if unit.record.spec.pool.is_some() && !unit.keeps_place {
+                    unit.enter(Phase::Queued, now);
+                } else {
+                    launch(unit, false, now, out);
                 }
-                out.push(Action::Launch(name));
             }
         }
+    }
+
+    /// It has got a place in its pool.
+    pub(crate) fn admit(&mut self, name: &str, now: Now, out: &mut Vec<Action>) {
+        if let Some(unit) = self.units.get_mut(name) {
+            let is_saved = unit.is_queue_told;
+            launch(unit, !is_saved, now, out);
+        }
+    }
+
+    /// Members of a pool that wait for a place, and those that no longer may: whoever misses another waits for that one.
+    pub(crate) fn line_of(&mut self, pool: &str, now: Now) -> Vec<String> {
+        let waits = |unit: &&Unit| match unit.phase {
+            Phase::Queued => true,
+            Phase::Waiting => unit.keeps_place,
+            _ => false,
+        };
+        let names: Vec<String> =
+            self.of_pool(pool).filter(waits).map(|unit| unit.name().to_owned()).collect();
+        let mut line = Vec::new();
+        for name in names {
+            let misses = self.get(&name).is_some_and(|unit| !self.missing(unit).is_empty());
+            let Some(unit) = self.units.get_mut(&name) else { continue };
+            match (&unit.phase, misses) {
+                (Phase::Queued, false) => line.push(name),
+                (_, true) => {
+                    unit.keeps_place = false;
+                    unit.enter(Phase::Waiting, now);
+                }
+                (_, false) => {}
+            }
+        }
+        line
     }
 
     pub(crate) fn due(&mut self, now: Now, out: &mut Vec<Action>) {
@@ -378,6 +435,7 @@ impl Units {
             && unit.phase == Phase::Launching
         {
             let until_mono_ms = now.mono_ms + RETRY_MS;
+            unit.keeps_place = true;
             unit.enter(Phase::Backoff { until_mono_ms, wait_ms: RETRY_MS }, now);
         }
     }
@@ -450,7 +508,10 @@ impl Units {
     pub(crate) fn left(&mut self, record: &RunRecord, now: Now, out: &mut Vec<Action>) {
         let Some(name) = record.unit.as_deref() else { return };
         let Some(unit) = self.units.get_mut(name) else { return };
+        // It comes back with the daemon, before those that had no place yet.
+        let ticket = unit.record.ticket;
         unit.enter(Phase::Stopped, now);
+        unit.record.ticket = ticket;
         let needed = unit.record.spec.depends_on.clone();
         self.leave_after(&needed, now, out);
     }
@@ -478,6 +539,18 @@ impl Units {
     }
 }
 
+fn launch(unit: &mut Unit, must_save: bool, now: Now, out: &mut Vec<Action>) {
+    unit.enter(Phase::Launching, now);
+    let is_new = unit.record.started_with.as_ref() != Some(&unit.record.run_digest);
+    if is_new {
+        unit.record.started_with = Some(unit.record.run_digest.clone());
+    }
+    if is_new || must_save {
+        out.push(unit.save(now));
+    }
+    out.push(Action::Launch(unit.name().to_owned()));
+}
+
 fn redeclare(
     unit: &mut Unit,
     new: Declared,
@@ -488,6 +561,7 @@ fn redeclare(
 ) {
     let is_changed = unit.record.digest != new.digest;
     let must_restart = unit.record.run_digest != new.run_digest;
+    let is_moved = unit.record.spec.pool != new.spec.pool;
     // What it inherits is renewed in any case: it is used at the next launch.
     unit.record.spec = new.spec;
     unit.record.digest = new.digest;
@@ -511,7 +585,12 @@ fn redeclare(
         unit.record.over = None;
         out.push(unit.save(now));
     }
+    if is_moved {
+        // The number was of another line.
+        unit.record.ticket = None;
+    }
     match unit.phase.clone() {
+        Phase::Queued if is_moved => unit.enter(Phase::Waiting, now),
         Phase::Unready { run } | Phase::Ready { run } if must_restart => {
             unit.end(run, Then::Again, by, "its declaration changed", now, out);
         }
@@ -535,6 +614,7 @@ fn redeclare(
         Phase::Stopped
         | Phase::Reconciling
         | Phase::Waiting
+        | Phase::Queued
         | Phase::Launching
         | Phase::Unready { .. }
         | Phase::Ready { .. }

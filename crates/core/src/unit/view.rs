@@ -28,6 +28,7 @@ impl Units {
             next_at_ms: None,
             file: record.spec.file.clone(),
             tmux: record.spec.tmux.clone(),
+            pool: record.spec.pool.clone(),
         }
     }
 
@@ -43,6 +44,8 @@ impl Units {
             Phase::Waiting => {
                 (UnitState::Waiting, format!("waits for {}", self.missing(unit).join(", ")))
             }
+            // Its pool knows why.
+            Phase::Queued => (UnitState::Queued, String::new()),
             Phase::Launching => (UnitState::Starting, "is being started".to_owned()),
             Phase::Unready { .. } => (UnitState::Starting, "is not ready yet".to_owned()),
             Phase::Ready { .. } => (UnitState::Ready, unit.ailing.clone().unwrap_or_default()),

@@ -3,6 +3,7 @@ mod leases;
 mod mail;
 mod nudges;
 mod patrol;
+mod pools;
 mod reader;
 mod rows;
 mod schema;

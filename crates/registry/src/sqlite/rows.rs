@@ -11,7 +11,8 @@ pub(super) const RUN_COLUMNS: &str = "runs.run_id, session_id, backend_id, unit,
     process_group_id, cgroup, state, created_at_ms, updated_at_ms, last_output_at_ms, owner_instance_id, \
     leases.expires_at_ms, termination, exit_code, exit_signal, extinct, scope_key, command, error, \
     spawn_error_kind, started_at_ms, ended_at_ms, timeout_ms, no_output_timeout_ms, grace_ms, \
-    detach_allowed, started_mono_ms, output_bytes, process_unique, stop_signal, enforced, out_of_memory, memory_kills";
+    detach_allowed, started_mono_ms, output_bytes, process_unique, stop_signal, enforced, out_of_memory, memory_kills, \
+    pool, ticket";
 
 pub(super) const FROM_RUNS: &str = "FROM runs LEFT JOIN leases ON leases.instance_id = runs.owner_instance_id AND runs.state <> 'exited'";
 
@@ -20,12 +21,12 @@ pub(super) const SAVE_RUN: &str = "INSERT INTO runs (run_id, session_id, backend
     boot_id, process_group_id, cgroup, state, created_at_ms, updated_at_ms, last_output_at_ms, \
     owner_instance_id, termination, exit_code, exit_signal, extinct, scope_key, command, error, \
     spawn_error_kind, started_at_ms, ended_at_ms, timeout_ms, no_output_timeout_ms, grace_ms, \
-    detach_allowed, started_mono_ms, output_bytes, process_unique, stop_signal, enforced, out_of_memory, memory_kills) \
+    detach_allowed, started_mono_ms, output_bytes, process_unique, stop_signal, enforced, out_of_memory, memory_kills, pool, ticket) \
   VALUES (:run_id, :session_id, :backend_id, :unit, :pid, :start_time, :boot_id, :process_group_id, :cgroup, \
     :state, :created_at_ms, :updated_at_ms, :last_output_at_ms, :owner_instance_id, :termination, :exit_code, \
     :exit_signal, :extinct, :scope_key, :command, :error, :spawn_error_kind, :started_at_ms, :ended_at_ms, \
     :timeout_ms, :no_output_timeout_ms, :grace_ms, :detach_allowed, :started_mono_ms, :output_bytes, :process_unique, :stop_signal, \
-    :enforced, :out_of_memory, :memory_kills) \
+    :enforced, :out_of_memory, :memory_kills, :pool, :ticket) \
   ON CONFLICT (run_id) DO UPDATE SET pid = excluded.pid, start_time = excluded.start_time, \
     boot_id = excluded.boot_id, process_group_id = excluded.process_group_id, cgroup = excluded.cgroup, \
     state = excluded.state, updated_at_ms = excluded.updated_at_ms, \
@@ -35,7 +36,7 @@ pub(super) const SAVE_RUN: &str = "INSERT INTO runs (run_id, session_id, backend
     started_at_ms = excluded.started_at_ms, ended_at_ms = excluded.ended_at_ms, \
     started_mono_ms = excluded.started_mono_ms, output_bytes = excluded.output_bytes, \
     process_unique = excluded.process_unique, enforced = excluded.enforced, \
-    out_of_memory = excluded.out_of_memory, memory_kills = excluded.memory_kills \
+    out_of_memory = excluded.out_of_memory, memory_kills = excluded.memory_kills, ticket = excluded.ticket \
   WHERE runs.owner_instance_id = excluded.owner_instance_id AND runs.state <> 'exited'";
 
 pub(super) fn save_run(
@@ -80,6 +81,8 @@ pub(super) fn save_run(
         ":enforced": enforced,
         ":out_of_memory": run.out_of_memory,
         ":memory_kills": run.memory_kills as i64,
+        ":pool": run.pool,
+        ":ticket": run.ticket.map(|value| value as i64),
     })
 }
 
@@ -144,6 +147,9 @@ pub(super) fn read_run(row: &Row<'_>) -> Result<RunRecord, RegistryError> {
             .transpose()?,
         out_of_memory: row.get(34).map_err(RegistryError::read)?,
         memory_kills: number(35)?,
+        pool: optional_text(36)?,
+        ticket: optional(37)?,
+        why: None,
     })
 }
 

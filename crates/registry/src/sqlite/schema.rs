@@ -10,6 +10,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/0002_units.sql"),
     include_str!("../../migrations/0003_limits.sql"),
     include_str!("../../migrations/0004_patrol.sql"),
+    include_str!("../../migrations/0005_pools.sql"),
 ];
 
 /// "ostl", so that a registry can be told from any other SQLite file.

@@ -242,6 +242,7 @@ impl Source {
                     }
                     UnitState::Error
                     | UnitState::Waiting
+                    | UnitState::Queued
                     | UnitState::Starting
                     | UnitState::Ready
                     | UnitState::Stopping

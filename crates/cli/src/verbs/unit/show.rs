@@ -99,7 +99,7 @@ fn sheet(
     let paint = Paint::of(view.state);
     let dot = match view.state {
         UnitState::Error => "×",
-        UnitState::Stopped | UnitState::Done | UnitState::Scheduled => "○",
+        UnitState::Stopped | UnitState::Queued | UnitState::Done | UnitState::Scheduled => "○",
         UnitState::Waiting
         | UnitState::Starting
         | UnitState::Ready
@@ -142,6 +142,9 @@ fn sheet(
     if let Some(next) = view.next_at_ms {
         let left = render::duration(next.saturating_sub(now_ms));
         sheet.add("Next", format!("{}, in {left}", render::plain_time(next)));
+    }
+    if let Some(pool) = &view.pool {
+        sheet.add("Pool", pool.clone());
     }
     if !view.depends_on.is_empty() {
         sheet.add("Needs", view.depends_on.join(", "));

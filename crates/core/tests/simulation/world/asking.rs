@@ -3,6 +3,7 @@
 use super::{Simulation, instance};
 use crate::kernel::BOOT;
 use crate::random::Random;
+use crate::units;
 use ostler_core::{Event, NewRun};
 use ostler_model::{Actor, Backend, Detach, Extinct, Limits, RunId, RunRecord, RunState};
 
@@ -63,6 +64,9 @@ impl Simulation {
             enforced: None,
             out_of_memory: false,
             memory_kills: 0,
+            pool: (unit.is_none() && random.chance(30)).then(|| units::POOL.to_owned()),
+            ticket: None,
+            why: None,
         };
         Event::SpawnAsked(Box::new(NewRun {
             by: Actor::Supervisor,

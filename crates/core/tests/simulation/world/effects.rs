@@ -21,6 +21,8 @@ impl Simulation {
             | Action::Count(..)
             | Action::SaveUnit(_)
             | Action::RemoveUnit(_)
+            | Action::SavePool(_)
+            | Action::RemovePool(_)
             | Action::CheckHealth { .. }
             | Action::Tell { .. }
             | Action::EndRun { .. } => {}
@@ -39,7 +41,21 @@ impl Simulation {
                 };
                 supervisor.events.push_back(Event::Unit { name: unit, event });
             }
-            Action::Spawn(run) => self.spawn(supervisor, run, random)?,
+            Action::Spawn(run) => {
+                self.may_join(supervisor.instance, run)?;
+                self.spawn(supervisor, run, random)?;
+            }
+            Action::LookAtMemory => {
+                let memory = self.memory(random);
+                supervisor.events.push_back(Event::MemoryLookedAt(memory));
+            }
+            Action::Queued(run) => {
+                if !self.records.contains_key(&run) {
+                    return Err(format!(
+                        "the caller is told that {run} waits before its record is"
+                    ));
+                }
+            }
             Action::Adopt(record) => {
                 supervisor.held.insert(record.run_id);
                 if self.is_kept(record.run_id, index) {

@@ -22,6 +22,12 @@ impl Simulation {
                     self.units.remove(&(supervisor.instance, name));
                     continue;
                 }
+                Action::SavePool(pool) => {
+                    let most = self.most.entry(supervisor.instance).or_default();
+                    *most = (*most).max(pool.max.unwrap_or(u32::MAX));
+                    self.pools.insert(supervisor.instance, *pool);
+                    continue;
+                }
                 _ => continue,
             };
             if let Some(known) = self.records.get(&record.run_id) {

@@ -25,6 +25,7 @@ impl Simulation {
                 (Desired::Stopped, 0) => {}
                 (Desired::Running, 1) => {}
                 (Desired::Running, 0) if !may_run || !unit.spec.depends_on.is_empty() => {}
+                (Desired::Running, 0) if unit.spec.pool.is_some() && self.is_pool_full() => {}
                 (wanted, count) => {
                     return Err(format!("unit {name} is wanted {wanted}, {count} of it live"));
                 }
@@ -93,6 +94,10 @@ impl Simulation {
                     if tree.is_none_or(|tree| tree.status.is_some()) {
                         return Err(format!("run {} is said to run and does not", record.run_id));
                     }
+                }
+                RunState::Queued if self.is_pool_full() => {}
+                RunState::Queued => {
+                    return Err(format!("run {} waits and there is room", record.run_id));
                 }
                 RunState::Starting | RunState::Exiting => {
                     return Err(format!(
