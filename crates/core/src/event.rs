@@ -8,6 +8,8 @@ use ostler_model::{
 pub enum Event {
     /// A caller wants a run.
     SpawnAsked(Box<NewRun>),
+    /// A run that waited for a place in its pool when the supervisor before us ended, and whose spec was kept for us.
+    Requeued(Box<NewRun>),
     /// The intent could not be made durable; nothing was executed.
     IntentLost {
         run: RunId,

@@ -20,7 +20,7 @@ pub struct MachineMemory {
 }
 
 /// A look that is older decides nothing.
-const FRESH_MS: u64 = 500;
+const FRESH_MS: u64 = 50;
 /// How often memory is looked at while somebody waits for it.
 const LOOK_EVERY_MS: u64 = 1_000;
 /// A member that was started so recently has not taken yet what it will need.

@@ -1,8 +1,9 @@
 //! Who in a pool has a place, who waits, and who is next: units and runs together.
 
 use crate::action::Action;
+use crate::event::NewRun;
 use crate::pool::Verdict;
-use crate::run::{Phase as RunPhase, RunEvent};
+use crate::run::{Phase as RunPhase, Run, RunEvent};
 use crate::time::Now;
 use crate::world::{Serving, World};
 use ostler_model::{
@@ -50,6 +51,17 @@ impl World {
         }
     }
 
+    /// It stands where it stood.
+    pub(crate) fn requeued(&mut self, new: NewRun, now: Now, out: &mut Vec<Action>) {
+        let mut run = Run::new(new.record, new.limits, new.detach, RunPhase::InLine);
+        run.has_place = false;
+        run.is_queue_told = true;
+        let (why, evidence) =
+            ("it goes on to wait for a place", json!({ "pool": run.record.pool }));
+        out.push(run.note(Actor::Supervisor, What::Adopted, why, evidence, now));
+        self.add(run);
+    }
+
     /// Every pool that is declared.
     pub fn pool_specs(&self) -> impl Iterator<Item = &PoolSpec> {
         self.pools.specs()
@@ -82,7 +94,7 @@ impl World {
         units.chain(runs.map(|run| short(run.id()))).collect()
     }
 
-    fn runs_of_pool(&self, pool: &str) -> impl Iterator<Item = &crate::run::Run> {
+    fn runs_of_pool(&self, pool: &str) -> impl Iterator<Item = &Run> {
         let ends = (pool.to_owned(), RunId::from_bytes([0; 16]))
             ..=(pool.to_owned(), RunId::from_bytes([0xff; 16]));
         self.pooled.range(ends).filter_map(|(_, run)| self.runs.get(run)).map(Box::as_ref)

@@ -177,6 +177,7 @@ impl World {
     fn act(&mut self, event: Event, now: Now, out: &mut Vec<Action>) {
         match event {
             Event::SpawnAsked(new) => self.spawn_asked(*new, now, out),
+            Event::Requeued(new) => self.requeued(*new, now, out),
             Event::IntentLost { run } => self.forget(run, now, out),
             Event::Spawned { run, identity } => {
                 self.tell(run, RunEvent::Spawned(identity), now, out);
@@ -304,7 +305,7 @@ impl World {
             .collect()
     }
 
-    fn add(&mut self, run: Run) {
+    pub(crate) fn add(&mut self, run: Run) {
         let id = run.id();
         if let Some(key) = &run.record.scope_key {
             self.scoped.insert((digest(key), id));
@@ -357,20 +358,8 @@ impl World {
             return;
         }
         let id = new.record.run_id;
-        let mut run = Run {
-            limits: new.limits,
-            detach: new.detach,
-            phase: Phase::Starting { cancel: None },
-            listed_due: None,
-            hears_output: true,
-            output_over: false,
-            escape_told: false,
-            kills_told: Vec::new(),
-            memory_kill_mono_ms: None,
-            has_place: true,
-            is_queue_told: false,
-            record: new.record,
-        };
+        let mut run =
+            Run::new(new.record, new.limits, new.detach, Phase::Starting { cancel: None });
         out.push(run.save(RunState::Starting, now));
         out.push(run.note(
             new.by.clone(),
@@ -483,21 +472,8 @@ impl World {
     }
 
     fn detached(&mut self, parent: RunId, child: RunRecord, now: Now, out: &mut Vec<Action>) {
-        let limits = Limits::default();
-        let mut run = Run {
-            limits,
-            detach: Detach::Allow,
-            phase: Phase::Running { overall_due: None, silence_due: None },
-            listed_due: None,
-            hears_output: true,
-            output_over: false,
-            escape_told: false,
-            kills_told: Vec::new(),
-            memory_kill_mono_ms: None,
-            has_place: true,
-            is_queue_told: false,
-            record: child,
-        };
+        let phase = Phase::Running { overall_due: None, silence_due: None };
+        let mut run = Run::new(child, Limits::default(), Detach::Allow, phase);
         out.push(run.save(RunState::Running, now));
         out.push(run.note(
             Actor::Supervisor,

@@ -223,30 +223,33 @@ impl Supervisor {
             why: None,
         };
         let (limits, detach) = (spec.limits, spec.detach);
-        let screen = (spec.backend == Backend::Pty).then(|| Screen::new(spec.size));
-        let token = self.new_token(id);
         let is_check = spec.session_id == RunSpec::CHECK_SESSION;
         let is_passing = is_check && spec.scope_key.is_none() && record.cgroup.is_some();
-        self.live.insert(
-            id,
-            LiveRun {
-                run: id,
-                spec: Some(spec),
-                process: None,
-                scope: None,
-                watch: None,
-                output: Arc::new(OutputState::new(self.home.run_folder(id), screen)),
-                input: Arc::new(Input::Closed),
-                ends: Vec::new(),
-                leader: 0,
-                root_gone: false,
-                is_adopted: false,
-                is_passing,
-                asked: None,
-                token,
-            },
-        );
+        self.add_live(id, spec, is_passing);
         self.events.push_back(Event::SpawnAsked(Box::new(NewRun { by, record, limits, detach })));
         Ok(id)
+    }
+
+    /// What the dispatcher holds of a run that is not executed yet.
+    pub(crate) fn add_live(&mut self, run: RunId, spec: Box<RunSpec>, is_passing: bool) {
+        let screen = (spec.backend == Backend::Pty).then(|| Screen::new(spec.size));
+        let token = self.new_token(run);
+        let live = LiveRun {
+            run,
+            spec: Some(spec),
+            process: None,
+            scope: None,
+            watch: None,
+            output: Arc::new(OutputState::new(self.home.run_folder(run), screen)),
+            input: Arc::new(Input::Closed),
+            ends: Vec::new(),
+            leader: 0,
+            root_gone: false,
+            is_adopted: false,
+            is_passing,
+            asked: None,
+            token,
+        };
+        self.live.insert(run, live);
     }
 }

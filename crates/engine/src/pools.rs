@@ -1,8 +1,11 @@
 //! Pools on the engine's side: who may name one, and who is answered when a run has to wait.
 
 use crate::dispatcher::Supervisor;
+use crate::inheritance::End;
 use crate::units::Declaration;
-use ostler_model::{PoolSpec, RunId, RunState};
+use ostler_core::{Event, NewRun};
+use ostler_model::{Actor, PoolSpec, RunId, RunRecord, RunSpec, RunState};
+use std::sync::Arc;
 use thiserror::Error;
 use tokio::sync::oneshot;
 
@@ -68,9 +71,43 @@ impl Supervisor {
             return;
         }
         let shown = self.shown(record);
+        self.keep_spec(run);
         if let Some(reply) = self.spawn_replies.remove(&run) {
             let _ = reply.send(Ok(shown));
         }
+    }
+
+    /// Our successor can start it only with what it was asked for, and the environment in that may hold secrets: it is
+    /// kept in memory alone, with the guardian. Without one, the run ends with us, unstarted.
+    fn keep_spec(&mut self, run: RunId) {
+        let Some(live) = self.live.get_mut(&run) else { return };
+        let kept = live.spec.as_ref().and_then(|spec| serde_json::to_vec(spec).ok());
+        if let Some(Ok(kept)) = kept.map(|bytes| ostler_os::memory_file(&bytes)) {
+            live.ends = vec![(End::Spec, Arc::new(kept))];
+            let ends = live.ends.clone();
+            self.keep_ends(run, &ends);
+        }
+    }
+
+    /// A run that waited for a place when the supervisor before us ended. False if nobody kept its spec.
+    pub(crate) fn requeue(&mut self, record: &RunRecord) -> bool {
+        let run = record.run_id;
+        if record.state != RunState::Queued {
+            return false;
+        }
+        let Some(kept) = self.guarding.inheritance.take_end(run, End::Spec) else { return false };
+        let spec = ostler_os::read_memory_file(kept).ok();
+        let Some(spec) = spec.and_then(|bytes| serde_json::from_slice::<RunSpec>(&bytes).ok())
+        else {
+            return false;
+        };
+        let (limits, detach) = (spec.limits, spec.detach);
+        self.add_live(run, Box::new(spec), false);
+        self.guarding.keeper.let_go(&End::Spec.name(run));
+        self.keep_spec(run);
+        let new = NewRun { by: Actor::Supervisor, record: record.clone(), limits, detach };
+        self.events.push_back(Event::Requeued(Box::new(new)));
+        true
     }
 
     pub(crate) fn await_start(&mut self, run: RunId, reply: oneshot::Sender<()>) {

@@ -45,6 +45,10 @@ impl Supervisor {
                 if ownership != Ownership::Ours {
                     others.push(record.run_id);
                 }
+                let is_same_boot = record.boot_id == ostler_os::boot_id();
+                if ownership == Ownership::Ours && is_same_boot && self.requeue(&record) {
+                    continue;
+                }
                 let seen = self.observe(&record, ownership);
                 self.events.push_back(Event::Observed { record: Box::new(record), seen });
             }

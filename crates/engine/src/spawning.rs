@@ -127,7 +127,8 @@ impl Supervisor {
         live.process = Some(launched.process);
         live.scope = Some(scope);
         live.input = Arc::new(connection.input);
-        live.ends = connection.ends;
+        let waited_with = std::mem::replace(&mut live.ends, connection.ends);
+        self.let_go_ends(run, &waited_with);
         self.leaders.insert(identity.fingerprint.pid, run);
         Ok(identity)
     }
@@ -216,7 +217,7 @@ impl Supervisor {
                     let master = Arc::clone(&descriptor);
                     input = Input::Terminal { master, turn: Mutex::new(()) };
                 }
-                End::Stdout | End::Stderr | End::Process | End::Word => {}
+                End::Stdout | End::Stderr | End::Process | End::Word | End::Spec => {}
             }
             ends.push((end, descriptor));
         }

@@ -235,6 +235,7 @@ impl RunRecord {
             no_output_timed_out: timeout == Some(TimeoutKind::NoOutput),
             extinct: self.extinct,
             error: self.error.clone(),
+            why: self.why.clone(),
             spawn_error_kind: self.spawn_error_kind,
             out_of_memory: self.out_of_memory,
         }
@@ -259,6 +260,9 @@ pub struct RunResult {
     pub out_of_memory: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// Why it waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spawn_error_kind: Option<SpawnErrorKind>,
 }

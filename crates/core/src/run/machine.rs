@@ -183,6 +183,23 @@ impl RunEvent {
 }
 
 impl Run {
+    pub(crate) fn new(record: RunRecord, limits: Limits, detach: Detach, phase: Phase) -> Self {
+        Self {
+            record,
+            limits,
+            detach,
+            phase,
+            listed_due: None,
+            hears_output: true,
+            output_over: false,
+            escape_told: false,
+            kills_told: Vec::new(),
+            memory_kill_mono_ms: None,
+            has_place: true,
+            is_queue_told: false,
+        }
+    }
+
     /// When this run next needs to be looked at.
     pub(crate) fn due(&self) -> Option<u64> {
         match &self.phase {

@@ -139,12 +139,23 @@ impl Town {
 
     /// The supervisor is killed, and the next one finds what it left.
     pub fn crash(&mut self) {
+        self.crash_with(true);
+    }
+
+    /// The same; a guardian has kept those runs that waited, or not.
+    pub fn crash_with(&mut self, is_kept: bool) {
         self.world = World::new(&Settings::default(), self.now);
         let records = self.units.values().cloned().collect();
         let pools = self.pools.values().cloned().collect();
         self.step(Event::UnitsKnown { records, pools, boot_id: "boot".to_owned() });
         let left = self.records.values().filter(|record| record.state != RunState::Exited);
         for record in left.cloned().collect::<Vec<_>>() {
+            if is_kept && record.state == RunState::Queued {
+                let (by, limits, detach) = (Actor::Supervisor, Limits::default(), Detach::Forbid);
+                let new = NewRun { by, record, limits, detach };
+                self.step(Event::Requeued(Box::new(new)));
+                continue;
+            }
             let lives = self.alive.contains_key(&record.run_id);
             let seen = Observation {
                 identity: lives.then(|| identity(record.pid.unwrap_or(1))),

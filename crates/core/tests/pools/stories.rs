@@ -115,12 +115,27 @@ fn a_crash_of_the_supervisor_keeps_the_line() {
         town.run(None)
     };
     assert_eq!(town.live(), ["b", "d"]);
-    assert_eq!(town.records[&run].state, RunState::Queued, "{name}");
+    assert_eq!(town.records[&run].state, RunState::Queued);
     town.crash();
     assert_eq!(town.live(), ["b", "d"]);
     assert_eq!(town.why("a"), "pool p is full: 2 of 2 run (b, d)");
     town.end("b", 0);
     assert_eq!(town.live(), ["a", "d"]);
+    town.end("d", 0);
+    assert_eq!(town.live(), ["a", &*name], "a run that waited goes on to wait");
+}
+
+/// W12: without a guardian nobody can start a run that waited: it is over, and was never started.
+#[test]
+fn a_run_that_nobody_kept_is_over() {
+    let mut town = Town::new(1);
+    town.declare(&["a"]);
+    let (run, name) = town.run(None);
+    town.crash_with(false);
+    let record = &town.records[&run];
+    assert_eq!((record.state, record.pid), (RunState::Exited, None));
+    town.end("a", 0);
+    assert!(!town.started.contains(&name));
 }
 
 /// W12: when everything is started anew, those that ran go first.

@@ -57,6 +57,7 @@ mod patrol;
 mod patrol_attacks;
 mod patrol_setup;
 mod patrol_triage;
+mod pools;
 mod units;
 mod units_again;
 mod units_checks;

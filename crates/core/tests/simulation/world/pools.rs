@@ -3,8 +3,8 @@
 use super::{Simulation, instance};
 use crate::random::Random;
 use crate::units::POOL;
-use ostler_core::MachineMemory;
-use ostler_model::{InstanceId, RunId, RunRecord, RunState};
+use ostler_core::{Event, MachineMemory, NewRun};
+use ostler_model::{Actor, Detach, InstanceId, Limits, RunId, RunRecord, RunState};
 
 impl Simulation {
     pub(super) fn memory(&self, random: &mut Random) -> MachineMemory {
@@ -16,6 +16,17 @@ impl Simulation {
             free_bytes,
             pressure: random.chance(80).then(|| random.below(5_000) as u32),
         }
+    }
+
+    /// What a guardian keeps of a run that waits for a place.
+    pub(super) fn kept_in_line(&self, record: &RunRecord, index: usize) -> Option<Event> {
+        let is_kept = self.guarded && record.owner_instance_id == instance(index);
+        if !is_kept || record.state != RunState::Queued || self.stolen.contains(&record.run_id) {
+            return None;
+        }
+        let (by, record) = (Actor::Supervisor, record.clone());
+        let (limits, detach) = (Limits::default(), Detach::Forbid);
+        Some(Event::Requeued(Box::new(NewRun { by, record, limits, detach })))
     }
 
     fn is_member(&self, owner: InstanceId, record: &RunRecord) -> bool {

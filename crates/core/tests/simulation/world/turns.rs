@@ -32,6 +32,10 @@ impl Simulation {
         let boot_id = BOOT.to_owned();
         supervisor.events.push_back(Event::UnitsKnown { records, pools, boot_id });
         for record in self.records.values().filter(|record| record.state != RunState::Exited) {
+            if let Some(kept) = self.kept_in_line(record, index) {
+                supervisor.events.push_back(kept);
+                continue;
+            }
             let seen = self.observe(record, self.ownership(record, index), index);
             supervisor.events.push_back(Event::Observed { record: Box::new(record.clone()), seen });
         }
