@@ -207,15 +207,17 @@ impl Town {
                 self.alive.insert(run, name);
                 events.push_back(Event::Spawned { run, identity: identity(1) });
             }
-            Action::Signal { run, signal: Signal::Term, .. } => {
-                if self.alive.remove(&run).is_some() {
-                    let (status, tree) = (ExitStatus::Signal(15), Survey::default());
-                    events.push_back(Event::RootExited { run, status, tree });
-                    events.push_back(Event::OutputEnded { run });
-                }
-            }
+            Action::Signal { run, signal: Signal::Term, .. } => self.terminated(run, events),
             Action::LookAtMemory => events.push_back(Event::MemoryLookedAt(self.memory)),
             _ => {}
+        }
+    }
+
+    fn terminated(&mut self, run: RunId, events: &mut VecDeque<Event>) {
+        if self.alive.remove(&run).is_some() {
+            let (status, tree) = (ExitStatus::Signal(15), Survey::default());
+            events.push_back(Event::RootExited { run, status, tree });
+            events.push_back(Event::OutputEnded { run });
         }
     }
 
