@@ -5,13 +5,18 @@ use crate::find::{current, error, find, registry_error};
 use crate::frames::{Frames, Stop};
 use crate::server::Shared;
 use crate::{looks, mail, patrol, screen, typing, view};
-use ostler_engine::{Cancelled, Declaration, HandOver, PoolRefused, SpawnRefused, UnitAsk, Until};
+use ostler_engine::{
+    Cancelled, Declaration, HandOver, NotKept, PoolRefused, SessionRefused, SpawnRefused, UnitAsk,
+    Until,
+};
 use ostler_model::wire;
 use ostler_model::wire::{
     Answer, AwaitUntil, Call, CancelAnswer, DeclareCall, EntryFilter, ErrorCode, FrameKind,
     MAX_LINE, Outcome, Pong, Request, Response, RunFilter, ShutdownAnswer, UnitsCall, WireError,
 };
-use ostler_model::{Actor, Limits, RunId, RunRecord, RunResult, RunSpec, RunState, Sample};
+use ostler_model::{
+    Actor, AgentSessionCall, Limits, RunId, RunRecord, RunResult, RunSpec, RunState, Sample,
+};
 use ostler_registry::RunQuery;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -193,6 +198,7 @@ async fn carry_out(call: Call, by: Actor, shared: &Shared) -> Result<Answer, Wir
         Call::Mail(call) => mail::mail(call, shared).await,
         Call::Nudges(call) => mail::nudges(call, shared).await,
         Call::Patrol(call) => patrol::patrol(*call, by, shared).await,
+        Call::AgentSession(call) => session(call, shared).await,
         Call::Screen(target) => screen::screen(&target.run, shared).await,
         Call::View(_) | Call::Write(_) => {
             Err(error(ErrorCode::Internal, "this call takes the connection over"))
@@ -233,6 +239,20 @@ async fn spawn(spec: Box<RunSpec>, by: Actor, shared: &Shared) -> Result<Answer,
             format!("the run was not started, because it could not be recorded: {message}"),
         )),
     }
+}
+
+async fn session(call: AgentSessionCall, shared: &Shared) -> Result<Answer, WireError> {
+    let told = shared.engine.learn_session(call).await;
+    told.map(|()| Answer::Asked).map_err(|refused| {
+        let code = match &refused {
+            SessionRefused::BadId(_) => ErrorCode::InvalidRequest,
+            SessionRefused::NoSuch(_) => ErrorCode::NoSuchRun,
+            SessionRefused::Older { .. } => ErrorCode::Conflict,
+            SessionRefused::NotKept(NotKept::ShuttingDown) => ErrorCode::ShuttingDown,
+            SessionRefused::NotKept(_) => ErrorCode::RegistryFailed,
+        };
+        error(code, refused.to_string())
+    })
 }
 
 fn pool_refused(refused: PoolRefused) -> WireError {

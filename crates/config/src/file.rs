@@ -118,8 +118,9 @@ pub struct UnitTable {
     pub inherit_env: Option<Vec<VariableName>>,
     /// The pool it is a member of: [pools.NAME] of this file or of another.
     pub pool: Option<At<Text>>,
-    /// What is run instead of the command if it has run before: the same session again, not a new one.
-    pub resume: Option<Command>,
+    /// What is run instead of the command if it has run before: the same session again, not a new one. {session} stands
+    /// for the id of the agent's session; as long as none is known, the command is run.
+    pub resume: Option<At<Command>>,
     /// pipe, pty for a terminal of its own, container, or tmux for a session of tmux.
     pub backend: Option<BackendWord>,
     /// Of one in tmux: what its session is called; by default ostler-UNIT.

@@ -1,13 +1,14 @@
 //! From the file's words to units.
 
 use crate::app::{ALLOWED, AppDefaults, DEFAULTS_NAME, Manifest, is_own_variable, read_defaults};
+use crate::at::At;
 use crate::container::ENGINE_VARIABLES;
 use crate::environment::{INHERITED, variables};
 use crate::file::UnitTable;
 use crate::findings::Findings;
 use crate::load::{Circumstances, is_unit_name};
 use crate::policy::{backoff, restart, schedule};
-use crate::problem::Problem;
+use crate::problem::{Problem, nearest};
 use crate::tmux::is_in_tmux;
 use crate::words::{BackendWord, Command};
 use ostler_model::{Backend, HookSpec, Limits, OsText, Preset, RestartPolicy, StopSpec, UnitSpec};
@@ -162,7 +163,7 @@ impl<'a> Reader<'a> {
             container: None,
             tmux: None,
             pool: table.pool.as_ref().map(|pool| pool.0.clone()),
-            resume: table.resume.as_ref().map(Command::argv),
+            resume: table.resume.as_ref().map(|resume| self.resume(resume)),
             heartbeat: self.heartbeat(table.heartbeat.as_ref(), base.map(|base| base.heartbeat)),
             limits: Limits {
                 timeout_ms: table.timeout.and_then(|limit| off(limit.0)),
@@ -173,6 +174,20 @@ impl<'a> Reader<'a> {
             hooks: HookSpec::default(),
             file: Some(self.findings.file.display().to_string()),
         }
+    }
+
+    /// The one thing that can stand for something else in it is the session.
+    fn resume(&mut self, resume: &At<Command>) -> Vec<String> {
+        let argv = resume.argv();
+        let braced = argv.iter().flat_map(|word| word.split('{').skip(1));
+        let named: Vec<&str> =
+            braced.filter_map(|rest| rest.split_once('}')).map(|(name, _)| name).collect();
+        let is_slip = |name: &&&str| nearest(name, ["session"]).is_some_and(|near| near != **name);
+        if let Some(name) = named.iter().find(is_slip) {
+            let told = format!("{{{name}}} stands for nothing here");
+            self.findings.add(resume.span(), told, "did you mean {session}?");
+        }
+        argv
     }
 
     /// What it has of whoever declares it. An app has what it is allowed, what its manifest names, and what its unit

@@ -115,6 +115,9 @@ impl Supervisor {
                 };
                 let _ = reply.send(views.into_iter().filter_map(app).collect());
             }
+            Ask::Session { call, reply } => {
+                let _ = reply.send(self.learn_session(call));
+            }
             Ask::Mail(ask) => self.take_mail(ask),
             Ask::Patrol(ask) => self.take_patrol(ask),
             Ask::Guardian { reply } => {

@@ -92,7 +92,7 @@ impl Supervisor {
         self.push_entry(Some(run), what, why, evidence);
     }
 
-    fn push_entry(
+    pub(crate) fn push_entry(
         &mut self,
         run_id: Option<RunId>,
         what: What,

@@ -18,7 +18,8 @@ use crate::timetable::Timetable;
 use crate::units::UnitWaiter;
 use ostler_core::{Action, Event, Now, World};
 use ostler_model::{
-    Actor, Counter, DeadmanSpec, InstanceId, RunId, RunRecord, RunResult, RunState, Settings, What,
+    Actor, AgentSession, Counter, DeadmanSpec, InstanceId, RunId, RunRecord, RunResult, RunState,
+    Settings, What,
 };
 use ostler_os::{
     Allocated, Census, HomeLock, Interest, Kin, Launcher, Notice, Poller, Ready, Reaper, ScopeRoom,
@@ -81,6 +82,8 @@ pub struct Supervisor {
     pub(crate) prober: Prober,
     pub(crate) limit_watch: LimitWatch,
     pub(crate) apps: Arc<Apps>,
+    /// Of the agents that units run, by unit.
+    pub(crate) sessions: HashMap<String, AgentSession>,
     /// When this was last noted of a unit, and how often since.
     pub(crate) noted: HashMap<(String, &'static str), (u64, u64)>,
     pub(crate) unit_waiters: Vec<UnitWaiter>,
@@ -254,6 +257,7 @@ impl Supervisor {
             prober,
             limit_watch: LimitWatch::new(waker.clone()),
             apps,
+            sessions: HashMap::new(),
             noted: HashMap::new(),
             unit_waiters: Vec::new(),
             proven_at: None,

@@ -7,11 +7,12 @@ use crate::mailroom::{MailAsk, MailNews};
 use crate::output::OutputState;
 use crate::patrol_memory::PatrolAsk;
 use crate::pools::PoolRefused;
+use crate::sessions::SessionReply;
 use crate::units::{Declaration, Until};
 use ostler_core::unit::{Ask as UnitAsk, UnitEvent};
 use ostler_model::wire::Change;
 use ostler_model::{Actor, InstanceId, RunId, RunRecord, RunResult, RunSpec, TerminalSize};
-use ostler_model::{AppSpec, PoolView, UnitView, What};
+use ostler_model::{AgentSessionCall, AppSpec, PoolView, UnitView, What};
 use ostler_os::Waker;
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -103,6 +104,7 @@ pub(crate) enum Ask {
     Said { unit: String, event: UnitEvent },
     Specs { reply: oneshot::Sender<Vec<(UnitView, Arc<AppSpec>)>> },
     Mail(MailAsk),
+    Session { call: AgentSessionCall, reply: SessionReply },
     Patrol(PatrolAsk),
 }
 

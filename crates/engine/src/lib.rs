@@ -31,6 +31,7 @@ mod prober;
 mod pulse;
 mod reconcile;
 mod seating;
+mod sessions;
 mod spawning;
 mod talking;
 mod timetable;
@@ -50,6 +51,7 @@ pub use mailroom::{MailNews, NotKept};
 pub use ostler_core::unit::Ask as UnitAsk;
 pub use output::{LogReader, OutputState, Piece, panic_is_contained};
 pub use pools::PoolRefused;
+pub use sessions::SessionRefused;
 pub use talking::config_version;
 pub use units::{Declaration, Until};
 

@@ -29,6 +29,7 @@ impl Supervisor {
         let gone = unlisted(units.iter().map(|record| &record.spec));
         let boot_id = ostler_os::boot_id().to_owned();
         let pools = self.registry.pools(self.instance)?;
+        self.sessions = self.registry.sessions(self.instance)?;
         self.events.push_back(Event::UnitsKnown { records: units, pools, boot_id });
         let mut records = self.registry.live()?;
         // What is in the siphon has to get out before anything else goes in.
@@ -67,6 +68,7 @@ impl Supervisor {
         self.sweep_sessions();
         self.prune();
         self.forget_old_mail();
+        self.forget_old_sessions();
         self.clear_unrecorded_logs()
     }
 
@@ -170,6 +172,7 @@ impl Supervisor {
         if ostler_os::mono_ms().saturating_sub(self.pruned_mono_ms) > PRUNE_EVERY_MS {
             self.prune();
             self.forget_old_mail();
+            self.forget_old_sessions();
         }
     }
 

@@ -5,6 +5,7 @@ use crate::dispatcher::{Supervisor, now};
 use crate::pools::PoolRefused;
 use crate::prober::{Order, Subject};
 use crate::seating::lacks_tmux;
+use crate::sessions::Resumption;
 use ostler_core::Event;
 use ostler_core::unit::{Ask as UnitAsk, Declared, UnitEvent};
 use ostler_model::wire::{Change, ChangeKind};
@@ -75,6 +76,7 @@ impl Supervisor {
             for new in &declared {
                 self.tell_changed_config(new);
             }
+            self.forget_foreign_sessions(&declared);
             if let Some(file) = file {
                 self.events.push_back(Event::PoolsDeclared { pools, file });
             }
@@ -119,6 +121,7 @@ impl Supervisor {
                 view.started_at_ms = record.started_at_ms;
             }
             view.next_at_ms = self.timetable.next_of(&view.name);
+            view.agent_session = self.sessions.get(&view.name).map(|session| session.id.clone());
             if let Some(why) = self.world.unit(&view.name).and_then(|unit| lacks_tmux(&unit.spec))
                 && view.state == UnitState::Ready
                 && view.why.is_empty()
@@ -227,6 +230,7 @@ impl Supervisor {
                 if let Some(live) = self.live.get_mut(&run) {
                     live.spec = None;
                 }
+                self.note_resumption(unit, run);
                 if let Some(why) = lacks {
                     self.run_entry(run, What::Degraded, why, json!({ "unit": unit }));
                 }
@@ -245,8 +249,9 @@ impl Supervisor {
         let mut spec = run_spec(&record.spec);
         spec.run_id = Some(run);
         spec.env.extend(self.ways_of(&record.spec, run));
-        if let Some(resume) = record.spec.resume.as_ref().filter(|_| self.has_run(unit, run)) {
-            spec.argv = resume.iter().map(|word| OsText::from(&**word)).collect();
+        match self.resumption(unit, run) {
+            Resumption::Resume(words, _) => spec.argv = words,
+            Resumption::Command | Resumption::NoSession => {}
         }
         self.seat(&record.spec, run, &mut spec);
         self.contain(&record.spec, run, &record.run_digest, &mut spec);
@@ -254,7 +259,7 @@ impl Supervisor {
     }
 
     /// Whether an earlier copy of it was ever started.
-    fn has_run(&self, unit: &str, run: RunId) -> bool {
+    pub(crate) fn has_run(&self, unit: &str, run: RunId) -> bool {
         let is_earlier = |record: &RunRecord| record.run_id != run && record.pid.is_some();
         self.world.unit(unit).is_some_and(|record| !record.ends.is_empty())
             || self.registry.runs_of(unit, 2).is_ok_and(|runs| runs.iter().any(is_earlier))

@@ -14,6 +14,7 @@ mod patrol;
 mod pool;
 mod record;
 mod restart;
+mod session;
 mod settings;
 mod spec;
 mod text;
@@ -47,6 +48,7 @@ pub use record::{
     TimeoutKind,
 };
 pub use restart::{Backoff, Preset, RestartLimit, RestartPolicy, When};
+pub use session::{AgentSession, AgentSessionCall};
 pub use settings::{AdoptPolicy, Settings};
 pub use spec::{Detach, Limits, Resources, RunSpec, TerminalSize};
 pub use text::OsText;

@@ -286,6 +286,9 @@ pub struct UnitView {
     /// The pool it is a member of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pool: Option<String>,
+    /// The session of its agent, as far as it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_session: Option<String>,
 }
 
 macro_rules! words {

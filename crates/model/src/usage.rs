@@ -90,6 +90,8 @@ struct SpareView {
     tmux: Option<Arc<TmuxSpec>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pool: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    agent_session: Option<String>,
 }
 
 fn is_zero(number: &u64) -> bool {
@@ -142,6 +144,7 @@ mod tests {
             file: None,
             tmux: None,
             pool: None,
+            agent_session: None,
         }
     }
 
@@ -174,6 +177,7 @@ mod tests {
             next_at_ms: Some(8),
             file: Some("/ostler.toml".to_owned()),
             pool: Some("coders".to_owned()),
+            agent_session: Some("s-1".to_owned()),
             ..bare()
         };
         assert_eq!(arrived(&full), full);

@@ -1,9 +1,9 @@
 //! What goes over the door: one JSON object a line, and, once a viewer is attached, frames.
 
 use crate::{
-    Depth, Entry, Mail, MailCall, Nudge, NudgeCall, PatrolCall, PatrolMemory, PoolSpec, PoolView,
-    RunId, RunRecord, RunResult, RunSpec, Sample, TerminalSize, UnitLook, UnitSpec, UnitView,
-    Waiting,
+    AgentSessionCall, Depth, Entry, Mail, MailCall, Nudge, NudgeCall, PatrolCall, PatrolMemory,
+    PoolSpec, PoolView, RunId, RunRecord, RunResult, RunSpec, Sample, TerminalSize, UnitLook,
+    UnitSpec, UnitView, Waiting,
 };
 use serde::{Deserialize, Serialize};
 
@@ -57,6 +57,8 @@ pub enum Call {
     Patrol(Box<PatrolCall>),
     /// What is on the run's terminal now, as text.
     Screen(Target),
+    /// The session of the agent that a unit runs.
+    AgentSession(AgentSessionCall),
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

@@ -125,6 +125,7 @@ mod tests {
             file: None,
             tmux: None,
             pool: None,
+            agent_session: None,
         }
     }
 

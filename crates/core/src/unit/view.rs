@@ -29,6 +29,7 @@ impl Units {
             file: record.spec.file.clone(),
             tmux: record.spec.tmux.clone(),
             pool: record.spec.pool.clone(),
+            agent_session: None,
         }
     }
 

@@ -58,6 +58,7 @@ mod patrol_attacks;
 mod patrol_setup;
 mod patrol_triage;
 mod pools;
+mod resume;
 mod units;
 mod units_again;
 mod units_checks;

@@ -7,6 +7,7 @@ mod pools;
 mod reader;
 mod rows;
 mod schema;
+mod sessions;
 mod units;
 mod writer;
 

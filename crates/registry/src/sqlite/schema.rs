@@ -11,6 +11,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/0003_limits.sql"),
     include_str!("../../migrations/0004_patrol.sql"),
     include_str!("../../migrations/0005_pools.sql"),
+    include_str!("../../migrations/0006_sessions.sql"),
 ];
 
 /// "ostl", so that a registry can be told from any other SQLite file.

@@ -146,6 +146,9 @@ fn sheet(
     if let Some(pool) = &view.pool {
         sheet.add("Pool", pool.clone());
     }
+    if let Some(session) = &view.agent_session {
+        sheet.add("Session", session.clone());
+    }
     if !view.depends_on.is_empty() {
         sheet.add("Needs", view.depends_on.join(", "));
     }
