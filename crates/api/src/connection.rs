@@ -183,6 +183,11 @@ async fn carry_out(call: Call, by: Actor, shared: &Shared) -> Result<Answer, Wir
             Ok(Answer::Asked)
         }
         Call::Units(call) => ask_units(call, by, shared).await,
+        Call::WakeUnit(call) => {
+            known(std::slice::from_ref(&call.name), shared).await?;
+            shared.engine.wake_unit(call.name, by, call.why);
+            Ok(Answer::Asked)
+        }
         Call::AwaitUnits(call) => {
             let until = match call.until {
                 AwaitUntil::Settled => Until::Settled,
@@ -199,6 +204,11 @@ async fn carry_out(call: Call, by: Actor, shared: &Shared) -> Result<Answer, Wir
         Call::Nudges(call) => mail::nudges(call, shared).await,
         Call::Patrol(call) => patrol::patrol(*call, by, shared).await,
         Call::AgentSession(call) => session(call, shared).await,
+        Call::AgentIdle(call) => {
+            let record = current(shared, &call.of).await?;
+            shared.engine.report_idle(record.run_id, call.idle);
+            Ok(Answer::Asked)
+        }
         Call::Screen(target) => screen::screen(&target.run, shared).await,
         Call::View(_) | Call::Write(_) => {
             Err(error(ErrorCode::Internal, "this call takes the connection over"))
@@ -415,7 +425,7 @@ async fn take_input(
             Ok((FrameKind::Input, bytes)) => {
                 let deliver = async {
                     tokio::select! {
-                        given = typing::give(run, &attached.input, &bytes) => given,
+                        given = typing::give(run, &attached, &bytes) => given,
                         _ = shared.engine.wait(run) => Err(error(
                             ErrorCode::Conflict,
                             format!("run {run} ended before it had read everything"),
@@ -425,7 +435,7 @@ async fn take_input(
                 frames.while_heard(reading, deliver).await.map(|given| given.map(|()| bytes.len()))
             }
             Ok((FrameKind::EndOfInput, _)) => {
-                return match typing::end(run, &attached.input, &shared.engine).await {
+                return match typing::end(run, &attached, &shared.engine).await {
                     Ok(()) => Outcome::Ok(Answer::Written(written)),
                     Err(refusal) => Outcome::Error(refusal),
                 };

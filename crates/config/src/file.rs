@@ -6,7 +6,7 @@ use crate::patrol::PatrolTable;
 use crate::words::{
     Address, AdoptWord, BackendWord, Command, Cron, Duration, ExpectWord, Factor, Free, Grace,
     HttpDoor, HttpUrl, Lease, MissedWord, OverlapWord, Pattern, Percent, PresetWord, SignalName,
-    Size, Text, TimeZone, VariableName, WhenWord,
+    Size, SuspendWord, Text, TimeZone, VariableName, WhenWord,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -118,6 +118,9 @@ pub struct UnitTable {
     pub inherit_env: Option<Vec<VariableName>>,
     /// The pool it is a member of: [pools.NAME] of this file or of another.
     pub pool: Option<At<Text>>,
+    /// Of one with a terminal: it is stopped when it has had nothing to do for so long; mail, a nudge or `ostler attach`
+    /// brings it back with resume.
+    pub idle: Option<At<IdleTable>>,
     /// What is run instead of the command if it has run before: the same session again, not a new one. {session} stands
     /// for the id of the agent's session; as long as none is known, the command is run.
     pub resume: Option<At<Command>>,
@@ -162,6 +165,16 @@ pub struct UnitTable {
     pub no_output_timeout: Option<Duration>,
     /// Run at these times instead of always.
     pub schedule: Option<ScheduleWord>,
+}
+
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct IdleTable {
+    /// So long without output, input, mail, nudges and anybody attached; at least 1s.
+    pub after: At<Duration>,
+    /// How it is put to sleep; by default it is stopped.
+    #[serde(default)]
+    pub suspend: Option<SuspendWord>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]

@@ -3,6 +3,7 @@
 use crate::at::At;
 use crate::file::{AgentsTable, HookTable, PoolTable, ReadyTable, SupervisorTable, UnitTable};
 use crate::patrol::{PatrolKeys, WatchKeys};
+use crate::words::BackendWord;
 
 /// A table that can be read key by key.
 pub(crate) trait Piecewise: Default + serde::de::DeserializeOwned {
@@ -39,6 +40,7 @@ piecewise!(UnitTable {
     env_file,
     inherit_env,
     pool,
+    idle,
     resume,
     backend,
     session,
@@ -73,6 +75,10 @@ impl UnitTable {
         let mut shared = defaults.clone();
         shared.manifest = None;
         shared.session = None;
+        let backend = self.backend.or(defaults.backend);
+        if !matches!(backend, Some(BackendWord::Pty | BackendWord::Tmux)) {
+            shared.idle = None;
+        }
         let is_app = self.manifest.is_some();
         shared.ready = shared.ready.and_then(|ready| ready_for(&ready, is_app));
         if is_app {

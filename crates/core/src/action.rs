@@ -51,6 +51,11 @@ pub enum Action {
         by: Actor,
         why: &'static str,
     },
+    /// Look whether the unit's agent has anything to do (`UnitEvent::Idle`).
+    LookIdle {
+        unit: String,
+        run: RunId,
+    },
     CheckReady {
         unit: String,
         run: RunId,

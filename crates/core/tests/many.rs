@@ -36,6 +36,7 @@ fn declared(number: u64) -> Declared {
         container: None,
         tmux: None,
         pool: None,
+        idle: None,
         resume: None,
         heartbeat: None,
         hooks: HookSpec::default(),

@@ -57,6 +57,7 @@ impl Supervisor {
                 let attached = self.live.get(&run).map(|live| Attached {
                     output: Arc::clone(&live.output),
                     input: Arc::clone(&live.input),
+                    hands: Arc::clone(&live.hands),
                 });
                 let _ = reply.send(attached);
             }
@@ -115,6 +116,12 @@ impl Supervisor {
                 };
                 let _ = reply.send(views.into_iter().filter_map(app).collect());
             }
+            Ask::AgentIdle { run, idle } => {
+                if self.live.contains_key(&run) {
+                    self.agent_idle.insert(run, idle);
+                }
+            }
+            Ask::WakeUnit { name, by, why } => self.wake_unit(name, by, why),
             Ask::Session { call, reply } => {
                 let _ = reply.send(self.learn_session(call));
             }
@@ -245,6 +252,7 @@ impl Supervisor {
             watch: None,
             output: Arc::new(OutputState::new(self.home.run_folder(run), screen)),
             input: Arc::new(Input::Closed),
+            hands: Arc::default(),
             ends: Vec::new(),
             leader: 0,
             root_gone: false,

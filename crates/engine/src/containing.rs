@@ -149,7 +149,11 @@ impl Supervisor {
             | UnitState::Stopping
             | UnitState::Queued
             | UnitState::Backoff => true,
-            UnitState::Stopped | UnitState::Error | UnitState::Done | UnitState::Scheduled => false,
+            UnitState::Stopped
+            | UnitState::Error
+            | UnitState::Done
+            | UnitState::Scheduled
+            | UnitState::Suspended => false,
         })
     }
 

@@ -8,6 +8,7 @@ use crate::failpoint;
 use crate::guarding::{Felt, Guarded, Guarding, status_of};
 use crate::handle::{Ask, Cancelled, HandOver, Handle, SpawnRefused, Stopped};
 use crate::home::Home;
+use crate::idleness::CpuMark;
 use crate::inheritance::{Inheritance, LOCK};
 use crate::input::Input;
 use crate::limit_watch::LimitWatch;
@@ -18,8 +19,8 @@ use crate::timetable::Timetable;
 use crate::units::UnitWaiter;
 use ostler_core::{Action, Event, Now, World};
 use ostler_model::{
-    Actor, AgentSession, Counter, DeadmanSpec, InstanceId, RunId, RunRecord, RunResult, RunState,
-    Settings, What,
+    Actor, AgentIdle, AgentSession, Counter, DeadmanSpec, InstanceId, RunId, RunRecord, RunResult,
+    RunState, Settings, What,
 };
 use ostler_os::{
     Allocated, Census, HomeLock, Interest, Kin, Launcher, Notice, Poller, Ready, Reaper, ScopeRoom,
@@ -84,6 +85,11 @@ pub struct Supervisor {
     pub(crate) apps: Arc<Apps>,
     /// Of the agents that units run, by unit.
     pub(crate) sessions: HashMap<String, AgentSession>,
+    /// What is known of agents by those who can tell.
+    pub(crate) agent_idle: HashMap<RunId, AgentIdle>,
+    pub(crate) cpu_marks: HashMap<RunId, CpuMark>,
+    /// Why a unit that may sleep does not, by unit.
+    pub(crate) kept_awake: HashMap<String, (RunId, String)>,
     /// When this was last noted of a unit, and how often since.
     pub(crate) noted: HashMap<(String, &'static str), (u64, u64)>,
     pub(crate) unit_waiters: Vec<UnitWaiter>,
@@ -258,6 +264,9 @@ impl Supervisor {
             limit_watch: LimitWatch::new(waker.clone()),
             apps,
             sessions: HashMap::new(),
+            agent_idle: HashMap::new(),
+            cpu_marks: HashMap::new(),
+            kept_awake: HashMap::new(),
             noted: HashMap::new(),
             unit_waiters: Vec::new(),
             proven_at: None,
@@ -583,6 +592,7 @@ impl Supervisor {
                         }
                         Action::RemoveUnit(name) => {
                             self.is_timetable_old = true;
+                            self.kept_awake.remove(&name);
                             self.batch.units.insert(name, None);
                         }
                         Action::SavePool(pool) => {

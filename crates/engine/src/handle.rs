@@ -2,6 +2,7 @@
 
 use crate::apps::{Apps, Refused, Vitals};
 use crate::guarding::Felt;
+use crate::hands::Hands;
 use crate::input::Input;
 use crate::mailroom::{MailAsk, MailNews};
 use crate::output::OutputState;
@@ -12,7 +13,7 @@ use crate::units::{Declaration, Until};
 use ostler_core::unit::{Ask as UnitAsk, UnitEvent};
 use ostler_model::wire::Change;
 use ostler_model::{Actor, InstanceId, RunId, RunRecord, RunResult, RunSpec, TerminalSize};
-use ostler_model::{AgentSessionCall, AppSpec, PoolView, UnitView, What};
+use ostler_model::{AgentIdle, AgentSessionCall, AppSpec, PoolView, UnitView, What};
 use ostler_os::Waker;
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -105,6 +106,8 @@ pub(crate) enum Ask {
     Specs { reply: oneshot::Sender<Vec<(UnitView, Arc<AppSpec>)>> },
     Mail(MailAsk),
     Session { call: AgentSessionCall, reply: SessionReply },
+    AgentIdle { run: RunId, idle: AgentIdle },
+    WakeUnit { name: String, by: Actor, why: String },
     Patrol(PatrolAsk),
 }
 
@@ -122,6 +125,7 @@ pub struct Claim {
 pub struct Attached {
     pub output: Arc<OutputState>,
     pub input: Arc<Input>,
+    pub hands: Arc<Hands>,
 }
 
 /// A face's way in. Cheap to clone.
@@ -167,7 +171,7 @@ impl Handle {
         answer.await.ok()
     }
 
-    fn tell(&self, ask: Ask) {
+    pub(crate) fn tell(&self, ask: Ask) {
         if self.asks.send(ask).is_ok() {
             self.waker.wake();
         }

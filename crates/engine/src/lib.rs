@@ -13,9 +13,11 @@ mod error;
 mod failpoint;
 mod guarding;
 mod handle;
+mod hands;
 mod home;
 mod hooks;
 mod http_check;
+mod idleness;
 mod inheritance;
 mod input;
 mod keeper;
@@ -44,6 +46,7 @@ pub use guarding::Guarded;
 pub use handle::{
     Attached, Cancelled, Claim, HandOver, Handle, Held, Keeping, SpawnRefused, Stopped,
 };
+pub use hands::{HandOn, Hands};
 pub use home::{Home, HomeError};
 pub use inheritance::Inheritance;
 pub use input::Input;

@@ -89,6 +89,7 @@ impl Supervisor {
                 watch: None,
                 output: Arc::clone(&output),
                 input: Arc::new(Input::Closed),
+                hands: Arc::default(),
                 ends: handed,
                 root_gone: false,
                 is_adopted: false,
@@ -194,6 +195,7 @@ impl Supervisor {
             self.apps.forget(run);
         }
         self.limit_watch.remove(run);
+        self.forget_idleness(run);
         self.unwatch(run);
         let Some(live) = self.live.remove(&run) else { return };
         if let Some(process) = &live.process

@@ -63,6 +63,7 @@ impl Supervisor {
         self.events.push_back(Event::Reconciled { begin: !self.home.take_stopped() });
         self.clear_unrecorded(&recorded);
         self.turn();
+        self.wake_those_with_work();
         self.let_go_rest(&others);
         self.sweep_containers();
         self.sweep_sessions();

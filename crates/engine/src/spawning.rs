@@ -174,6 +174,7 @@ impl Supervisor {
                 watch: None,
                 output: Arc::clone(&output),
                 input: Arc::new(input),
+                hands: Arc::default(),
                 ends: ends.clone(),
                 root_gone: is_gone,
                 is_adopted: true,

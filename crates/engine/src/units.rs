@@ -121,6 +121,7 @@ impl Supervisor {
                 view.started_at_ms = record.started_at_ms;
             }
             view.next_at_ms = self.timetable.next_of(&view.name);
+            view.kept_awake = self.awake_because(&view.name, view.run_id, view.state);
             view.agent_session = self.sessions.get(&view.name).map(|session| session.id.clone());
             if let Some(why) = self.world.unit(&view.name).and_then(|unit| lacks_tmux(&unit.spec))
                 && view.state == UnitState::Ready
@@ -284,7 +285,7 @@ impl Supervisor {
         }
     }
 
-    fn subject(&mut self, unit: String, run: RunId) -> Option<Subject> {
+    pub(crate) fn subject(&mut self, unit: String, run: RunId) -> Option<Subject> {
         let vitals = self.vitals_of(&unit, run).ok().flatten();
         let spec = &self.world.unit(&unit)?.spec;
         let mut like = Box::new(run_spec(spec));
@@ -323,6 +324,9 @@ impl Supervisor {
     }
 
     pub(crate) fn take_probed(&mut self, unit: String, event: UnitEvent) {
+        if let UnitEvent::Idle { run, idle } = event {
+            return self.take_unattended(unit, run, idle);
+        }
         if let UnitEvent::Ready { run } = event {
             self.let_go_word(run);
         }
@@ -383,6 +387,7 @@ fn digested(spec: UnitSpec) -> Declared {
         container,
         tmux,
         pool,
+        idle,
         resume,
         heartbeat,
         hooks: _,
@@ -403,9 +408,9 @@ fn digested(spec: UnitSpec) -> Declared {
     );
     // What an older version did not know is no change as long as it is not said.
     let all = (name, &run, kept);
-    let whole = match pool {
-        None => digest(&all),
-        Some(pool) => digest(&(all, pool)),
+    let whole = match (pool, idle) {
+        (None, None) => digest(&all),
+        newer => digest(&(all, newer)),
     };
     let (run_digest, digest) = (digest(&run), whole);
     Declared { run_digest, digest, spec }

@@ -127,6 +127,8 @@ whats! {
     SessionLearned => "session-learned": "has a session of its agent",
     SessionForgotten => "session-forgotten": "has no session of its agent any more",
     Resumed => "resumed": "is started with its resume command",
+    UnitSuspended => "unit-suspended": "was put to sleep",
+    UnitWoken => "unit-woken": "was woken",
     BreakerOpened => "breaker-opened": "failed too often",
     SupervisorStarted => "supervisor-started": "supervisor started",
     SupervisorStopping => "supervisor-stopping": "supervisor began to stop",

@@ -48,13 +48,13 @@ pub use record::{
     TimeoutKind,
 };
 pub use restart::{Backoff, Preset, RestartLimit, RestartPolicy, When};
-pub use session::{AgentSession, AgentSessionCall};
+pub use session::{AgentIdle, AgentIdleCall, AgentSession, AgentSessionCall};
 pub use settings::{AdoptPolicy, Settings};
 pub use spec::{Detach, Limits, Resources, RunSpec, TerminalSize};
 pub use text::OsText;
 pub use tmux::{TmuxEnd, TmuxEndKind, TmuxOrder, TmuxOwner, TmuxSeat, TmuxSpec};
 pub use unit::{
-    Check, Desired, HealthSpec, Missed, Opened, Over, Overlap, ReadySpec, ScheduleSpec, StopSpec,
-    Tally, UnitEnd, UnitRecord, UnitSpec, UnitState, UnitView,
+    Check, Desired, HealthSpec, IdleSpec, Missed, Opened, Over, Overlap, ReadySpec, ScheduleSpec,
+    StopSpec, Suspend, Suspended, Tally, UnitEnd, UnitRecord, UnitSpec, UnitState, UnitView,
 };
 pub use usage::{Depth, ProcessUsage, UnitLook, Usage, UsagePoint};

@@ -47,6 +47,28 @@ pub struct AgentSessionCall {
     pub session: Option<String>,
 }
 
+/// What is known of an agent by somebody who can tell: the agent itself, or whoever knows its screen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "state")]
+pub enum AgentIdle {
+    /// It has nothing to do since then, on the wall clock.
+    #[serde(rename_all = "camelCase")]
+    Since { since_ms: u64 },
+    /// It works, waits for a person, or is limited.
+    No,
+    /// Nobody can tell any more: its silence counts again.
+    Unknown,
+}
+
+/// Somebody tells whether the agent of a unit has nothing to do.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentIdleCall {
+    /// The unit's name, or the id of its run.
+    pub of: String,
+    pub idle: AgentIdle,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

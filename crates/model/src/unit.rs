@@ -44,6 +44,9 @@ pub struct UnitSpec {
     /// The pool it is a member of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pool: Option<String>,
+    /// When it is put to sleep.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle: Option<IdleSpec>,
     /// What is run instead of its command if it has run before.
     #[serde(default)]
     pub resume: Option<Vec<String>>,
@@ -63,6 +66,30 @@ pub struct StopSpec {
     /// The signal's number.
     pub signal: i32,
     pub grace_ms: u64,
+}
+
+/// A unit with a terminal that has nothing to do is stopped, and comes back when there is something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct IdleSpec {
+    pub after_ms: u64,
+    pub suspend: Suspend,
+}
+
+/// How a unit is put to sleep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Suspend {
+    /// Its run is ended; `resume` brings it back.
+    Stop,
+}
+
+/// It sleeps: since when, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Suspended {
+    pub since_ms: u64,
+    pub why: String,
 }
 
 /// When a unit is ready. Not ready in time is an error.
@@ -163,6 +190,9 @@ pub struct UnitRecord {
     /// Its number in the line of its pool, from when it asked for a place until it gives that up. The lowest is next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ticket: Option<u64>,
+    /// It was put to sleep.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suspended: Option<Suspended>,
     /// It waits until then, on the wall clock.
     #[serde(default)]
     pub again_at_ms: Option<u64>,
@@ -239,6 +269,8 @@ pub enum UnitState {
     Done,
     /// For its time.
     Scheduled,
+    /// It had nothing to do. Mail, a nudge or `attach` brings it back.
+    Suspended,
 }
 
 impl UnitState {
@@ -249,6 +281,7 @@ impl UnitState {
             | UnitState::Queued
             | UnitState::Done
             | UnitState::Scheduled
+            | UnitState::Suspended
             | UnitState::Stopped => true,
             UnitState::Waiting
             | UnitState::Starting
@@ -289,6 +322,28 @@ pub struct UnitView {
     /// The session of its agent, as far as it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_session: Option<String>,
+    /// Why one that may sleep does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept_awake: Option<String>,
+}
+
+impl UnitView {
+    /// It sleeps, or is just being put to sleep: something for it wakes it.
+    pub fn is_asleep(&self) -> bool {
+        match self.state {
+            UnitState::Suspended => true,
+            UnitState::Stopping => self.desired == Desired::Running,
+            UnitState::Stopped
+            | UnitState::Waiting
+            | UnitState::Queued
+            | UnitState::Starting
+            | UnitState::Ready
+            | UnitState::Backoff
+            | UnitState::Error
+            | UnitState::Done
+            | UnitState::Scheduled => false,
+        }
+    }
 }
 
 macro_rules! words {
@@ -312,5 +367,6 @@ words!(UnitState {
     Error => "error",
     Done => "done",
     Scheduled => "scheduled",
+    Suspended => "suspended",
 });
 words!(Desired { Running => "running", Stopped => "stopped" });

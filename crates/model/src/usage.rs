@@ -92,6 +92,8 @@ struct SpareView {
     pool: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     agent_session: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    kept_awake: Option<String>,
 }
 
 fn is_zero(number: &u64) -> bool {
@@ -145,6 +147,7 @@ mod tests {
             tmux: None,
             pool: None,
             agent_session: None,
+            kept_awake: None,
         }
     }
 
@@ -178,6 +181,7 @@ mod tests {
             file: Some("/ostler.toml".to_owned()),
             pool: Some("coders".to_owned()),
             agent_session: Some("s-1".to_owned()),
+            kept_awake: Some("1 unread mail".to_owned()),
             ..bare()
         };
         assert_eq!(arrived(&full), full);

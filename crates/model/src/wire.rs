@@ -1,9 +1,9 @@
 //! What goes over the door: one JSON object a line, and, once a viewer is attached, frames.
 
 use crate::{
-    AgentSessionCall, Depth, Entry, Mail, MailCall, Nudge, NudgeCall, PatrolCall, PatrolMemory,
-    PoolSpec, PoolView, RunId, RunRecord, RunResult, RunSpec, Sample, TerminalSize, UnitLook,
-    UnitSpec, UnitView, Waiting,
+    AgentIdleCall, AgentSessionCall, Depth, Entry, Mail, MailCall, Nudge, NudgeCall, PatrolCall,
+    PatrolMemory, PoolSpec, PoolView, RunId, RunRecord, RunResult, RunSpec, Sample, TerminalSize,
+    UnitLook, UnitSpec, UnitView, Waiting,
 };
 use serde::{Deserialize, Serialize};
 
@@ -47,6 +47,8 @@ pub enum Call {
     Wake,
     /// Start, stop or restart units.
     Units(UnitsCall),
+    /// A unit that sleeps is brought back; any other is left alone.
+    WakeUnit(WakeCall),
     /// Answers when it is true of all of them.
     AwaitUnits(AwaitCall),
     UnitViews,
@@ -59,6 +61,8 @@ pub enum Call {
     Screen(Target),
     /// The session of the agent that a unit runs.
     AgentSession(AgentSessionCall),
+    /// Whether that agent has nothing to do.
+    AgentIdle(AgentIdleCall),
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -392,6 +396,14 @@ pub enum UnitAsk {
     Start,
     Stop,
     Restart,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WakeCall {
+    pub name: String,
+    /// What it is woken for, for the journal.
+    pub why: String,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]

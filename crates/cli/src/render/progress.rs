@@ -66,6 +66,7 @@ impl Progress<'_> {
             }
             UnitState::Ready
             | UnitState::Queued
+            | UnitState::Suspended
             | UnitState::Stopped
             | UnitState::Error
             | UnitState::Done
@@ -126,6 +127,7 @@ mod tests {
             tmux: None,
             pool: None,
             agent_session: None,
+            kept_awake: None,
         }
     }
 

@@ -11,7 +11,8 @@ mod size;
 mod text;
 
 pub use choice::{
-    AdoptWord, BackendWord, ExpectWord, MissedWord, OverlapWord, PresetWord, SignalName, WhenWord,
+    AdoptWord, BackendWord, ExpectWord, MissedWord, OverlapWord, PresetWord, SignalName,
+    SuspendWord, WhenWord,
 };
 pub use command::Command;
 pub use door::{HttpDoor, Lease};

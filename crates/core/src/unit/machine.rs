@@ -27,6 +27,9 @@
 //! It is a member of a pool. Before it is launched it waits for a place there (`Queued`). It has the place until it
 //! has ended and is not started again soon; one that is, keeps its place.
 //!
+//! It is idle, and declared to sleep then. It is ended (`Stopping`, then `Suspended`); that it sleeps is saved first. It
+//! is woken by mail, a nudge, somebody who attaches, or a start. No end is counted, and it is still wanted.
+//!
 //! Its declaration changes. It is ended and launched as it is declared now; nothing is counted.
 //!
 //! The supervisor dies. What is wanted, the tally and what is over are in the record; what runs is adopted.
@@ -82,6 +85,19 @@ pub enum UnitEvent {
     Noted { run: RunId, what: What, why: String, evidence: Value },
     /// Its time has come, by its schedule.
     ScheduleDue,
+    /// How long its agent has had nothing to do, as `LookIdle` asked for.
+    Idle { run: RunId, idle: Idle },
+    /// There is something for it: if it sleeps, it is brought back.
+    Wake { by: Actor, why: String },
+}
+
+/// Whether an agent has nothing to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Idle {
+    /// Since this moment on the monotonic clock.
+    Since { mono_ms: u64 },
+    /// Something keeps it awake.
+    No,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -115,6 +131,7 @@ pub(crate) enum Phase {
     Over,
     Broken,
     Scheduled,
+    Suspended,
 }
 
 /// What follows when a run that is being ended has ended.
@@ -122,6 +139,7 @@ pub(crate) enum Phase {
 pub(crate) enum Then {
     Stay,
     Again,
+    Sleep,
     /// It is judged as if it had ended by itself, for this cause.
     Judge(Cause),
     /// Nobody declares it any more.
@@ -145,6 +163,8 @@ pub(crate) struct Unit {
     pub(crate) keeps_place: bool,
     /// The journal knows that it waits for a place.
     pub(crate) is_queue_told: bool,
+    /// When it is looked whether it is idle.
+    pub(crate) look_idle_mono_ms: Option<u64>,
 }
 
 impl Unit {
@@ -159,6 +179,7 @@ impl Unit {
             blame: None,
             keeps_place: false,
             is_queue_told: false,
+            look_idle_mono_ms: None,
         }
     }
 
@@ -171,6 +192,8 @@ impl Unit {
             let heals = matches!(phase, Phase::Ready { .. }) && self.record.trouble.is_some();
             let reset_ms = self.record.spec.restart.backoff.reset_after_ms;
             self.well_at_mono_ms = heals.then(|| now.mono_ms.saturating_add(reset_ms));
+            let idle = self.record.spec.idle.filter(|_| matches!(phase, Phase::Ready { .. }));
+            self.look_idle_mono_ms = idle.map(|idle| now.mono_ms.saturating_add(idle.after_ms));
             self.phase = phase;
             self.ailing = None;
             self.since_ms = now.wall_ms;
@@ -198,7 +221,8 @@ impl Unit {
             | Phase::Stopped
             | Phase::Over
             | Phase::Broken
-            | Phase::Scheduled => {
+            | Phase::Scheduled
+            | Phase::Suspended => {
                 self.keeps_place = false;
                 self.record.ticket = None;
             }
@@ -223,7 +247,8 @@ impl Unit {
             | Phase::Queued
             | Phase::Over
             | Phase::Broken
-            | Phase::Scheduled => false,
+            | Phase::Scheduled
+            | Phase::Suspended => false,
         }
     }
 
@@ -242,14 +267,16 @@ impl Unit {
             | Phase::Backoff { .. }
             | Phase::Over
             | Phase::Broken
-            | Phase::Scheduled => None,
+            | Phase::Scheduled
+            | Phase::Suspended => None,
         }
     }
 
     /// Whether those that depend on it may be launched: it is ready, or it has done its work.
     pub(crate) fn is_there(&self) -> bool {
         match &self.phase {
-            Phase::Ready { .. } => true,
+            // One that sleeps comes back when it is needed.
+            Phase::Ready { .. } | Phase::Suspended => true,
             Phase::Over => self.record.over.as_ref().is_some_and(|over| over.is_clean),
             Phase::Stopped
             | Phase::Reconciling
@@ -325,9 +352,17 @@ impl Unit {
 
     /// It is wanted: as soon as those it depends on are there.
     pub(crate) fn begin(&mut self, now: Now) {
-        let phase =
-            if self.record.spec.schedule.is_some() { Phase::Scheduled } else { Phase::Waiting };
+        let phase = if self.record.suspended.is_some() {
+            Phase::Suspended
+        } else if self.record.spec.schedule.is_some() {
+            Phase::Scheduled
+        } else {
+            Phase::Waiting
+        };
         self.enter(phase, now);
+        if let Some(suspended) = self.record.suspended.as_ref() {
+            self.since_ms = suspended.since_ms;
+        }
     }
 
     pub(crate) fn ask(&mut self, ask: Ask, by: &Actor, now: Now, out: &mut Vec<Action>) {
@@ -338,6 +373,7 @@ impl Unit {
         };
         self.record.desired = desired;
         self.record.rests = false;
+        self.record.suspended = None;
         // Somebody has looked: what was wrong is known.
         self.record.trouble = None;
         if desired == Desired::Running {
@@ -354,7 +390,8 @@ impl Unit {
                 | Phase::Backoff { .. }
                 | Phase::Over
                 | Phase::Broken
-                | Phase::Scheduled,
+                | Phase::Scheduled
+                | Phase::Suspended,
             ) => self.enter(Phase::Waiting, now),
             (
                 Ask::Start,
@@ -385,7 +422,8 @@ impl Unit {
                 | Phase::Backoff { .. }
                 | Phase::Over
                 | Phase::Broken
-                | Phase::Scheduled,
+                | Phase::Scheduled
+                | Phase::Suspended,
             ) => self.enter(Phase::Waiting, now),
             (
                 Ask::Restart,
@@ -409,7 +447,8 @@ impl Unit {
                 | Phase::Backoff { .. }
                 | Phase::Over
                 | Phase::Broken
-                | Phase::Scheduled,
+                | Phase::Scheduled
+                | Phase::Suspended,
             ) => self.enter(Phase::Stopped, now),
         }
     }
@@ -490,7 +529,8 @@ impl Unit {
     pub(crate) fn resume_wait(&mut self, now: Now) {
         let left = self.record.again_at_ms.and_then(|at| at.checked_sub(now.wall_ms));
         let most = self.record.spec.restart.backoff.max_ms;
-        match left.filter(|left| (1..=most).contains(left)) {
+        let sleeps = self.record.suspended.is_some();
+        match left.filter(|left| !sleeps && (1..=most).contains(left)) {
             Some(left) => {
                 let until_mono_ms = now.mono_ms.saturating_add(left);
                 self.enter(Phase::Backoff { until_mono_ms, wait_ms: left }, now);
@@ -589,6 +629,11 @@ impl Unit {
 
     /// Its run is over. Returns whether the unit is to vanish.
     pub(crate) fn ended(&mut self, record: &RunRecord, now: Now, out: &mut Vec<Action>) -> bool {
+        // Our predecessor was putting it to sleep: however it ended since, it sleeps.
+        if self.phase == Phase::Reconciling && self.record.suspended.is_some() {
+            self.again_or_rest(now);
+            return false;
+        }
         let cause = match (&self.phase, record.termination) {
             (Phase::Stopping { run, then } | Phase::Leaving { run, then }, _)
                 if *run == record.run_id =>
@@ -603,6 +648,10 @@ impl Unit {
                         out.push(self.save(now));
                         self.keeps_place = true;
                         self.enter(Phase::Waiting, now);
+                        return false;
+                    }
+                    Then::Sleep => {
+                        self.enter(Phase::Suspended, now);
                         return false;
                     }
                     Then::Vanish => return true,

@@ -47,7 +47,7 @@ impl Units {
     pub(crate) fn next_due(&self) -> Option<u64> {
         let due = |unit: &Unit| match unit.phase {
             Phase::Backoff { until_mono_ms, .. } => Some(until_mono_ms),
-            _ => unit.well_at_mono_ms,
+            _ => unit.well_at_mono_ms.into_iter().chain(unit.look_idle_mono_ms).min(),
         };
         self.iter().filter_map(due).min()
     }
@@ -160,6 +160,7 @@ impl Units {
                         trouble: None,
                         ready_run: None,
                         ticket: None,
+                        suspended: None,
                         again_at_ms: None,
                         over: None,
                         ends: Vec::new(),
@@ -215,7 +216,8 @@ impl Units {
             | Phase::Backoff { .. }
             | Phase::Over
             | Phase::Broken
-            | Phase::Scheduled => {
+            | Phase::Scheduled
+            | Phase::Suspended => {
                 self.units.remove(name);
             }
         }
@@ -320,7 +322,8 @@ impl Units {
             | Phase::Backoff { .. }
             | Phase::Over
             | Phase::Broken
-            | Phase::Scheduled => true,
+            | Phase::Scheduled
+            | Phase::Suspended => true,
             Phase::Waiting => {
                 seen.insert(name.to_owned())
                     && self.missing(unit).iter().all(|needed| self.settles(needed, seen))
@@ -413,6 +416,7 @@ impl Units {
     pub(crate) fn due(&mut self, now: Now, out: &mut Vec<Action>) {
         for unit in self.units.values_mut() {
             unit.recover(now, out);
+            unit.look_idle(now, out);
             if let Phase::Backoff { until_mono_ms, .. } = unit.phase
                 && now.mono_ms >= until_mono_ms
             {
@@ -461,11 +465,16 @@ impl Units {
         if record.termination == Some(Termination::ManualCancel) {
             // Our predecessor was ending it, for a reason that what is wanted still tells.
             let then = match unit.record.desired {
+                Desired::Running if unit.record.suspended.is_some() => Then::Sleep,
                 Desired::Running => Then::Again,
                 Desired::Stopped => Then::Stay,
             };
             unit.enter(Phase::Stopping { run: record.run_id, then }, now);
         } else {
+            // It lives, and nobody is ending it: it does not sleep.
+            if unit.record.suspended.take().is_some() {
+                out.push(unit.save(now));
+            }
             unit.adopted(record.run_id, now, out);
         }
     }
@@ -534,6 +543,8 @@ impl Units {
                 }
             }
             UnitEvent::ScheduleDue => unit.fire(now, out),
+            UnitEvent::Idle { run, idle } => unit.idle(run, &idle, now, out),
+            UnitEvent::Wake { by, why } => unit.wake(&by, &why, now, out),
         }
         self.launch_after(name, now, out);
     }
@@ -591,6 +602,12 @@ fn redeclare(
     }
     match unit.phase.clone() {
         Phase::Queued if is_moved => unit.enter(Phase::Waiting, now),
+        // It is no longer to sleep.
+        Phase::Suspended if unit.record.spec.idle.is_none() => {
+            unit.record.suspended = None;
+            unit.begin(now);
+        }
+        Phase::Ready { .. } if !must_restart => unit.plan_idle(now),
         Phase::Unready { run } | Phase::Ready { run } if must_restart => {
             unit.end(run, Then::Again, by, "its declaration changed", now, out);
         }
@@ -623,6 +640,7 @@ fn redeclare(
         | Phase::Backoff { .. }
         | Phase::Over
         | Phase::Broken
-        | Phase::Scheduled => {}
+        | Phase::Scheduled
+        | Phase::Suspended => {}
     }
 }

@@ -30,6 +30,7 @@ impl Units {
             tmux: record.spec.tmux.clone(),
             pool: record.spec.pool.clone(),
             agent_session: None,
+            kept_awake: None,
         }
     }
 
@@ -57,6 +58,7 @@ impl Units {
                 let why = match then {
                     Then::Stay | Then::Vanish => "is being ended",
                     Then::Again => "is being ended, to be started again",
+                    Then::Sleep => "is being ended, because it is idle",
                     Then::Judge(_) => "is being ended, its check failed",
                 };
                 (UnitState::Stopping, why.to_owned())
@@ -81,6 +83,10 @@ impl Units {
                 (UnitState::Error, why.unwrap_or_default())
             }
             Phase::Scheduled => (UnitState::Scheduled, String::new()),
+            Phase::Suspended => {
+                let why = record.suspended.as_ref().map(|suspended| suspended.why.clone());
+                (UnitState::Suspended, why.unwrap_or_default())
+            }
         }
     }
 }

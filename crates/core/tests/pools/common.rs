@@ -1,6 +1,8 @@
 //! A world with one pool, and a machine on which every process starts at once and ends when it is told to.
 
-use ostler_core::unit::{Ask, Declared};
+#![allow(dead_code, reason = "two tests share it, and neither needs all of it")]
+
+use ostler_core::unit::{Ask, Declared, Idle, UnitEvent};
 use ostler_core::{
     Action, Event, ExitStatus, Identity, MachineMemory, NewRun, Now, Observation, Ownership,
     Signal, Survey, World,
@@ -38,6 +40,10 @@ pub struct Town {
     pub units: BTreeMap<String, UnitRecord>,
     pub records: BTreeMap<RunId, RunRecord>,
     pub pools: BTreeMap<String, PoolSpec>,
+    /// What is seen of whether agents have nothing to do.
+    pub idle: Idle,
+    /// A process that is told to end takes its time.
+    pub ends_slowly: bool,
     number: u64,
 }
 
@@ -53,6 +59,8 @@ impl Town {
             units: BTreeMap::new(),
             records: BTreeMap::new(),
             pools: BTreeMap::new(),
+            idle: Idle::No,
+            ends_slowly: false,
             number: 0,
         };
         town.step(Event::Reconciled { begin: true });
@@ -95,6 +103,11 @@ impl Town {
     pub fn run_of(&self, name: &str) -> RunId {
         let found = self.alive.iter().find(|(_, known)| *known == name);
         *found.unwrap_or_else(|| panic!("{name} does not live: {:?}", self.alive)).0
+    }
+
+    /// One that was told to end has.
+    pub fn finish(&mut self, run: RunId) {
+        self.gone(run, ExitStatus::Signal(15));
     }
 
     fn gone(&mut self, run: RunId, status: ExitStatus) {
@@ -208,13 +221,17 @@ impl Town {
                 events.push_back(Event::Spawned { run, identity: identity(1) });
             }
             Action::Signal { run, signal: Signal::Term, .. } => self.terminated(run, events),
+            Action::LookIdle { unit, run } => {
+                let event = UnitEvent::Idle { run, idle: self.idle.clone() };
+                events.push_back(Event::Unit { name: unit, event });
+            }
             Action::LookAtMemory => events.push_back(Event::MemoryLookedAt(self.memory)),
             _ => {}
         }
     }
 
     fn terminated(&mut self, run: RunId, events: &mut VecDeque<Event>) {
-        if self.alive.remove(&run).is_some() {
+        if !self.ends_slowly && self.alive.remove(&run).is_some() {
             let (status, tree) = (ExitStatus::Signal(15), Survey::default());
             events.push_back(Event::RootExited { run, status, tree });
             events.push_back(Event::OutputEnded { run });
@@ -299,6 +316,7 @@ pub fn declared(name: &str) -> Declared {
         container: None,
         tmux: None,
         pool: Some("p".to_owned()),
+        idle: None,
         resume: None,
         heartbeat: None,
         hooks: HookSpec::default(),

@@ -2,10 +2,10 @@
 
 use crate::random::Random;
 use ostler_core::Event;
-use ostler_core::unit::{Ask, Declared};
+use ostler_core::unit::{Ask, Declared, UnitEvent};
 use ostler_model::{
-    Actor, Backend, Check, HookSpec, Limits, PoolSpec, ReadySpec, Resources, RestartLimit,
-    RestartPolicy, StopSpec, UnitSpec, When,
+    Actor, Backend, Check, HookSpec, IdleSpec, Limits, PoolSpec, ReadySpec, Resources,
+    RestartLimit, RestartPolicy, StopSpec, Suspend, UnitSpec, When,
 };
 use std::collections::BTreeMap;
 
@@ -26,7 +26,8 @@ pub fn pool(max: u32) -> PoolSpec {
 pub fn something(random: &mut Random) -> Event {
     let by = Actor::Supervisor;
     let name = NAMES[random.below(4) as usize].to_owned();
-    match random.below(11) {
+    match random.below(12) {
+        11 => Event::Unit { name, event: UnitEvent::Wake { by, why: "sim".to_owned() } },
         10 => {
             let pools = vec![pool(1 + random.below(2) as u32)];
             Event::PoolsDeclared { pools, file: "f".to_owned() }
@@ -75,6 +76,8 @@ fn declared(name: &str, version: u64) -> Declared {
         tmux: None,
         // Two of them share a pool, with runs that are no unit's.
         pool: matches!(name, "a" | "c").then(|| POOL.to_owned()),
+        idle: matches!(name, "b" | "c")
+            .then_some(IdleSpec { after_ms: 500, suspend: Suspend::Stop }),
         resume: None,
         heartbeat: None,
         hooks: HookSpec::default(),

@@ -59,6 +59,7 @@ mod patrol_setup;
 mod patrol_triage;
 mod pools;
 mod resume;
+mod sleep;
 mod units;
 mod units_again;
 mod units_checks;

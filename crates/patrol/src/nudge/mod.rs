@@ -21,8 +21,8 @@ use crate::door::{Asking, Door};
 use crate::error::PatrolError;
 use evidence::{is_quiet, obstacle};
 use find::Place;
-use ostler_model::wire::{Answer, Call};
-use ostler_model::{NudgeCall, NudgeDraft, Priority, Receipt, letter_id};
+use ostler_model::wire::{Answer, Call, WakeCall};
+use ostler_model::{NudgeCall, NudgeDraft, Priority, Receipt, UnitState, UnitView, letter_id};
 use speak::{Said, Stage, speak};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -32,6 +32,8 @@ pub use waiting::deliver_waiting;
 
 /// How long somebody else may type.
 const TURN_MS: u64 = 30_000;
+/// How long one that sleeps may take to come back.
+const WAKE_WITHIN: Duration = Duration::from_secs(60);
 /// How long it may work before what is said to it has to wait.
 const IDLE_WITHIN_MS: u64 = 15_000;
 /// Idle is one whose screen stood still for this long.
@@ -136,6 +138,11 @@ pub fn nudge_as(
         Ok(view) => view,
         Err((refusal, why)) => return Ok(refused(refusal, why)),
     };
+    let view = if view.is_asleep() && speech.mode != Mode::Queue {
+        woken(&mut asking, view, speech)?
+    } else {
+        view
+    };
     let folder = folder(&mut asking)?;
     let place = || find::place(door, &mut door.open()?, &folder, &view, whose);
     match speech.mode {
@@ -147,11 +154,27 @@ pub fn nudge_as(
             Ok(place) => at_once(&mut asking, &folder, speech, &text, place),
             Err((refusal, why)) => Ok(refused(refusal, why)),
         },
+        Mode::WaitIdle if view.state == UnitState::Queued => {
+            let why = format!("it starts when its pool has a place for it: {}", view.why);
+            queue(&mut asking, speech, text, &why)
+        }
         Mode::WaitIdle => match place()? {
             Ok(place) => when_idle(&mut asking, &folder, speech, text, place),
             Err((refusal, why)) => Ok(refused(refusal, why)),
         },
     }
+}
+
+/// One that sleeps is brought back first. What came of that is in the view.
+fn woken(
+    asking: &mut Asking,
+    view: UnitView,
+    speech: &Speech<'_>,
+) -> Result<UnitView, PatrolError> {
+    let why = format!("a nudge from {}", speech.from);
+    asking.call(Call::WakeUnit(WakeCall { name: view.name.clone(), why }))?;
+    asking.wait_longer(WAKE_WITHIN)?;
+    Ok(asking.settled(&view.name)?.unwrap_or(view))
 }
 
 fn at_once(

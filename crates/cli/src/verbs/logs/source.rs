@@ -243,6 +243,7 @@ impl Source {
                     UnitState::Error
                     | UnitState::Waiting
                     | UnitState::Queued
+                    | UnitState::Suspended
                     | UnitState::Starting
                     | UnitState::Ready
                     | UnitState::Stopping

@@ -99,7 +99,11 @@ fn sheet(
     let paint = Paint::of(view.state);
     let dot = match view.state {
         UnitState::Error => "×",
-        UnitState::Stopped | UnitState::Queued | UnitState::Done | UnitState::Scheduled => "○",
+        UnitState::Stopped
+        | UnitState::Queued
+        | UnitState::Done
+        | UnitState::Scheduled
+        | UnitState::Suspended => "○",
         UnitState::Waiting
         | UnitState::Starting
         | UnitState::Ready
@@ -142,6 +146,9 @@ fn sheet(
     if let Some(next) = view.next_at_ms {
         let left = render::duration(next.saturating_sub(now_ms));
         sheet.add("Next", format!("{}, in {left}", render::plain_time(next)));
+    }
+    if let Some(why) = &view.kept_awake {
+        sheet.add("Awake", why.clone());
     }
     if let Some(pool) = &view.pool {
         sheet.add("Pool", pool.clone());

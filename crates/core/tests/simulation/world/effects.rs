@@ -3,7 +3,7 @@
 use super::{Simulation, Supervisor};
 use crate::kernel::Tree;
 use crate::random::Random;
-use ostler_core::unit::UnitEvent;
+use ostler_core::unit::{Idle, UnitEvent};
 use ostler_core::{Action, Event, Ownership, Survey};
 use ostler_model::RunState;
 
@@ -32,6 +32,13 @@ impl Simulation {
                     let event = self.new_run(index, random, Some(&unit));
                     supervisor.events.push_back(event);
                 }
+            }
+            Action::LookIdle { unit, run } => {
+                let is_idle = !self.is_calm && random.chance(60);
+                let mono_ms = self.now.mono_ms.saturating_sub(random.below(2_000));
+                let idle = if is_idle { Idle::Since { mono_ms } } else { Idle::No };
+                let event = UnitEvent::Idle { run, idle };
+                supervisor.events.push_back(Event::Unit { name: unit, event });
             }
             Action::CheckReady { unit, run } => {
                 let event = if self.is_calm || random.chance(80) {

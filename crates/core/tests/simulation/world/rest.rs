@@ -22,6 +22,11 @@ impl Simulation {
             let alive = alive.count();
             let may_run = unit.tally.opened.is_none() && unit.over.is_none();
             match (unit.desired, alive) {
+                // It sleeps: still wanted, and nothing of it runs.
+                (Desired::Running, 0) if unit.suspended.is_some() => {}
+                (Desired::Running, 1) if unit.suspended.is_some() => {
+                    return Err(format!("unit {name} is said to sleep and runs"));
+                }
                 (Desired::Stopped, 0) => {}
                 (Desired::Running, 1) => {}
                 (Desired::Running, 0) if !may_run || !unit.spec.depends_on.is_empty() => {}
