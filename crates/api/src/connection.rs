@@ -5,14 +5,18 @@ use crate::find::{current, error, find, registry_error};
 use crate::frames::{Frames, Stop};
 use crate::server::Shared;
 use crate::{agents, looks, mail, patrol, screen, typing, view};
-use ostler_engine::{Cancelled, Declaration, HandOver, SpawnRefused, UnitAsk, Until};
+use ostler_engine::{
+    Cancelled, Declaration, HandOver, NotKept, PoolRefused, SessionRefused, SpawnRefused, UnitAsk,
+    Until,
+};
 use ostler_model::wire;
 use ostler_model::wire::{
     Answer, AwaitUntil, Call, CancelAnswer, DeclareCall, EntryFilter, ErrorCode, FrameKind,
     MAX_LINE, Outcome, Pong, Request, Response, RunFilter, ShutdownAnswer, UnitsCall, WireError,
 };
 use ostler_model::{
-    Actor, Limits, Part, RunId, RunRecord, RunResult, RunSpec, RunState, Sample, UnitView,
+    Actor, AgentSessionCall, Limits, Part, RunId, RunRecord, RunResult, RunSpec, RunState, Sample,
+    UnitView,
 };
 use ostler_registry::RunQuery;
 use std::collections::BTreeMap;
@@ -151,6 +155,13 @@ async fn carry_out(call: Call, by: Actor, shared: &Shared) -> Result<Answer, Wir
             current(shared, &target.run).await.map(|run| Answer::Run(Box::new(run)))
         }
         Call::Wait(target) => wait(shared, &target.run).await.map(Answer::Ended),
+        Call::AwaitStart(target) => {
+            let record = current(shared, &target.run).await?;
+            shared.engine.await_start(record.run_id).await;
+            let record = current(shared, &record.run_id.to_string()).await?;
+            Ok(Answer::Run(Box::new(record)))
+        }
+        Call::Pools => Ok(Answer::Pools(shared.engine.pools().await)),
         Call::Cancel(target) => cancel(shared, &target.run, by).await.map(Answer::Cancelled),
         Call::Leave(target) => {
             let run = find(shared, &target.run)?.run_id;
@@ -168,16 +179,21 @@ async fn carry_out(call: Call, by: Actor, shared: &Shared) -> Result<Answer, Wir
             }))
         }
         Call::Declare(call) => {
-            let DeclareCall { units, file, gone, start, dry_run } = call;
+            let DeclareCall { units, pools, file, gone, start, dry_run } = call;
             may_end(&known(&gone, shared).await?)?;
-            let declaration = Declaration { units, file, gone, start, dry_run };
-            Ok(Answer::Plan(shared.engine.declare(declaration, by).await))
+            let declaration = Declaration { units, pools, file, gone, start, dry_run };
+            shared.engine.declare(declaration, by).await.map(Answer::Plan).map_err(pool_refused)
         }
         Call::Wake => {
             shared.engine.wake();
             Ok(Answer::Asked)
         }
         Call::Units(call) => ask_units(call, by, shared).await,
+        Call::WakeUnit(call) => {
+            known(std::slice::from_ref(&call.name), shared).await?;
+            shared.engine.wake_unit(call.name, by, call.why);
+            Ok(Answer::Asked)
+        }
         Call::AwaitUnits(call) => {
             let until = match call.until {
                 AwaitUntil::Settled => Until::Settled,
@@ -193,6 +209,12 @@ async fn carry_out(call: Call, by: Actor, shared: &Shared) -> Result<Answer, Wir
         Call::Mail(call) => mail::mail(call, shared).await,
         Call::Nudges(call) => mail::nudges(call, shared).await,
         Call::Patrol(call) => patrol::patrol(*call, by, shared).await,
+        Call::AgentSession(call) => session(call, shared).await,
+        Call::AgentIdle(call) => {
+            let record = current(shared, &call.of).await?;
+            shared.engine.report_idle(record.run_id, call.idle);
+            Ok(Answer::Asked)
+        }
         Call::Screen(target) => screen::screen(&target.run, shared).await,
         Call::Agent(call) => agents::agent(call, shared).await,
         Call::AgentReport(call) => agents::report(*call, by, shared).await,
@@ -229,11 +251,30 @@ async fn spawn(spec: Box<RunSpec>, by: Actor, shared: &Shared) -> Result<Answer,
             ErrorCode::ShuttingDown,
             "the supervisor is stopping and starts nothing more",
         )),
+        Err(SpawnRefused::Pool(refused)) => Err(pool_refused(refused)),
         Err(SpawnRefused::Registry { message }) => Err(error(
             ErrorCode::RegistryFailed,
             format!("the run was not started, because it could not be recorded: {message}"),
         )),
     }
+}
+
+async fn session(call: AgentSessionCall, shared: &Shared) -> Result<Answer, WireError> {
+    let told = shared.engine.learn_session(call).await;
+    told.map(|()| Answer::Asked).map_err(|refused| {
+        let code = match &refused {
+            SessionRefused::BadId(_) => ErrorCode::InvalidRequest,
+            SessionRefused::NoSuch(_) => ErrorCode::NoSuchRun,
+            SessionRefused::Older { .. } => ErrorCode::Conflict,
+            SessionRefused::NotKept(NotKept::ShuttingDown) => ErrorCode::ShuttingDown,
+            SessionRefused::NotKept(_) => ErrorCode::RegistryFailed,
+        };
+        error(code, refused.to_string())
+    })
+}
+
+fn pool_refused(refused: PoolRefused) -> WireError {
+    error(ErrorCode::InvalidRequest, refused.to_string())
 }
 
 async fn runs(filter: RunFilter, shared: &Shared) -> Result<Vec<RunRecord>, WireError> {
@@ -397,7 +438,7 @@ async fn take_input(
             Ok((FrameKind::Input, bytes)) => {
                 let deliver = async {
                     tokio::select! {
-                        given = typing::give(run, &attached.input, &bytes) => given,
+                        given = typing::give(run, &attached, &bytes) => given,
                         _ = shared.engine.wait(run) => Err(error(
                             ErrorCode::Conflict,
                             format!("run {run} ended before it had read everything"),
@@ -407,7 +448,7 @@ async fn take_input(
                 frames.while_heard(reading, deliver).await.map(|given| given.map(|()| bytes.len()))
             }
             Ok((FrameKind::EndOfInput, _)) => {
-                return match typing::end(run, &attached.input, &shared.engine).await {
+                return match typing::end(run, &attached, &shared.engine).await {
                     Ok(()) => Outcome::Ok(Answer::Written(written)),
                     Err(refusal) => Outcome::Error(refusal),
                 };

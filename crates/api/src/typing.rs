@@ -1,7 +1,7 @@
 //! Bytes into a run's standard input or terminal.
 
 use crate::find::error;
-use ostler_engine::{Handle, Input};
+use ostler_engine::{Attached, Handle, Input};
 use ostler_model::RunId;
 use ostler_model::wire::{ErrorCode, WireError};
 use std::io;
@@ -14,8 +14,9 @@ use tokio::net::unix::pipe::Sender;
 const END_OF_TRANSMISSION: &[u8] = &[0x04];
 
 /// All of the bytes, or an error. A run that does not read holds up this caller and nobody else.
-pub(crate) async fn give(run: RunId, input: &Input, bytes: &[u8]) -> Result<(), WireError> {
-    match input {
+pub(crate) async fn give(run: RunId, into: &Attached, bytes: &[u8]) -> Result<(), WireError> {
+    into.hands.touch();
+    match &*into.input {
         Input::Closed => Err(not_open(run)),
         Input::Pipe(pipe) => {
             let pipe = pipe.lock().await;
@@ -35,15 +36,15 @@ pub(crate) async fn give(run: RunId, input: &Input, bytes: &[u8]) -> Result<(), 
 }
 
 /// No more input: the pipe is closed, the terminal is told.
-pub(crate) async fn end(run: RunId, input: &Input, engine: &Handle) -> Result<(), WireError> {
-    match input {
+pub(crate) async fn end(run: RunId, of: &Attached, engine: &Handle) -> Result<(), WireError> {
+    match &*of.input {
         Input::Closed => Err(not_open(run)),
         Input::Pipe(pipe) => {
             pipe.lock().await.take();
             engine.input_closed(run);
             Ok(())
         }
-        Input::Terminal { .. } => give(run, input, END_OF_TRANSMISSION).await,
+        Input::Terminal { .. } => give(run, of, END_OF_TRANSMISSION).await,
     }
 }
 

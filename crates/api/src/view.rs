@@ -63,6 +63,9 @@ pub(crate) async fn serve(
             shared.engine.resize(run, size);
             viewer
         });
+    // Whoever only follows the log has no hand on the terminal.
+    let is_at_it = call.follow && (call.interactive || matches!(call.from, ViewFrom::Screen));
+    let _at_it = is_at_it.then(|| attached.hands.attach());
     let show = show(&call, run, shared, &mut reader, &attached.output, picture, offset, writing);
     if call.interactive {
         tokio::select! {
@@ -97,7 +100,8 @@ async fn open(call: &ViewCall, shared: &Shared) -> Result<(RunRecord, Attached),
     }
     let output =
         Arc::new(OutputState::of_ended(shared.home.run_folder(record.run_id), record.output_bytes));
-    Ok((record, Attached { output, input: Arc::new(ostler_engine::Input::Closed) }))
+    let input = Arc::new(ostler_engine::Input::Closed);
+    Ok((record, Attached { output, input, hands: Arc::default() }))
 }
 
 fn begin(
@@ -206,11 +210,9 @@ async fn hear(
                 if let Some(size) = viewer.and_then(|viewer| shared.viewers.typed(run, viewer)) {
                     shared.engine.resize(run, size);
                 }
-                frames.while_heard(reading, typing::give(run, &attached.input, &bytes)).await
+                frames.while_heard(reading, typing::give(run, attached, &bytes)).await
             }
-            Ok((FrameKind::EndOfInput, _)) => {
-                Ok(typing::end(run, &attached.input, &shared.engine).await)
-            }
+            Ok((FrameKind::EndOfInput, _)) => Ok(typing::end(run, attached, &shared.engine).await),
             Ok((FrameKind::Resize, size)) => {
                 let size = serde_json::from_slice::<TerminalSize>(&size)
                     .ok()

@@ -5,6 +5,7 @@ use crate::viewing::View;
 use ostler_model::wire::{Answer, Call, FrameKind, Request, Target, ViewCall, WireError};
 use serde::Deserialize;
 use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
@@ -69,6 +70,11 @@ impl Client {
     pub fn call(&mut self, call: Call) -> Result<Answer, ClientError> {
         self.ask(call)?;
         self.next_answer()
+    }
+
+    /// Becomes readable when an answer comes.
+    pub fn waiting(&self) -> BorrowedFd<'_> {
+        self.writing.as_fd()
     }
 
     /// Begins to look at a run.

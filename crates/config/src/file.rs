@@ -5,8 +5,8 @@ use crate::either::{HookTarget, ScheduleWord};
 use crate::patrol::PatrolTable;
 use crate::words::{
     Address, AdoptWord, BackendWord, Command, Cron, Duration, ExpectWord, Factor, Free, Grace,
-    HttpDoor, HttpUrl, Lease, MissedWord, OverlapWord, Pattern, PresetWord, SignalName, Size, Text,
-    TimeZone, VariableName, WhenWord,
+    HttpDoor, HttpUrl, Lease, MissedWord, OverlapWord, Pattern, Percent, PresetWord, SignalName,
+    Size, SuspendWord, Text, TimeZone, VariableName, WhenWord,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -27,9 +27,25 @@ pub struct ConfigFile {
     pub agents: Option<AgentsTable>,
     /// The watchdog chain: agents in terminals, and who looks after them.
     pub patrol: Option<PatrolTable>,
+    /// How many of their members run at once, by name. Units name their pool, and so does `ostler run --pool`.
+    #[schemars(with = "BTreeMap<String, PoolTable>")]
+    pub pools: BTreeMap<At<String>, PoolTable>,
     /// What runs, by name.
     #[schemars(with = "BTreeMap<String, UnitTable>")]
     pub units: BTreeMap<At<String>, UnitTable>,
+}
+
+/// A pool: whoever of its members may not start now is queued, and started in the order in which they came.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct PoolTable {
+    /// How many members run at once; without a limit if it is left out.
+    pub max: Option<At<u32>>,
+    /// A member is started only while this much memory is free.
+    pub min_free_memory: Option<Size>,
+    /// No member is started while tasks of the machine wait for memory for a larger share of their time; by default 20%,
+    /// and 0 is off.
+    pub max_pressure: Option<Percent>,
 }
 
 /// Containers that are listed elsewhere. The list is followed: who is new in it is started, who is gone from it is no
@@ -104,8 +120,14 @@ pub struct UnitTable {
     pub env_file: Option<At<Text>>,
     /// Variables taken over from whoever calls `ostler up`.
     pub inherit_env: Option<Vec<VariableName>>,
-    /// What is run instead of the command if it has run before: the same session again, not a new one.
-    pub resume: Option<Command>,
+    /// The pool it is a member of: [pools.NAME] of this file or of another.
+    pub pool: Option<At<Text>>,
+    /// Of one with a terminal: it is stopped when it has had nothing to do for so long; mail, a nudge or `ostler attach`
+    /// brings it back with resume.
+    pub idle: Option<At<IdleTable>>,
+    /// What is run instead of the command if it has run before: the same session again, not a new one. {session} stands
+    /// for the id of the agent's session; as long as none is known, the command is run.
+    pub resume: Option<At<Command>>,
     /// The profile of the agent on its terminal, as "claude"; by default it is recognised by its command.
     pub agent: Option<At<Text>>,
     /// pipe, pty for a terminal of its own, container, or tmux for a session of tmux.
@@ -149,6 +171,16 @@ pub struct UnitTable {
     pub no_output_timeout: Option<Duration>,
     /// Run at these times instead of always.
     pub schedule: Option<ScheduleWord>,
+}
+
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct IdleTable {
+    /// So long without output, input, mail, nudges and anybody attached; at least 1s.
+    pub after: At<Duration>,
+    /// How it is put to sleep; by default it is stopped.
+    #[serde(default)]
+    pub suspend: Option<SuspendWord>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]

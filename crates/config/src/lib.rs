@@ -22,6 +22,7 @@ mod patrol;
 mod plain;
 mod podman;
 mod policy;
+mod pools;
 mod probes;
 mod problem;
 mod resolve;

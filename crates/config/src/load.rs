@@ -9,7 +9,7 @@ use crate::problem::Problem;
 use crate::resolve::Reader;
 use crate::words::AdoptWord;
 use ostler_model::{
-    AdoptPolicy, DeadmanSpec, HookSpec, HookTarget, OsText, Part, PatrolSpec, UnitSpec,
+    AdoptPolicy, DeadmanSpec, HookSpec, HookTarget, OsText, Part, PatrolSpec, PoolSpec, UnitSpec,
 };
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -32,6 +32,8 @@ pub struct Circumstances {
     pub podman_socket: Option<PathBuf>,
     /// The caller's number.
     pub user: u32,
+    /// The pools that the daemon keeps; `None` if it was not asked, and then a unit may name any.
+    pub pools: Option<Vec<String>>,
     /// It is read again and again for its list of agents, which come and go.
     pub is_following: bool,
 }
@@ -40,6 +42,7 @@ pub struct Circumstances {
 #[derive(Clone, Debug)]
 pub struct Config {
     pub units: Vec<UnitSpec>,
+    pub pools: Vec<PoolSpec>,
     /// If agents are watched.
     pub patrol: Option<PatrolSpec>,
     pub supervisor: SupervisorSettings,
@@ -92,6 +95,8 @@ pub fn load(file: &Path, text: &str, around: &Circumstances) -> Result<Config, V
         }
         None => None,
     };
+    let pools = reader.pools(&parsed.pools);
+    reader.check_pools(parsed.units.values().chain([&defaults]), &pools);
     let mut units = Vec::new();
     for (name, table) in &mut parsed.units {
         reader.check_name(name, name.span());
@@ -130,7 +135,7 @@ pub fn load(file: &Path, text: &str, around: &Circumstances) -> Result<Config, V
     for unit in units.iter_mut().filter(|unit| unit.part != Some(Part::Daemon)) {
         unit.hooks = hooks.clone();
     }
-    Ok(Config { units, patrol, supervisor: supervisor(&parsed.supervisor) })
+    Ok(Config { units, pools, patrol, supervisor: supervisor(&parsed.supervisor) })
 }
 
 fn supervisor(table: &SupervisorTable) -> SupervisorSettings {

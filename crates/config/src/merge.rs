@@ -2,8 +2,9 @@
 
 use crate::agent::has_terminal;
 use crate::at::At;
-use crate::file::{AgentsTable, HookTable, ReadyTable, SupervisorTable, UnitTable};
+use crate::file::{AgentsTable, HookTable, PoolTable, ReadyTable, SupervisorTable, UnitTable};
 use crate::patrol::{PatrolKeys, WatchKeys};
+use crate::words::BackendWord;
 
 /// A table that can be read key by key.
 pub(crate) trait Piecewise: Default + serde::de::DeserializeOwned {
@@ -27,6 +28,7 @@ macro_rules! piecewise {
 
 piecewise!(SupervisorTable { http, lease, adopt });
 piecewise!(AgentsTable { file, repos });
+piecewise!(PoolTable { max, min_free_memory, max_pressure });
 piecewise!(PatrolKeys { root, tick, tmux, rigs, overseer, on_escalation, triage, ladder });
 piecewise!(WatchKeys { heartbeat, stale, very_stale, work, process, role, rig });
 piecewise!(HookTable { on_crash, on_breaker, on_recovery, on_waiting, on_limited, deadman });
@@ -38,6 +40,8 @@ piecewise!(UnitTable {
     env,
     env_file,
     inherit_env,
+    pool,
+    idle,
     resume,
     agent,
     backend,
@@ -73,6 +77,10 @@ impl UnitTable {
         let mut shared = defaults.clone();
         shared.manifest = None;
         shared.session = None;
+        let backend = self.backend.or(defaults.backend);
+        if !matches!(backend, Some(BackendWord::Pty | BackendWord::Tmux)) {
+            shared.idle = None;
+        }
         let is_app = self.manifest.is_some();
         shared.ready = shared.ready.and_then(|ready| ready_for(&ready, is_app));
         if is_app {

@@ -10,6 +10,7 @@ use crate::plain;
 use crate::problem::nearest;
 use crate::syntax::{self, Syntax};
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue, Error, ValueDeserializer};
@@ -18,7 +19,7 @@ use toml::de::{DeTable, DeValue, Error, ValueDeserializer};
 const LATER_TABLES: &[&str] = &[];
 pub(crate) const LATER_UNIT_KEYS: &[&str] = &[];
 
-const TABLES: &[&str] = &["supervisor", "defaults", "hooks", "agents", "patrol", "units"];
+const TABLES: &[&str] = &["supervisor", "defaults", "hooks", "agents", "patrol", "pools", "units"];
 
 /// The tables, as far as they can be read.
 pub(crate) fn parse(findings: &mut Findings<'_>) -> ConfigFile {
@@ -35,7 +36,8 @@ pub(crate) fn parse(findings: &mut Findings<'_>) -> ConfigFile {
             "agents" => file.agents = Some(keys(findings, value, name, &[])),
             "hooks" => file.hooks = keys(findings, value, name, &[]),
             "defaults" => file.defaults = keys(findings, value, name, LATER_UNIT_KEYS),
-            "units" => units(findings, value, &mut file),
+            "units" => file.units = named(findings, value, name, LATER_UNIT_KEYS),
+            "pools" => file.pools = named(findings, value, name, &[]),
             "patrol" => file.patrol = Some(patrol::parse(findings, value)),
             later if LATER_TABLES.contains(&later) => plain::later(findings, key.span(), name),
             _ => unknown_table(findings, key.span(), name, &value),
@@ -44,22 +46,31 @@ pub(crate) fn parse(findings: &mut Findings<'_>) -> ConfigFile {
     file
 }
 
-fn units(findings: &mut Findings<'_>, value: Spanned<DeValue<'_>>, file: &mut ConfigFile) {
+/// Tables of one kind by their names: [units.NAME], [pools.NAME].
+fn named<T: Piecewise>(
+    findings: &mut Findings<'_>,
+    value: Spanned<DeValue<'_>>,
+    kind: &str,
+    later: &[&str],
+) -> BTreeMap<At<String>, T> {
     let span = value.span();
-    let DeValue::Table(units) = value.into_inner() else {
+    let mut read = BTreeMap::new();
+    let DeValue::Table(tables) = value.into_inner() else {
+        let one = kind.strip_suffix('s').unwrap_or(kind);
         findings.add(
             span,
-            "units is a table of units",
-            "write [units.NAME] above each unit's keys",
+            format!("{kind} is a table of {kind}"),
+            format!("write [{kind}.NAME] above each {one}'s keys"),
         );
-        return;
+        return read;
     };
-    for (name, value) in units {
-        let header = format!("units.{}", name.get_ref());
+    for (name, value) in tables {
+        let header = format!("{kind}.{}", name.get_ref());
         let name = At::new(name.span(), name.into_inner().into_owned());
-        // One that cannot be read is still there for those that depend on it.
-        file.units.insert(name, keys(findings, value, &header, LATER_UNIT_KEYS));
+        // One that cannot be read is still there for those that name it.
+        read.insert(name, keys(findings, value, &header, later));
     }
+    read
 }
 
 /// A table, key by key, as far as it can be read.

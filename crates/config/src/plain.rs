@@ -34,12 +34,21 @@ const ELSEWHERE: &[(&[&str], &str)] = &[
     ),
     (&["watchdog"], "it is called heartbeat here"),
     (&["register"], "it belongs into ready = { register = \"30s\", timeout = \"60s\" }"),
+    (
+        &["hibernate", "sleep", "suspend"],
+        "it is called idle here: idle = { after = \"30m\", suspend = \"stop\" }",
+    ),
+    (
+        &["pools", "group", "queue"],
+        "it is called pool here: pool = \"coders\", with [pools.coders]",
+    ),
     (&["time_zone", "overlap", "missed"], "it belongs into schedule = { cron = \"…\", … }"),
 ];
 
 const MISSING: &[(&str, &str)] = &[
     ("count", "count = 5"),
     ("window", "window = \"60s\""),
+    ("after", "after = \"30m\""),
     ("url", "url = \"http://127.0.0.1:9000/told\""),
     ("every", "every = \"1m\""),
     ("cron", "cron = \"*/5 * * * *\""),
@@ -102,6 +111,8 @@ const TABLES: &[(&str, &str)] = &[
     ("struct HealthTable", "{ http = \"http://127.0.0.1:8080/health\", interval = \"30s\" }"),
     ("struct HeartbeatTable", "{ interval = \"30s\", misses = 3 }"),
     ("struct ResourceTable", "{ memory = \"512M\", fds = 1024 }"),
+    ("struct IdleTable", "{ after = \"30m\", suspend = \"stop\" }"),
+    ("struct PoolTable", "{ max = 4, min_free_memory = \"4G\" }"),
     ("struct DeadmanTable", "{ url = \"http://127.0.0.1:9000/ping\", every = \"1m\" }"),
     ("a map", "{ NAME = \"value\" }"),
 ];
@@ -133,6 +144,7 @@ pub(crate) fn mistyped(message: &str, written: &str) -> (String, String) {
         None if needed.starts_with("a duration") && is_number => {
             format!("write \"{written}s\" if seconds are meant")
         }
+        None if needed.starts_with("a percentage") && is_number => format!("write \"{written}%\""),
         None if needed.starts_with("a size") && is_number => {
             format!("write \"{written}M\" if mebibytes are meant")
         }

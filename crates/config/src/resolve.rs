@@ -1,17 +1,19 @@
 //! From the file's words to units.
 
 use crate::app::{ALLOWED, AppDefaults, DEFAULTS_NAME, Manifest, is_own_variable, read_defaults};
+use crate::at::At;
 use crate::container::ENGINE_VARIABLES;
 use crate::environment::{INHERITED, variables};
-use crate::file::UnitTable;
+use crate::file::{IdleTable, UnitTable};
 use crate::findings::Findings;
 use crate::load::{Circumstances, is_unit_name};
 use crate::policy::{backoff, restart, schedule};
-use crate::problem::Problem;
+use crate::problem::{Problem, nearest};
 use crate::tmux::is_in_tmux;
-use crate::words::{BackendWord, Command};
+use crate::words::{BackendWord, Command, SuspendWord};
 use ostler_model::{
-    Backend, HookSpec, Limits, OsText, Part, Preset, RestartPolicy, StopSpec, UnitSpec,
+    Backend, HookSpec, IdleSpec, Limits, OsText, Part, Preset, RestartPolicy, StopSpec, Suspend,
+    UnitSpec,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -19,6 +21,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 const TERM: i32 = 15;
+const IDLE_LEAST_MS: u64 = 1_000;
 
 pub(crate) struct Reader<'a> {
     pub around: &'a Circumstances,
@@ -163,7 +166,9 @@ impl<'a> Reader<'a> {
             app: self.app(table, kind, register_ms).map(Arc::new),
             container: None,
             tmux: None,
-            resume: table.resume.as_ref().map(Command::argv),
+            pool: table.pool.as_ref().map(|pool| pool.0.clone()),
+            idle: table.idle.as_ref().and_then(|idle| self.idle(idle, table)),
+            resume: table.resume.as_ref().map(|resume| self.resume(resume)),
             heartbeat: self.heartbeat(table.heartbeat.as_ref(), base.map(|base| base.heartbeat)),
             limits: Limits {
                 timeout_ms: table.timeout.and_then(|limit| off(limit.0)),
@@ -176,6 +181,43 @@ impl<'a> Reader<'a> {
             part: None,
             file: Some(self.findings.file.display().to_string()),
         }
+    }
+
+    /// Who sleeps must be able to be woken, and to be what it was.
+    fn idle(&mut self, idle: &At<IdleTable>, table: &UnitTable) -> Option<IdleSpec> {
+        let after = &idle.after;
+        if after.0 < IDLE_LEAST_MS {
+            let hint = "it is at least 1s; take idle out to keep it awake";
+            self.findings.add(after.span(), "nobody is idle that soon", hint);
+        }
+        if !matches!(table.backend, Some(BackendWord::Pty | BackendWord::Tmux)) {
+            let hint = "add backend = \"pty\" or backend = \"tmux\", or take idle out";
+            let told = "only a unit with a terminal can be put to sleep";
+            self.findings.add(idle.span(), told, hint);
+        } else if table.resume.is_none() {
+            let hint =
+                "add resume = [\"claude\", \"--resume\", \"{session}\"], or how your agent goes on";
+            let told = "without resume it would not come back as it was";
+            self.findings.add(idle.span(), told, hint);
+        }
+        let suspend = match idle.suspend {
+            None | Some(SuspendWord::Stop) => Suspend::Stop,
+        };
+        Some(IdleSpec { after_ms: after.0, suspend })
+    }
+
+    /// The one thing that can stand for something else in it is the session.
+    fn resume(&mut self, resume: &At<Command>) -> Vec<String> {
+        let argv = resume.argv();
+        let braced = argv.iter().flat_map(|word| word.split('{').skip(1));
+        let named: Vec<&str> =
+            braced.filter_map(|rest| rest.split_once('}')).map(|(name, _)| name).collect();
+        let is_slip = |name: &&&str| nearest(name, ["session"]).is_some_and(|near| near != **name);
+        if let Some(name) = named.iter().find(is_slip) {
+            let told = format!("{{{name}}} stands for nothing here");
+            self.findings.add(resume.span(), told, "did you mean {session}?");
+        }
+        argv
     }
 
     /// What it has of whoever declares it. An app has what it is allowed, what its manifest names, and what its unit

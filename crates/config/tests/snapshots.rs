@@ -25,7 +25,11 @@ fn read(path: &Path) -> Result<String, String> {
     })?;
     let units = serde_json::to_string_pretty(&config.units).expect("it is plain data");
     let patrol = config.patrol.map(|patrol| serde_json::to_string_pretty(&patrol).expect("plain"));
-    let said = format!("{units}\n{}", patrol.map(|patrol| patrol + "\n").unwrap_or_default());
+    let mut said = format!("{units}\n{}", patrol.map(|patrol| patrol + "\n").unwrap_or_default());
+    if !config.pools.is_empty() {
+        said += &serde_json::to_string_pretty(&config.pools).expect("it is plain data");
+        said += "\n";
+    }
     // What is ourselves in a unit's place is this test here.
     let own = std::env::current_exe().expect("an executable has a path");
     Ok(said.replace(&own.display().to_string(), "ostler"))

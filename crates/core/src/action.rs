@@ -1,6 +1,6 @@
-use ostler_model::{Actor, Condition, Counter, Entry, RunId, RunRecord, UnitRecord};
+use ostler_model::{Actor, Condition, Counter, Entry, PoolSpec, RunId, RunRecord, UnitRecord};
 
-/// What is to be done. The first five are durable and are committed before any other is begun.
+/// What is to be done. The first seven are durable and are committed before any other is begun.
 #[derive(Clone, Debug)]
 pub enum Action {
     Save(Box<RunRecord>),
@@ -8,6 +8,8 @@ pub enum Action {
     Count(Counter, u64),
     SaveUnit(Box<UnitRecord>),
     RemoveUnit(String),
+    SavePool(Box<PoolSpec>),
+    RemovePool(String),
 
     Spawn(RunId),
     /// Take up a live run that an earlier supervisor started.
@@ -25,6 +27,10 @@ pub enum Action {
     Finish(Box<RunRecord>),
     /// The run is another's now: let go of it without touching it.
     Abandon(RunId),
+    /// The caller may be told: it waits for a place in its pool, and the record says so durably.
+    Queued(RunId),
+    /// Look at the machine's memory (`MemoryLookedAt`).
+    LookAtMemory,
     /// The caller may be told: it runs, and the record says so durably.
     Started(RunId),
     Refuse {
@@ -44,6 +50,11 @@ pub enum Action {
         run: RunId,
         by: Actor,
         why: &'static str,
+    },
+    /// Look whether the unit's agent has anything to do (`UnitEvent::Idle`).
+    LookIdle {
+        unit: String,
+        run: RunId,
     },
     CheckReady {
         unit: String,

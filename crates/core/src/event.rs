@@ -1,6 +1,6 @@
 use ostler_model::{
-    Actor, Detach, Enforced, Extinct, Fingerprint, Limits, RunId, RunRecord, SpawnErrorKind,
-    UnitRecord,
+    Actor, Detach, Enforced, Extinct, Fingerprint, Limits, PoolSpec, RunId, RunRecord,
+    SpawnErrorKind, UnitRecord,
 };
 
 /// Something that happened: a command, a word of the kernel, or the outcome of an action.
@@ -8,6 +8,8 @@ use ostler_model::{
 pub enum Event {
     /// A caller wants a run.
     SpawnAsked(Box<NewRun>),
+    /// A run that waited for a place in its pool when the supervisor before us ended, and whose spec was kept for us.
+    Requeued(Box<NewRun>),
     /// The intent could not be made durable; nothing was executed.
     IntentLost {
         run: RunId,
@@ -70,6 +72,7 @@ pub enum Event {
     /// Units that the registry knows, before the runs are looked at.
     UnitsKnown {
         records: Vec<UnitRecord>,
+        pools: Vec<PoolSpec>,
         boot_id: String,
     },
     /// All runs have been looked at. Units that are wanted begin now, or rest until somebody starts the daemon.
@@ -78,6 +81,13 @@ pub enum Event {
     },
     /// The daemon is started by somebody: units that rested begin.
     UnitsWoken,
+    /// The pools of this file, all of them.
+    PoolsDeclared {
+        pools: Vec<PoolSpec>,
+        file: String,
+    },
+    /// What was seen of the machine's memory, as `LookAtMemory` asked for.
+    MemoryLookedAt(crate::pool::MachineMemory),
     UnitsDeclared {
         declared: Vec<crate::unit::Declared>,
         gone: Vec<String>,

@@ -8,6 +8,8 @@ mod event;
 pub mod heartbeat;
 mod lease;
 pub mod patrol;
+mod pool;
+mod pooling;
 mod reconcile;
 pub mod restart;
 mod run;
@@ -20,6 +22,7 @@ pub use event::{
     Event, ExitStatus, Gone, Hearing, Identity, Member, MemorySeen, NewRun, Observation, Survey,
 };
 pub use lease::{Claim, may_steal};
+pub use pool::MachineMemory;
 pub use reconcile::{Decision, Ownership, decide};
 pub use run::{DRAIN_IDLE_MS, GIVE_UP_MS};
 pub use time::Now;

@@ -10,6 +10,7 @@ use crate::agent::{AgentEvent, Agents};
 use crate::children::Children;
 use crate::event::{Event, Hearing, NewRun, Observation};
 use crate::lease::Lease;
+use crate::pool::Pools;
 use crate::reconcile::{Decision, decide};
 use crate::run::{Phase, Run, RunEvent};
 use crate::time::Now;
@@ -27,20 +28,25 @@ pub struct World {
     adopt: AdoptPolicy,
     lease: Lease,
     /// Boxed: a map's node has room for eleven, and is seldom full.
-    runs: BTreeMap<RunId, Box<Run>>,
+    pub(crate) runs: BTreeMap<RunId, Box<Run>>,
     due: BTreeSet<(u64, RunId)>,
     /// Who holds or wants a scope, by a digest of its key: every unit's run has one.
     scoped: BTreeSet<(u64, RunId)>,
-    serving: Serving,
-    units: Units,
-    agents: Agents,
-    children: Children,
+    pub(crate) serving: Serving,
+    /// All runs have been looked at: who lives is known.
+    pub(crate) is_reconciled: bool,
+    pub(crate) units: Units,
+    pub(crate) pools: Pools,
+    /// Runs that are members of a pool and no unit's.
+    pub(crate) pooled: BTreeSet<(String, RunId)>,
+    pub(crate) agents: Agents,
+    pub(crate) children: Children,
     /// What came in while the lease was in doubt.
     deferred: Vec<Event>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Serving {
+pub(crate) enum Serving {
     Open,
     Stopping,
     Stopped,
@@ -56,9 +62,12 @@ impl World {
             due: BTreeSet::new(),
             scoped: BTreeSet::new(),
             serving: Serving::Open,
+            is_reconciled: false,
             units: Units::default(),
             agents: Agents::default(),
             children: Children::default(),
+            pools: Pools::default(),
+            pooled: BTreeSet::new(),
             deferred: Vec::new(),
         }
     }
@@ -83,7 +92,7 @@ impl World {
     /// The next moment at which something is due; the lease included, so never `None`.
     pub fn next_due(&self) -> u64 {
         let lease = self.lease.due_mono_ms();
-        let units = self.units.next_due().unwrap_or(u64::MAX);
+        let units = self.units_next_due().unwrap_or(u64::MAX);
         self.due.first().map_or(lease, |(due, _)| lease.min(*due)).min(units)
     }
 
@@ -97,7 +106,11 @@ impl World {
     }
 
     pub fn units_due(&self, now: Now) -> bool {
-        self.units.next_due().is_some_and(|due| now.mono_ms >= due)
+        self.units_next_due().is_some_and(|due| now.mono_ms >= due)
+    }
+
+    fn units_next_due(&self) -> Option<u64> {
+        self.units.next_due().into_iter().chain(self.pools.next_due()).min()
     }
 
     /// The run that is the unit's now.
@@ -140,7 +153,9 @@ impl World {
             let agent = view.run_id.and_then(|run| self.agents.view(run));
             UnitView { agent: agent.cloned().map(Box::new), ..view }
         };
-        self.units.iter().map(view).collect()
+        let mut views: Vec<UnitView> = self.units.iter().map(view).collect();
+        self.tell_queued(&mut views, now);
+        views
     }
 
     /// What is known of the agent on a run's terminal.
@@ -172,6 +187,7 @@ impl World {
             event => self.act(event, now, &mut out),
         }
         self.end_runs(now, &mut out);
+        self.admit(now, &mut out);
         if self.serving == Serving::Stopping && self.runs.is_empty() {
             self.serving = Serving::Stopped;
             out.push(Action::Stop);
@@ -182,6 +198,7 @@ impl World {
     fn act(&mut self, event: Event, now: Now, out: &mut Vec<Action>) {
         match event {
             Event::SpawnAsked(new) => self.spawn_asked(*new, now, out),
+            Event::Requeued(new) => self.requeued(*new, now, out),
             Event::IntentLost { run } => self.forget(run, now, out),
             Event::Spawned { run, identity } => {
                 self.tell(run, RunEvent::Spawned(identity), now, out);
@@ -218,8 +235,14 @@ impl World {
                 }
             }
             Event::LeaseRenewed { .. } => {}
-            Event::UnitsKnown { records, boot_id } => self.units.known(records, &boot_id, now),
+            Event::UnitsKnown { records, pools, boot_id } => {
+                self.pools_known(pools, &records);
+                self.units.known(records, &boot_id, now);
+            }
+            Event::PoolsDeclared { pools, file } => self.declare_pools(pools, &file, out),
+            Event::MemoryLookedAt(memory) => self.pools.saw(memory, now),
             Event::Reconciled { begin } => {
+                self.is_reconciled = true;
                 self.units.reconciled(begin, now, out);
                 self.end_orphans(out);
             }
@@ -238,7 +261,7 @@ impl World {
     }
 
     /// Hands one event to one run; an event for a run that is over changes nothing.
-    fn tell(&mut self, id: RunId, event: RunEvent, now: Now, out: &mut Vec<Action>) {
+    pub(crate) fn tell(&mut self, id: RunId, event: RunEvent, now: Now, out: &mut Vec<Action>) {
         let Some(run) = self.runs.get_mut(&id) else { return };
         let is_start = matches!(event, RunEvent::Spawned(_));
         run.step(event, now, out);
@@ -315,7 +338,8 @@ impl World {
             (Serving::Open | Serving::Stopped, _, _) => {}
         }
         if let Some(key) = run.record.scope_key {
-            self.unblock(&key, now, out);
+            let place = run.record.pool.filter(|_| run.has_place);
+            self.unblock(&key, place.as_deref(), now, out);
         }
     }
 
@@ -331,12 +355,16 @@ impl World {
             .collect()
     }
 
-    fn add(&mut self, run: Run) {
+    pub(crate) fn add(&mut self, run: Run) {
         let id = run.id();
         if let Some(key) = &run.record.scope_key {
             self.scoped.insert((digest(key), id));
         }
         self.children.add(&run.record);
+        if let Some(pool) = run.record.pool.clone().filter(|_| run.record.unit.is_none()) {
+            self.pools.drawn(run.record.ticket);
+            self.pooled.insert((pool, id));
+        }
         self.runs.insert(id, Box::new(run));
     }
 
@@ -350,6 +378,9 @@ impl World {
             self.scoped.remove(&(digest(key), id));
         }
         self.children.remove(&run.record);
+        if let Some(pool) = run.record.pool.clone() {
+            self.pooled.remove(&(pool, id));
+        }
         Some(run)
     }
 
@@ -378,15 +409,24 @@ impl World {
         self.runs.get(&parent).is_some_and(|parent| !parent.is_ending())
     }
 
-    /// The newest that waits for a scope may begin once nobody holds it.
-    fn unblock(&mut self, key: &str, now: Now, out: &mut Vec<Action>) {
+    /// The newest that waits for a scope may begin once nobody holds it. The one before it leaves it its place in their
+    /// pool.
+    fn unblock(&mut self, key: &str, place: Option<&str>, now: Now, out: &mut Vec<Action>) {
         let wanting = self.of_scope(key);
         let is_held = wanting
             .iter()
             .any(|id| self.runs.get(id).is_some_and(|run| !matches!(run.phase, Phase::Queued)));
-        if let Some(newest) = wanting.last().copied().filter(|_| !is_held) {
-            self.tell(newest, RunEvent::Unblocked, now, out);
+        let Some(newest) = wanting.last().copied().filter(|_| !is_held) else { return };
+        if let Some(run) = self.runs.get_mut(&newest)
+            && run.record.unit.is_none()
+            && run.record.pool.is_some()
+            && run.record.pool.as_deref() != place
+        {
+            run.phase = Phase::InLine;
+            run.record.ticket = Some(self.pools.draw());
+            return;
         }
+        self.tell(newest, RunEvent::Unblocked, now, out);
     }
 
     fn spawn_asked(&mut self, new: NewRun, now: Now, out: &mut Vec<Action>) {
@@ -396,18 +436,8 @@ impl World {
             return;
         }
         let id = new.record.run_id;
-        let mut run = Run {
-            limits: new.limits,
-            detach: new.detach,
-            phase: Phase::Starting { cancel: None },
-            listed_due: None,
-            hears_output: true,
-            output_over: false,
-            escape_told: false,
-            kills_told: Vec::new(),
-            memory_kill_mono_ms: None,
-            record: new.record,
-        };
+        let mut run =
+            Run::new(new.record, new.limits, new.detach, Phase::Starting { cancel: None });
         out.push(run.save(RunState::Starting, now));
         out.push(run.note(
             new.by.clone(),
@@ -448,8 +478,15 @@ impl World {
         // Two copies of one scope never run at the same time: the newer waits.
         let is_held =
             run.record.scope_key.as_deref().is_some_and(|key| !self.of_scope(key).is_empty());
+        // A unit has its place before its run is made.
+        let is_pooled = run.record.pool.is_some() && run.record.unit.is_none();
         if is_held {
             run.phase = Phase::Queued;
+            run.has_place = false;
+        } else if is_pooled {
+            run.phase = Phase::InLine;
+            run.has_place = false;
+            run.record.ticket = Some(self.pools.draw());
         } else {
             out.push(Action::Spawn(id));
         }
@@ -521,19 +558,8 @@ impl World {
     }
 
     fn detached(&mut self, parent: RunId, child: RunRecord, now: Now, out: &mut Vec<Action>) {
-        let limits = Limits::default();
-        let mut run = Run {
-            limits,
-            detach: Detach::Allow,
-            phase: Phase::Running { overall_due: None, silence_due: None },
-            listed_due: None,
-            hears_output: true,
-            output_over: false,
-            escape_told: false,
-            kills_told: Vec::new(),
-            memory_kill_mono_ms: None,
-            record: child,
-        };
+        let phase = Phase::Running { overall_due: None, silence_due: None };
+        let mut run = Run::new(child, Limits::default(), Detach::Allow, phase);
         out.push(run.save(RunState::Running, now));
         out.push(run.note(
             Actor::Supervisor,

@@ -35,6 +35,8 @@ fn declared(number: u64) -> Declared {
         app: None,
         container: None,
         tmux: None,
+        pool: None,
+        idle: None,
         resume: None,
         heartbeat: None,
         agent: None,
@@ -88,6 +90,9 @@ fn asked(run_id: RunId, unit: &str) -> NewRun {
         parent: None,
         keep: false,
         client: None,
+        pool: None,
+        ticket: None,
+        why: None,
     };
     NewRun { by: Actor::Supervisor, record, limits: Limits::default(), detach: Detach::Forbid }
 }

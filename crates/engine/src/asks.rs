@@ -1,6 +1,6 @@
 //! What faces ask, turned into events or answered from what is known.
 
-use crate::dispatcher::{Business, Supervisor};
+use crate::dispatcher::{Business, Supervisor, now};
 use crate::handle::{Ask, Attached, Cancelled, Held, Keeping, SpawnRefused};
 use crate::input::Input;
 use crate::live::LiveRun;
@@ -11,6 +11,7 @@ use ostler_core::{Event, NewRun};
 use ostler_model::{
     Actor, Backend, Detach, Extinct, RunId, RunRecord, RunSpec, RunState, UnitView,
 };
+use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::oneshot;
 
@@ -46,6 +47,10 @@ impl Supervisor {
             Ask::Wait { run, reply } => {
                 self.add_waiter(run, reply);
             }
+            Ask::AwaitStart { run, reply } => self.await_start(run, reply),
+            Ask::Pools { reply } => {
+                let _ = reply.send(self.world.pool_views(now()));
+            }
             Ask::Live { reply } => {
                 let _ = reply.send(self.world.live());
             }
@@ -62,6 +67,7 @@ impl Supervisor {
                 let attached = self.live.get(&run).map(|live| Attached {
                     output: Arc::clone(&live.output),
                     input: Arc::clone(&live.input),
+                    hands: Arc::clone(&live.hands),
                 });
                 let _ = reply.send(attached);
             }
@@ -121,6 +127,15 @@ impl Supervisor {
                 };
                 let _ = reply.send(views.into_iter().filter_map(app).collect());
             }
+            Ask::AgentIdle { run, idle } => {
+                if self.live.contains_key(&run) {
+                    self.agent_idle.insert(run, idle);
+                }
+            }
+            Ask::WakeUnit { name, by, why } => self.wake_unit(name, by, why),
+            Ask::Session { call, reply } => {
+                let _ = reply.send(self.learn_session(call));
+            }
             Ask::Mail(ask) => self.take_mail(ask),
             Ask::Patrol(ask) => self.take_patrol(ask),
             Ask::Agent(ask) => self.take_agent(ask),
@@ -162,6 +177,10 @@ impl Supervisor {
         by: Actor,
         reply: oneshot::Sender<Result<RunRecord, SpawnRefused>>,
     ) {
+        if let Err(refused) = self.knows_pool(spec.pool.as_deref(), &[]) {
+            let _ = reply.send(Err(SpawnRefused::Pool(refused)));
+            return;
+        }
         match self.new_run(spec, by) {
             Ok(run) => {
                 self.spawn_replies.insert(run, reply);
@@ -228,40 +247,52 @@ impl Supervisor {
             parent,
             keep: spec.keep,
             client,
+            pool: spec.pool.clone().filter(|_| spec.unit.is_none()),
+            ticket: None,
+            why: None,
         };
         let (limits, detach) = (spec.limits, spec.detach);
-        let screen = match spec.backend {
-            Backend::Pty => Some(Screen::new(spec.size)),
-            Backend::Tmux => {
-                self.seat_note_of(&record).map(|note| Screen::new(spec.size).seated(note))
-            }
-            Backend::Pipe | Backend::Container => None,
-        };
-        let token = self.new_token(id);
         let is_check = spec.session_id == RunSpec::CHECK_SESSION;
         let is_passing = is_check && spec.scope_key.is_none() && record.cgroup.is_some();
-        self.live.insert(
-            id,
-            LiveRun {
-                run: id,
-                spec: Some(spec),
-                process: None,
-                scope: None,
-                watch: None,
-                output: Arc::new(OutputState::new(self.home.run_folder(id), screen)),
-                input: Arc::new(Input::Closed),
-                ends: Vec::new(),
-                leader: 0,
-                root_gone: false,
-                is_adopted: false,
-                is_passing,
-                asked: None,
-                client: None,
-                token,
-            },
-        );
+        let note = (spec.backend == Backend::Tmux).then(|| self.seat_note_of(&record)).flatten();
+        self.add_live(id, spec, note, is_passing);
         self.watch_client(id, watched.as_deref());
         self.events.push_back(Event::SpawnAsked(Box::new(NewRun { by, record, limits, detach })));
         Ok(id)
+    }
+
+    /// What the dispatcher holds of a run that is not executed yet.
+    pub(crate) fn add_live(
+        &mut self,
+        run: RunId,
+        spec: Box<RunSpec>,
+        seat_note: Option<PathBuf>,
+        is_passing: bool,
+    ) {
+        let screen = match spec.backend {
+            Backend::Pty => Some(Screen::new(spec.size)),
+            Backend::Tmux => seat_note.map(|note| Screen::new(spec.size).seated(note)),
+            Backend::Pipe | Backend::Container => None,
+        };
+        let token = self.new_token(run);
+        let live = LiveRun {
+            run,
+            spec: Some(spec),
+            process: None,
+            scope: None,
+            watch: None,
+            output: Arc::new(OutputState::new(self.home.run_folder(run), screen)),
+            input: Arc::new(Input::Closed),
+            hands: Arc::default(),
+            ends: Vec::new(),
+            leader: 0,
+            root_gone: false,
+            is_adopted: false,
+            is_passing,
+            asked: None,
+            client: None,
+            token,
+        };
+        self.live.insert(run, live);
     }
 }

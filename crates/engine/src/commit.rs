@@ -64,6 +64,7 @@ impl Supervisor {
         self.owed.entries.extend(batch.entries);
         self.owed.counts.extend(batch.counts);
         self.owed.units.extend(batch.units);
+        self.owed.pools.extend(batch.pools);
     }
 
     pub(crate) fn batch_owed(&mut self) {
@@ -74,6 +75,7 @@ impl Supervisor {
         self.batch.entries.extend(new.entries);
         self.batch.counts.extend(new.counts);
         self.batch.units.extend(new.units);
+        self.batch.pools.extend(new.pools);
     }
 
     pub(crate) fn entry(&mut self, what: What, why: &str, evidence: serde_json::Value) {
@@ -90,7 +92,7 @@ impl Supervisor {
         self.push_entry(Some(run), what, why, evidence);
     }
 
-    fn push_entry(
+    pub(crate) fn push_entry(
         &mut self,
         run_id: Option<RunId>,
         what: What,

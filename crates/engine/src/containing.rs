@@ -134,6 +134,7 @@ impl Supervisor {
             scope_key: Some(scope_key(unit)),
             limits: Limits::default(),
             resources: Resources::default(),
+            pool: None,
             detach: Detach::Forbid,
             keep: false,
             foreground: false,
@@ -148,8 +149,13 @@ impl Supervisor {
             | UnitState::Starting
             | UnitState::Ready
             | UnitState::Stopping
+            | UnitState::Queued
             | UnitState::Backoff => true,
-            UnitState::Stopped | UnitState::Error | UnitState::Done | UnitState::Scheduled => false,
+            UnitState::Stopped
+            | UnitState::Error
+            | UnitState::Done
+            | UnitState::Scheduled
+            | UnitState::Suspended => false,
         })
     }
 

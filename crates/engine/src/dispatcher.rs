@@ -9,6 +9,7 @@ use crate::failpoint;
 use crate::guarding::{Felt, Guarded, Guarding, status_of};
 use crate::handle::{Ask, Cancelled, HandOver, Handle, SpawnRefused, Stopped};
 use crate::home::Home;
+use crate::idleness::CpuMark;
 use crate::inheritance::{Inheritance, LOCK};
 use crate::input::Input;
 use crate::limit_watch::LimitWatch;
@@ -19,7 +20,8 @@ use crate::timetable::Timetable;
 use crate::units::UnitWaiter;
 use ostler_core::{Action, Event, Now, World};
 use ostler_model::{
-    Actor, Counter, DeadmanSpec, InstanceId, RunId, RunRecord, RunResult, RunState, Settings, What,
+    Actor, AgentIdle, AgentSession, Counter, DeadmanSpec, InstanceId, RunId, RunRecord, RunResult,
+    RunState, Settings, What,
 };
 use ostler_os::{
     Allocated, Census, HomeLock, Interest, Kin, Launcher, Notice, Poller, Ready, Reaper, ScopeRoom,
@@ -83,6 +85,13 @@ pub struct Supervisor {
     pub(crate) limit_watch: LimitWatch,
     pub(crate) screens: ScreenWatch,
     pub(crate) apps: Arc<Apps>,
+    /// Of the agents that units run, by unit.
+    pub(crate) sessions: HashMap<String, AgentSession>,
+    /// What is known of agents by those who can tell.
+    pub(crate) agent_idle: HashMap<RunId, AgentIdle>,
+    pub(crate) cpu_marks: HashMap<RunId, CpuMark>,
+    /// Why a unit that may sleep does not, by unit.
+    pub(crate) kept_awake: HashMap<String, (RunId, String)>,
     /// When this was last noted of a unit, and how often since.
     pub(crate) noted: HashMap<(String, &'static str), (u64, u64)>,
     pub(crate) unit_waiters: Vec<UnitWaiter>,
@@ -110,6 +119,8 @@ pub struct Supervisor {
     pub(crate) registry_error: Option<String>,
     pub(crate) spawn_replies: HashMap<RunId, oneshot::Sender<Result<RunRecord, SpawnRefused>>>,
     pub(crate) waiters: HashMap<RunId, Vec<oneshot::Sender<Cancelled>>>,
+    /// Callers that wait until a run has a place in its pool, or will never have one.
+    pub(crate) start_waiters: HashMap<RunId, Vec<oneshot::Sender<()>>>,
     pub(crate) stop_replies: Vec<oneshot::Sender<Stopped>>,
     /// What ended since a stop was asked for.
     pub(crate) ended: Vec<RunResult>,
@@ -232,6 +243,7 @@ impl Supervisor {
             registry_error: None,
             spawn_replies: HashMap::new(),
             waiters: HashMap::new(),
+            start_waiters: HashMap::new(),
             stop_replies: Vec::new(),
             ended: Vec::new(),
             ended_since_prune: 0,
@@ -255,6 +267,10 @@ impl Supervisor {
             limit_watch: LimitWatch::new(waker.clone()),
             screens: ScreenWatch::new(judge, waker.clone()),
             apps,
+            sessions: HashMap::new(),
+            agent_idle: HashMap::new(),
+            cpu_marks: HashMap::new(),
+            kept_awake: HashMap::new(),
             noted: HashMap::new(),
             unit_waiters: Vec::new(),
             proven_at: None,
@@ -546,6 +562,7 @@ impl Supervisor {
             shown.last_output_at_ms = live.output.last_wall_ms().or(shown.last_output_at_ms);
             shown.output_bytes = live.output.written().max(shown.output_bytes);
         }
+        shown.why = self.world.why_queued(record.run_id, now());
         shown.lease_expires_at_ms = Some(ostler_os::wall_ms() + self.settings.lease_ms)
             .filter(|_| record.state != RunState::Exited);
         shown
@@ -584,7 +601,14 @@ impl Supervisor {
                         }
                         Action::RemoveUnit(name) => {
                             self.is_timetable_old = true;
+                            self.kept_awake.remove(&name);
                             self.batch.units.insert(name, None);
+                        }
+                        Action::SavePool(pool) => {
+                            self.batch.pools.insert(pool.name.clone(), Some(pool));
+                        }
+                        Action::RemovePool(name) => {
+                            self.batch.pools.insert(name, None);
                         }
                         // It only asks for a run: the end of the last one and the intent of the next are one
                         // commit. A crowd's are not: such a batch would be the most memory we ever need.

@@ -399,7 +399,7 @@ pub(crate) fn sources(ends: &[(End, Arc<OwnedFd>)]) -> Vec<Source> {
             End::Stdout => Some(Source::Stdout(Arc::clone(descriptor))),
             End::Stderr => Some(Source::Stderr(Arc::clone(descriptor))),
             End::Terminal => Some(Source::Terminal(Arc::clone(descriptor))),
-            End::Input | End::Word | End::Process => None,
+            End::Input | End::Word | End::Process | End::Spec => None,
         })
         .collect()
 }

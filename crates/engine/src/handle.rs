@@ -3,15 +3,18 @@
 use crate::agents::AgentAsk;
 use crate::apps::{Apps, Refused, Vitals};
 use crate::guarding::Felt;
+use crate::hands::Hands;
 use crate::input::Input;
 use crate::mailroom::{MailAsk, MailNews};
 use crate::output::OutputState;
 use crate::patrol_memory::PatrolAsk;
+use crate::pools::PoolRefused;
+use crate::sessions::SessionReply;
 use crate::units::{Declaration, Until};
 use ostler_core::unit::{Ask as UnitAsk, UnitEvent};
 use ostler_model::wire::Change;
 use ostler_model::{Actor, InstanceId, RunId, RunRecord, RunResult, RunSpec, TerminalSize};
-use ostler_model::{AppSpec, UnitView, What};
+use ostler_model::{AgentIdle, AgentSessionCall, AppSpec, PoolView, UnitView, What};
 use ostler_os::Waker;
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -23,6 +26,8 @@ use tokio::sync::{oneshot, watch};
 #[derive(Debug)]
 pub enum SpawnRefused {
     ShuttingDown,
+    /// It names a pool that no file has declared.
+    Pool(PoolRefused),
     /// The intent could not be made durable.
     Registry {
         message: String,
@@ -72,6 +77,8 @@ pub struct Held {
     pub seat: Option<PathBuf>,
 }
 
+pub(crate) type Declared = Result<Vec<Change>, PoolRefused>;
+
 pub(crate) enum Ask {
     Spawn { spec: Box<RunSpec>, by: Actor, reply: oneshot::Sender<Result<RunRecord, SpawnRefused>> },
     Check { spec: Box<RunSpec>, reply: oneshot::Sender<RunRecord> },
@@ -79,6 +86,8 @@ pub(crate) enum Ask {
     Leave { run: RunId, by: Actor, reply: oneshot::Sender<()> },
     Descendants { run: RunId, reply: oneshot::Sender<Vec<RunId>> },
     Wait { run: RunId, reply: oneshot::Sender<Cancelled> },
+    AwaitStart { run: RunId, reply: oneshot::Sender<()> },
+    Pools { reply: oneshot::Sender<Vec<PoolView>> },
     Live { reply: oneshot::Sender<usize> },
     Records { reply: oneshot::Sender<Vec<RunRecord>> },
     Record { run: RunId, reply: oneshot::Sender<Option<RunRecord>> },
@@ -86,7 +95,7 @@ pub(crate) enum Ask {
     Resize { run: RunId, size: TerminalSize },
     Shutdown { by: Actor, reply: oneshot::Sender<Stopped> },
     InputClosed { run: RunId },
-    Declare { declaration: Declaration, by: Actor, reply: oneshot::Sender<Vec<Change>> },
+    Declare { declaration: Declaration, by: Actor, reply: oneshot::Sender<Declared> },
     Units { names: Vec<String>, ask: UnitAsk, by: Actor },
     Wake,
     Await { names: Vec<String>, until: Until, reply: oneshot::Sender<Vec<UnitView>> },
@@ -99,6 +108,9 @@ pub(crate) enum Ask {
     Said { unit: String, event: UnitEvent },
     Specs { reply: oneshot::Sender<Vec<(UnitView, Arc<AppSpec>)>> },
     Mail(MailAsk),
+    Session { call: AgentSessionCall, reply: SessionReply },
+    AgentIdle { run: RunId, idle: AgentIdle },
+    WakeUnit { name: String, by: Actor, why: String },
     Patrol(PatrolAsk),
     Agent(AgentAsk),
 }
@@ -117,6 +129,7 @@ pub struct Claim {
 pub struct Attached {
     pub output: Arc<OutputState>,
     pub input: Arc<Input>,
+    pub hands: Arc<Hands>,
 }
 
 /// A face's way in. Cheap to clone.
@@ -162,7 +175,7 @@ impl Handle {
         answer.await.ok()
     }
 
-    fn tell(&self, ask: Ask) {
+    pub(crate) fn tell(&self, ask: Ask) {
         if self.asks.send(ask).is_ok() {
             self.waker.wake();
         }
@@ -230,8 +243,24 @@ impl Handle {
     }
 
     /// What would change, or changes now.
-    pub async fn declare(&self, declaration: Declaration, by: Actor) -> Vec<Change> {
-        self.ask(|reply| Ask::Declare { declaration, by, reply }).await.unwrap_or_default()
+    pub async fn declare(
+        &self,
+        declaration: Declaration,
+        by: Actor,
+    ) -> Result<Vec<Change>, PoolRefused> {
+        self.ask(|reply| Ask::Declare { declaration, by, reply })
+            .await
+            .unwrap_or_else(|| Ok(Vec::new()))
+    }
+
+    /// Every pool, with who runs and who waits.
+    pub async fn pools(&self) -> Vec<PoolView> {
+        self.ask(|reply| Ask::Pools { reply }).await.unwrap_or_default()
+    }
+
+    /// Answers when the run no longer waits for a place in its pool.
+    pub async fn await_start(&self, run: RunId) {
+        let _ = self.ask(|reply| Ask::AwaitStart { run, reply }).await;
     }
 
     /// The daemon is started by somebody: units that rested with it begin.

@@ -16,6 +16,8 @@ pub(crate) enum End {
     Process,
     /// Where it says of itself that it is ready.
     Word,
+    /// What it is to be started with, of one that waits for a place in its pool.
+    Spec,
 }
 
 impl End {
@@ -27,6 +29,7 @@ impl End {
             End::Terminal => 't',
             End::Process => 'p',
             End::Word => 'w',
+            End::Spec => 's',
         }
     }
 

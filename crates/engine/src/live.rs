@@ -1,5 +1,6 @@
 //! What the dispatcher holds for one live run, beside the record.
 
+use crate::hands::Hands;
 use crate::inheritance::End;
 use crate::input::Input;
 use crate::output::OutputState;
@@ -22,6 +23,7 @@ pub(crate) struct LiveRun {
     pub(crate) watch: Option<Watch>,
     pub(crate) output: Arc<OutputState>,
     pub(crate) input: Arc<Input>,
+    pub(crate) hands: Arc<Hands>,
     /// What our guardian holds too.
     pub(crate) ends: Vec<(End, Arc<OwnedFd>)>,
     /// Its first process's pid, which is also its group's number.

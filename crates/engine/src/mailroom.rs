@@ -114,6 +114,7 @@ impl Supervisor {
         match self.registry.send_mail(self.instance, &mail)? {
             Sent::Now => {
                 self.handle.mail_news().add(std::iter::once(&mail.to));
+                self.wake_for(&mail.to, &format!("mail from {}", mail.from));
                 if mail.kind == MailKind::Handoff {
                     let evidence = json!({ "unit": mail.to, "mail": mail.id });
                     self.entry(What::HandedOff, &mail.subject, evidence);
@@ -166,7 +167,11 @@ impl Supervisor {
             receipt_at_ms: now_ms,
             why: "it waits until the session can be spoken to".to_owned(),
         };
-        Ok(self.registry.queue_nudge(self.instance, nudge)?)
+        let queued = self.registry.queue_nudge(self.instance, nudge)?;
+        if queued.receipt == Receipt::Queued {
+            self.wake_for(&queued.to, &format!("a nudge from {}", queued.from));
+        }
+        Ok(queued)
     }
 
     fn told_of(&self, changed: Result<Vec<Mail>, RegistryError>) -> Result<Vec<Mail>, NotKept> {

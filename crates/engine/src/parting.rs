@@ -91,6 +91,7 @@ impl Supervisor {
                 watch: None,
                 output: Arc::clone(&output),
                 input: Arc::new(Input::Closed),
+                hands: Arc::default(),
                 ends: handed,
                 root_gone: false,
                 is_adopted: false,
@@ -125,6 +126,7 @@ impl Supervisor {
         for waiter in self.waiters.remove(&run).unwrap_or_default() {
             let _ = waiter.send(Cancelled::Ended(result.clone()));
         }
+        self.answer_start_waiters(run);
         if let Some(asked) = asked {
             let _ = asked.send(record.clone());
         }
@@ -197,6 +199,7 @@ impl Supervisor {
         }
         self.limit_watch.remove(run);
         self.unwatch_screen(run);
+        self.forget_idleness(run);
         self.unwatch(run);
         let Some(live) = self.live.remove(&run) else { return };
         if let Some(process) = &live.process

@@ -4,7 +4,7 @@ use crate::commit::Durable;
 use crate::dispatcher::{Supervisor, now};
 use crate::handle::{Cancelled, SpawnRefused};
 use crate::live::{LiveRun, SCOPE_TOKEN};
-use ostler_core::{Action, Event, Refusal, Signal};
+use ostler_core::{Action, Event, MachineMemory, Refusal, Signal};
 use ostler_model::{Backend, RunId, RunRecord, What};
 use ostler_registry::Theft;
 use serde_json::json;
@@ -18,9 +18,12 @@ impl Supervisor {
             | Action::Count(..)
             | Action::SaveUnit(_)
             | Action::RemoveUnit(_)
+            | Action::SavePool(_)
+            | Action::RemovePool(_)
             | Action::EndRun { .. } => {}
             Action::Launch(unit) => self.launch(&unit),
             Action::Tell { unit, condition, why } => self.tell_hook(&unit, condition, &why),
+            Action::LookIdle { unit, run } => self.look_idle(unit, run),
             Action::CheckReady { unit, run } => self.check_ready(unit, run),
             Action::CheckHealth { unit, run } => self.check_health(unit, run),
             Action::Spawn(run) => match durable {
@@ -41,7 +44,14 @@ impl Supervisor {
             Action::LetGo(run) => self.let_go(run),
             Action::Finish(record) => self.finish_run(*record),
             Action::Abandon(run) => self.abandon(run),
+            Action::Queued(run) => self.answer_queued(run),
+            Action::LookAtMemory => {
+                let ostler_os::MemoryOutlook { free_bytes, pressure } = ostler_os::memory_outlook();
+                let seen = MachineMemory { free_bytes, pressure };
+                self.events.push_back(Event::MemoryLookedAt(seen));
+            }
             Action::Started(run) => {
+                self.answer_start_waiters(run);
                 if let Some(reply) = self.spawn_replies.remove(&run)
                     && let Some(record) = self.world.record(run)
                 {

@@ -6,7 +6,7 @@ use crate::handle::Handle;
 use crate::http_check::{get, get_healthy, post};
 use crate::output::{LogReader, OutputState, Piece};
 use crate::pulse;
-use ostler_core::unit::UnitEvent;
+use ostler_core::unit::{Idle, UnitEvent};
 use ostler_model::{
     CHECK_UNKNOWN, Check, DeadmanSpec, HealthSpec, HeartbeatSpec, OsText, ReadySpec, RunId,
     RunSpec, SpawnErrorKind, UnitState, What,
@@ -66,6 +66,12 @@ pub(crate) enum Order {
     Readiness {
         subject: Subject,
         health: HealthSpec,
+    },
+    /// Whether this command says that nobody is attached; idle since then, if so.
+    Unattended {
+        subject: Subject,
+        argv: Vec<String>,
+        mono_ms: u64,
     },
     Forget(RunId),
     Post(Message),
@@ -189,6 +195,17 @@ async fn work(mut inbox: mpsc::UnboundedReceiver<Order>, engine: Handle, tell: T
                 let (tell, engine, run) = (Arc::clone(&tell), engine.clone(), subject.run);
                 let task = tasks
                     .spawn(async move { stay_ready(&subject, &health, &engine, &*tell).await });
+                running.entry(run).or_default().push(task);
+            }
+            Order::Unattended { subject, argv, mono_ms } => {
+                let (tell, engine, run) = (Arc::clone(&tell), engine.clone(), subject.run);
+                let task = tasks.spawn(async move {
+                    let idle = match execute(&argv, &subject, QUESTION_MOST, &engine).await {
+                        Ok(()) => Idle::Since { mono_ms },
+                        Err(_) => Idle::No,
+                    };
+                    tell(Probed { unit: subject.unit, event: UnitEvent::Idle { run, idle } });
+                });
                 running.entry(run).or_default().push(task);
             }
             Order::Post(message) => {

@@ -28,7 +28,9 @@ impl Supervisor {
         let units = self.registry.units(self.instance)?;
         let gone = unlisted(units.iter().map(|record| &record.spec));
         let boot_id = ostler_os::boot_id().to_owned();
-        self.events.push_back(Event::UnitsKnown { records: units, boot_id });
+        let pools = self.registry.pools(self.instance)?;
+        self.sessions = self.registry.sessions(self.instance)?;
+        self.events.push_back(Event::UnitsKnown { records: units, pools, boot_id });
         let mut records = self.registry.live()?;
         // What is in the siphon has to get out before anything else goes in.
         let leftover = self.guarding.leftover_run();
@@ -44,6 +46,10 @@ impl Supervisor {
                 if ownership != Ownership::Ours {
                     others.push(record.run_id);
                 }
+                let is_same_boot = record.boot_id == ostler_os::boot_id();
+                if ownership == Ownership::Ours && is_same_boot && self.requeue(&record) {
+                    continue;
+                }
                 let seen = self.observe(&record, ownership);
                 self.events.push_back(Event::Observed { record: Box::new(record), seen });
             }
@@ -57,11 +63,13 @@ impl Supervisor {
         self.events.push_back(Event::Reconciled { begin: !self.home.take_stopped() });
         self.clear_unrecorded(&recorded);
         self.turn();
+        self.wake_those_with_work();
         self.let_go_rest(&others);
         self.sweep_containers();
         self.sweep_sessions();
         self.prune();
         self.forget_old_mail();
+        self.forget_old_sessions();
         self.clear_unrecorded_logs()
     }
 
@@ -166,6 +174,7 @@ impl Supervisor {
         if ostler_os::mono_ms().saturating_sub(self.pruned_mono_ms) > PRUNE_EVERY_MS {
             self.prune();
             self.forget_old_mail();
+            self.forget_old_sessions();
         }
     }
 

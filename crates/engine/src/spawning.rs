@@ -127,7 +127,8 @@ impl Supervisor {
         live.process = Some(launched.process);
         live.scope = Some(scope);
         live.input = Arc::new(connection.input);
-        live.ends = connection.ends;
+        let waited_with = std::mem::replace(&mut live.ends, connection.ends);
+        self.let_go_ends(run, &waited_with);
         self.leaders.insert(identity.fingerprint.pid, run);
         self.watch_screen(run);
         Ok(identity)
@@ -174,6 +175,7 @@ impl Supervisor {
                 watch: None,
                 output: Arc::clone(&output),
                 input: Arc::new(input),
+                hands: Arc::default(),
                 ends: ends.clone(),
                 root_gone: is_gone,
                 is_adopted: true,
@@ -220,7 +222,7 @@ impl Supervisor {
                     let master = Arc::clone(&descriptor);
                     input = Input::Terminal { master, turn: Mutex::new(()) };
                 }
-                End::Stdout | End::Stderr | End::Process | End::Word => {}
+                End::Stdout | End::Stderr | End::Process | End::Word | End::Spec => {}
             }
             ends.push((end, descriptor));
         }

@@ -2,14 +2,16 @@
 
 use crate::containing::unlisted;
 use crate::dispatcher::{Supervisor, now};
+use crate::pools::PoolRefused;
 use crate::prober::{Order, Subject};
 use crate::seating::lacks_tmux;
+use crate::sessions::Resumption;
 use ostler_core::Event;
 use ostler_core::unit::{Ask as UnitAsk, Declared, UnitEvent};
 use ostler_model::wire::{Change, ChangeKind};
 use ostler_model::{
-    Actor, Backend, Desired, Detach, OsText, Part, RunId, RunRecord, RunSpec, TerminalSize,
-    UnitSpec, UnitState, UnitView, What,
+    Actor, Backend, Desired, Detach, OsText, Part, PoolSpec, RunId, RunRecord, RunSpec,
+    TerminalSize, UnitSpec, UnitState, UnitView, What,
 };
 use serde_json::json;
 use std::collections::HashSet;
@@ -42,6 +44,8 @@ pub(crate) struct UnitWaiter {
 #[derive(Clone, Debug)]
 pub struct Declaration {
     pub units: Vec<UnitSpec>,
+    /// The pools of the file.
+    pub pools: Vec<PoolSpec>,
     /// Units of this file that are not among them are withdrawn.
     pub file: Option<String>,
     /// Withdrawn, whatever declared them.
@@ -51,8 +55,13 @@ pub struct Declaration {
 }
 
 impl Supervisor {
-    pub(crate) fn declare(&mut self, declaration: Declaration, by: Actor) -> Vec<Change> {
-        let Declaration { units, file, mut gone, start, dry_run } = declaration;
+    pub(crate) fn declare(
+        &mut self,
+        declaration: Declaration,
+        by: Actor,
+    ) -> Result<Vec<Change>, PoolRefused> {
+        self.may_declare(&declaration)?;
+        let Declaration { units, pools, file, mut gone, start, dry_run } = declaration;
         gone.extend(unlisted(self.world.unit_records().map(|record| &record.spec)));
         let gone: Vec<String> = self
             .world
@@ -74,9 +83,13 @@ impl Supervisor {
             for new in &declared {
                 self.tell_changed_config(new);
             }
+            self.forget_foreign_sessions(&declared);
+            if let Some(file) = file {
+                self.events.push_back(Event::PoolsDeclared { pools, file });
+            }
             self.events.push_back(Event::UnitsDeclared { declared, gone, start, by });
         }
-        plan
+        Ok(plan)
     }
 
     fn tell_changed_config(&self, new: &Declared) {
@@ -115,6 +128,8 @@ impl Supervisor {
                 view.started_at_ms = record.started_at_ms;
             }
             view.next_at_ms = self.timetable.next_of(&view.name);
+            view.kept_awake = self.awake_because(&view.name, view.run_id, view.state);
+            view.agent_session = self.sessions.get(&view.name).map(|session| session.id.clone());
             if let Some(why) = self.world.unit(&view.name).and_then(|unit| lacks_tmux(&unit.spec))
                 && view.state == UnitState::Ready
                 && view.why.is_empty()
@@ -240,6 +255,7 @@ impl Supervisor {
                 if let Some(live) = self.live.get_mut(&run) {
                     live.spec = None;
                 }
+                self.note_resumption(unit, run);
                 if let Some(why) = lacks {
                     self.run_entry(run, What::Degraded, why, json!({ "unit": unit }));
                 }
@@ -258,8 +274,9 @@ impl Supervisor {
         let mut spec = run_spec(&record.spec);
         spec.run_id = Some(run);
         spec.env.extend(self.ways_of(&record.spec, run));
-        if let Some(resume) = record.spec.resume.as_ref().filter(|_| self.has_run(unit, run)) {
-            spec.argv = resume.iter().map(|word| OsText::from(&**word)).collect();
+        match self.resumption(unit, run) {
+            Resumption::Resume(words, _) => spec.argv = words,
+            Resumption::Command | Resumption::NoSession => {}
         }
         self.seat(&record.spec, run, &mut spec);
         self.contain(&record.spec, run, &record.run_digest, &mut spec);
@@ -267,7 +284,7 @@ impl Supervisor {
     }
 
     /// Whether an earlier copy of it was ever started.
-    fn has_run(&self, unit: &str, run: RunId) -> bool {
+    pub(crate) fn has_run(&self, unit: &str, run: RunId) -> bool {
         let is_earlier = |record: &RunRecord| record.run_id != run && record.pid.is_some();
         self.world.unit(unit).is_some_and(|record| !record.ends.is_empty())
             || self.registry.runs_of(unit, 2).is_ok_and(|runs| runs.iter().any(is_earlier))
@@ -292,7 +309,7 @@ impl Supervisor {
         }
     }
 
-    fn subject(&mut self, unit: String, run: RunId) -> Option<Subject> {
+    pub(crate) fn subject(&mut self, unit: String, run: RunId) -> Option<Subject> {
         let vitals = self.vitals_of(&unit, run).ok().flatten();
         let spec = &self.world.unit(&unit)?.spec;
         let mut like = Box::new(run_spec(spec));
@@ -331,6 +348,9 @@ impl Supervisor {
     }
 
     pub(crate) fn take_probed(&mut self, unit: String, event: UnitEvent) {
+        if let UnitEvent::Idle { run, idle } = event {
+            return self.take_unattended(unit, run, idle);
+        }
         if let UnitEvent::Ready { run } = event {
             self.let_go_word(run);
         }
@@ -362,6 +382,8 @@ pub(crate) fn run_spec(unit: &UnitSpec) -> RunSpec {
         scope_key: Some(scope_key(&unit.name)),
         limits: unit.limits,
         resources: unit.resources,
+        // The unit has its place already.
+        pool: None,
         detach: Detach::Forbid,
         keep: false,
         foreground: false,
@@ -390,6 +412,8 @@ fn digested(spec: UnitSpec) -> Declared {
         app,
         container,
         tmux,
+        pool,
+        idle,
         resume,
         heartbeat,
         agent,
@@ -411,7 +435,13 @@ fn digested(spec: UnitSpec) -> Declared {
         resume,
         agent,
     );
-    let (run_digest, digest) = (digest(&run), digest(&(name, &run, kept)));
+    // What an older version did not know is no change as long as it is not said.
+    let all = (name, &run, kept);
+    let whole = match (pool, idle) {
+        (None, None) => digest(&all),
+        newer => digest(&(all, newer)),
+    };
+    let (run_digest, digest) = (digest(&run), whole);
     Declared { run_digest, digest, spec }
 }
 

@@ -69,6 +69,8 @@ macro_rules! whats {
 
 whats! {
     Intent => "intent": "was asked for",
+    Queued => "queued": "waits for a place in its pool",
+    Admitted => "admitted": "got a place in its pool",
     Spawned => "spawned": "was started",
     SpawnFailed => "spawn-failed": "could not be started",
     Refused => "refused": "was refused",
@@ -127,6 +129,11 @@ whats! {
     AgentLimited => "agent-limited": "is limited by its provider",
     AgentAnswered => "agent-answered": "was answered",
     AgentGoesOn => "agent-goes-on": "waits no longer",
+    SessionLearned => "session-learned": "has a session of its agent",
+    SessionForgotten => "session-forgotten": "has no session of its agent any more",
+    Resumed => "resumed": "is started with its resume command",
+    UnitSuspended => "unit-suspended": "was put to sleep",
+    UnitWoken => "unit-woken": "was woken",
     BreakerOpened => "breaker-opened": "failed too often",
     SupervisorStarted => "supervisor-started": "supervisor started",
     SupervisorStopping => "supervisor-stopping": "supervisor began to stop",

@@ -13,8 +13,10 @@ mod id;
 mod mail;
 mod metrics;
 mod patrol;
+mod pool;
 mod record;
 mod restart;
+mod session;
 mod settings;
 mod spec;
 mod text;
@@ -45,17 +47,20 @@ pub use patrol::{
     StepOutcome, TownOrders, TownState, TriageAnswer, TriageSpec, Trouble, TroubleKind, WatchSaid,
     WatchSpec, WatchState,
 };
+pub use pool::{PoolSpec, PoolView};
 pub use record::{
     Backend, Escapee, Extinct, Fingerprint, RunRecord, RunResult, RunState, SpawnErrorKind,
     Termination, TimeoutKind,
 };
 pub use restart::{Backoff, Preset, RestartLimit, RestartPolicy, When};
+pub use session::{AgentIdle, AgentIdleCall, AgentSession, AgentSessionCall};
 pub use settings::{AdoptPolicy, Settings};
 pub use spec::{Detach, Limits, Resources, RunSpec, TerminalSize};
 pub use text::OsText;
 pub use tmux::{TmuxEnd, TmuxEndKind, TmuxOrder, TmuxOwner, TmuxSeat, TmuxSpec};
 pub use unit::{
-    Check, Desired, HealthSpec, Missed, Opened, Over, Overlap, Part, ReadySpec, ScheduleSpec,
-    StopSpec, Tally, UnitEnd, UnitRecord, UnitSpec, UnitState, UnitView,
+    Check, Desired, HealthSpec, IdleSpec, Missed, Opened, Over, Overlap, Part, ReadySpec,
+    ScheduleSpec, StopSpec, Suspend, Suspended, Tally, UnitEnd, UnitRecord, UnitSpec, UnitState,
+    UnitView,
 };
 pub use usage::{Depth, ProcessUsage, UnitLook, Usage, UsagePoint};

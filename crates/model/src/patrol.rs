@@ -194,6 +194,8 @@ pub enum SessionSeen {
     /// The session is there, and the agent in it is dead.
     AgentDead(String),
     Dead,
+    /// It was put to sleep, because it had nothing to do; mail or a nudge brings it back.
+    Asleep(String),
     /// A session of that name is not one that we made: it is looked at and spoken to, never ended.
     Foreign,
     Unknown(String),

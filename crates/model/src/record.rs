@@ -2,10 +2,12 @@ use crate::{Enforced, InstanceId, RunId};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// `starting → running → exiting → exited`; `exited` is terminal.
+/// `starting → running → exiting → exited`; `exited` is terminal. A member of a pool that has to wait begins as `queued`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RunState {
+    /// For a place in its pool. Nothing was executed.
+    Queued,
     Starting,
     Running,
     Exiting,
@@ -91,7 +93,7 @@ macro_rules! words {
 }
 pub(crate) use words;
 
-words!(RunState { Starting => "starting", Running => "running", Exiting => "exiting", Exited => "exited" });
+words!(RunState { Queued => "queued", Starting => "starting", Running => "running", Exiting => "exiting", Exited => "exited" });
 words!(Backend { Pipe => "pipe", Pty => "pty", Container => "container", Tmux => "tmux" });
 words!(Extinct { Yes => "yes", No => "no", Unknown => "unknown" });
 words!(TimeoutKind { Overall => "overall", NoOutput => "no_output" });
@@ -211,6 +213,15 @@ pub struct RunRecord {
     /// The process that shows it in the foreground: it ends with that one.
     #[serde(default)]
     pub client: Option<Box<Fingerprint>>,
+    /// The pool it is a member of, where it is no unit's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pool: Option<String>,
+    /// Its number in the line of its pool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ticket: Option<u64>,
+    /// Why it waits. Not stored: it is true at the moment it is shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
 }
 
 /// A process that left its run's group and outlived the run's first process. It is ended with the run.
@@ -247,6 +258,7 @@ impl RunRecord {
             no_output_timed_out: timeout == Some(TimeoutKind::NoOutput),
             extinct: self.extinct,
             error: self.error.clone(),
+            why: self.why.clone(),
             spawn_error_kind: self.spawn_error_kind,
             out_of_memory: self.out_of_memory,
             escaped: self.escaped.clone(),
@@ -272,6 +284,9 @@ pub struct RunResult {
     pub out_of_memory: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// Why it waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spawn_error_kind: Option<SpawnErrorKind>,
     /// Who left its group, outlived its first process and was ended.

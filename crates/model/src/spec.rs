@@ -23,6 +23,9 @@ pub struct RunSpec {
     pub limits: Limits,
     #[serde(default)]
     pub resources: Resources,
+    /// The pool in which it waits for a place. A unit waits before its run is made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pool: Option<String>,
     pub detach: Detach,
     /// It goes on when the run that it was asked for from ends.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

@@ -41,6 +41,12 @@ pub struct UnitSpec {
     /// If it lives in a session of tmux.
     #[serde(default)]
     pub tmux: Option<Arc<TmuxSpec>>,
+    /// The pool it is a member of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pool: Option<String>,
+    /// When it is put to sleep.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle: Option<IdleSpec>,
     /// What is run instead of its command if it has run before.
     #[serde(default)]
     pub resume: Option<Vec<String>>,
@@ -78,6 +84,30 @@ pub struct StopSpec {
     /// The signal's number.
     pub signal: i32,
     pub grace_ms: u64,
+}
+
+/// A unit with a terminal that has nothing to do is stopped, and comes back when there is something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct IdleSpec {
+    pub after_ms: u64,
+    pub suspend: Suspend,
+}
+
+/// How a unit is put to sleep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Suspend {
+    /// Its run is ended; `resume` brings it back.
+    Stop,
+}
+
+/// It sleeps: since when, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Suspended {
+    pub since_ms: u64,
+    pub why: String,
 }
 
 /// When a unit is ready. Not ready in time is an error.
@@ -178,6 +208,12 @@ pub struct UnitRecord {
     /// The run that was ready: one we take up need not say so again.
     #[serde(default)]
     pub ready_run: Option<RunId>,
+    /// Its number in the line of its pool, from when it asked for a place until it gives that up. The lowest is next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ticket: Option<u64>,
+    /// It was put to sleep.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suspended: Option<Suspended>,
     /// It waits until then, on the wall clock.
     #[serde(default)]
     pub again_at_ms: Option<u64>,
@@ -242,6 +278,8 @@ pub enum UnitState {
     Stopped,
     /// For those it depends on.
     Waiting,
+    /// For a place in its pool.
+    Queued,
     Starting,
     Ready,
     Stopping,
@@ -252,13 +290,20 @@ pub enum UnitState {
     Done,
     /// For its time.
     Scheduled,
+    /// It had nothing to do. Mail, a nudge or `attach` brings it back.
+    Suspended,
 }
 
 impl UnitState {
     /// It is as it is wanted.
     pub fn is_well(self) -> bool {
         match self {
-            UnitState::Ready | UnitState::Done | UnitState::Scheduled | UnitState::Stopped => true,
+            UnitState::Ready
+            | UnitState::Queued
+            | UnitState::Done
+            | UnitState::Scheduled
+            | UnitState::Suspended
+            | UnitState::Stopped => true,
             UnitState::Waiting
             | UnitState::Starting
             | UnitState::Stopping
@@ -298,12 +343,38 @@ pub struct UnitView {
     /// If it is a part of Ostler.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<Part>,
+    /// The pool it is a member of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pool: Option<String>,
+    /// The session of its agent, as far as it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_session: Option<String>,
+    /// Why one that may sleep does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept_awake: Option<String>,
 }
 
 impl UnitView {
     /// Whether a table of units has it: a part of the daemon only if something is wrong with it.
     pub fn is_listed(&self) -> bool {
         self.part != Some(Part::Daemon) || !self.state.is_well()
+    }
+
+    /// It sleeps, or is just being put to sleep: something for it wakes it.
+    pub fn is_asleep(&self) -> bool {
+        match self.state {
+            UnitState::Suspended => true,
+            UnitState::Stopping => self.desired == Desired::Running,
+            UnitState::Stopped
+            | UnitState::Waiting
+            | UnitState::Queued
+            | UnitState::Starting
+            | UnitState::Ready
+            | UnitState::Backoff
+            | UnitState::Error
+            | UnitState::Done
+            | UnitState::Scheduled => false,
+        }
     }
 }
 
@@ -320,6 +391,7 @@ macro_rules! words {
 words!(UnitState {
     Stopped => "stopped",
     Waiting => "waiting",
+    Queued => "queued",
     Starting => "starting",
     Ready => "ready",
     Stopping => "stopping",
@@ -327,5 +399,6 @@ words!(UnitState {
     Error => "error",
     Done => "done",
     Scheduled => "scheduled",
+    Suspended => "suspended",
 });
 words!(Desired { Running => "running", Stopped => "stopped" });

@@ -92,6 +92,11 @@ struct SpareView {
     agent: Option<Box<AgentView>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     part: Option<Part>,
+    pool: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    agent_session: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    kept_awake: Option<String>,
 }
 
 fn is_zero(number: &u64) -> bool {
@@ -145,6 +150,9 @@ mod tests {
             tmux: None,
             agent: None,
             part: None,
+            pool: None,
+            agent_session: None,
+            kept_awake: None,
         }
     }
 
@@ -182,6 +190,9 @@ mod tests {
                 ..AgentView::default()
             })),
             part: Some(Part::File),
+            pool: Some("coders".to_owned()),
+            agent_session: Some("s-1".to_owned()),
+            kept_awake: Some("1 unread mail".to_owned()),
             ..bare()
         };
         assert_eq!(arrived(&full), full);

@@ -1,9 +1,9 @@
 //! What goes over the door: one JSON object a line, and, once a viewer is attached, frames.
 
 use crate::{
-    AgentKnown, AgentReport, Depth, Entry, Mail, MailCall, Nudge, NudgeCall, PatrolCall,
-    PatrolMemory, RunId, RunRecord, RunResult, RunSpec, Sample, TerminalSize, UnitLook, UnitSpec,
-    UnitView, Waiting,
+    AgentIdleCall, AgentKnown, AgentReport, AgentSessionCall, Depth, Entry, Mail, MailCall, Nudge,
+    NudgeCall, PatrolCall, PatrolMemory, PoolSpec, PoolView, RunId, RunRecord, RunResult, RunSpec,
+    Sample, TerminalSize, UnitLook, UnitSpec, UnitView, Waiting,
 };
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
@@ -28,6 +28,10 @@ pub enum Call {
     Runs(RunFilter),
     Show(Target),
     Wait(Target),
+    /// Answers with the record when the run no longer waits for a place in its pool.
+    AwaitStart(Target),
+    /// The pools that files have declared, with who runs and who waits.
+    Pools,
     Cancel(Target),
     /// The caller shows the run in the foreground and leaves it: it goes on without the caller.
     Leave(Target),
@@ -46,6 +50,8 @@ pub enum Call {
     Wake,
     /// Start, stop or restart units.
     Units(UnitsCall),
+    /// A unit that sleeps is brought back; any other is left alone.
+    WakeUnit(WakeCall),
     /// Answers when it is true of all of them.
     AwaitUnits(AwaitCall),
     UnitViews,
@@ -60,6 +66,10 @@ pub enum Call {
     Agent(AgentCall),
     /// An agent's own word, from a process of its run.
     AgentReport(Box<AgentReportCall>),
+    /// The session of the agent that a unit runs.
+    AgentSession(AgentSessionCall),
+    /// Whether that agent has nothing to do.
+    AgentIdle(AgentIdleCall),
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -187,6 +197,7 @@ pub enum Answer {
     HandingOver,
     Plan(Vec<Change>),
     Units(Vec<UnitView>),
+    Pools(Vec<PoolView>),
     Looks(Vec<UnitLook>),
     Mails(Vec<Mail>),
     Waiting(Vec<Waiting>),
@@ -414,6 +425,9 @@ mod tests {
 #[serde(rename_all = "camelCase")]
 pub struct DeclareCall {
     pub units: Vec<UnitSpec>,
+    /// The pools of the file. Those that it had declared and that are not among them are dropped.
+    #[serde(default)]
+    pub pools: Vec<PoolSpec>,
     /// Units of this file that are not among them are withdrawn.
     pub file: Option<String>,
     /// These are withdrawn, whatever declared them.
@@ -422,6 +436,20 @@ pub struct DeclareCall {
     /// Start also those that were stopped.
     pub start: bool,
     pub dry_run: bool,
+}
+
+impl DeclareCall {
+    /// Of nothing yet, by hand, and what it will name is to run.
+    pub fn of_no_file() -> Self {
+        Self {
+            units: Vec::new(),
+            pools: Vec::new(),
+            file: None,
+            gone: Vec::new(),
+            start: true,
+            dry_run: false,
+        }
+    }
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -437,6 +465,14 @@ pub enum UnitAsk {
     Start,
     Stop,
     Restart,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WakeCall {
+    pub name: String,
+    /// What it is woken for, for the journal.
+    pub why: String,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -21,14 +21,15 @@ pub use platform::facts::{Facts, facts};
 pub use platform::family::{Alive, Family, alive_in_family, kill_family, kill_marked};
 pub use platform::files::{
     Allocated, HomeLock, NO_WAITING, Note, be_private, executes, free_bytes, holders, holds_open,
-    is_last_reserve, lift_descriptor_limit, out_of_descriptors, own_executable, owner_of, random,
-    take_lock, umask, user_id,
+    is_last_reserve, lift_descriptor_limit, memory_file, out_of_descriptors, own_executable,
+    owner_of, random, read_memory_file, take_lock, umask, user_id,
 };
 pub use platform::foreign_memory::{MemoryKills, watch_memory_kills};
 pub use platform::identity::{boot_id, fingerprint_of, is_same_process, is_taken, parent_pid};
 pub use platform::inherited::take_inherited;
 pub use platform::init::{Contained, contain};
 pub use platform::kinship::{KinOf, kin_of};
+pub use platform::machine_memory::{MemoryOutlook, memory_outlook};
 pub use platform::members::{Kin, Leader, Member, Members, MemoryState};
 pub use platform::memory::{forget_text, keep_one_heap, trim};
 pub use platform::memory_watch::{MemoryAlarm, MemorySubject, memory_of, rest_alarm};

@@ -238,6 +238,7 @@ fn still_needed(seen: &Observation, health: SessionHealth, has_moved: bool) -> N
         (SessionSeen::Unknown(why), _) => {
             Needed::Nothing(format!("it is not known how it is: {why}"))
         }
+        (SessionSeen::Asleep(_), _) => nothing("it was put to sleep meanwhile"),
         (SessionSeen::Dead, _) => Needed::Start,
         (SessionSeen::Alive, SessionHealth::AgentDead) => nothing("it came back to life meanwhile"),
         (SessionSeen::Alive, SessionHealth::AgentHung) if has_moved => {

@@ -111,6 +111,7 @@ fn spec(question: &Question<'_>) -> RunSpec {
         scope_key: None,
         limits: Limits { timeout_ms: Some(question.timeout_ms), ..Limits::default() },
         resources: Resources::default(),
+        pool: None,
         detach: Detach::Forbid,
         keep: false,
         foreground: false,

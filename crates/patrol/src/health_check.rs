@@ -93,6 +93,9 @@ pub fn health_check(
         SessionSeen::Dead => {
             return Ok(Checked::NotRunning { why: "it has no session".to_owned() });
         }
+        SessionSeen::Asleep(why) => {
+            return Ok(Checked::NotRunning { why: format!("it sleeps: {why}") });
+        }
         SessionSeen::Unknown(why) => return Ok(Checked::NotRunning { why: why.clone() }),
     }
     if before.busy_until_ms.is_some_and(|until| until > now_ms) {

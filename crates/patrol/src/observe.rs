@@ -125,6 +125,10 @@ fn session(
         UnitState::Starting | UnitState::Stopping | UnitState::Waiting => {
             return SessionSeen::Unknown(format!("it is {}", look.view.state));
         }
+        UnitState::Suspended => return SessionSeen::Asleep(look.view.why.clone()),
+        UnitState::Queued => {
+            return SessionSeen::Unknown(format!("it is queued: {}", look.view.why));
+        }
         UnitState::Ready
         | UnitState::Stopped
         | UnitState::Backoff
@@ -197,7 +201,10 @@ fn cpu(look: Option<&UnitLook>, state: &WatchState, now_ms: u64) -> (Option<f64>
 fn is_dead(session: &SessionSeen) -> bool {
     match session {
         SessionSeen::Dead | SessionSeen::AgentDead(_) => true,
-        SessionSeen::Alive | SessionSeen::Foreign | SessionSeen::Unknown(_) => false,
+        SessionSeen::Alive
+        | SessionSeen::Asleep(_)
+        | SessionSeen::Foreign
+        | SessionSeen::Unknown(_) => false,
     }
 }
 

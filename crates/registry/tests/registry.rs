@@ -1,8 +1,8 @@
 //! The registry on real files, with several writers at once.
 
 use ostler_model::{
-    Actor, Backend, Counter, Entry, Extinct, InstanceId, RunId, RunRecord, RunState, Termination,
-    What,
+    Actor, AgentSession, Backend, Counter, Entry, Extinct, InstanceId, PoolSpec, RunId, RunRecord,
+    RunState, Termination, What,
 };
 use ostler_registry::{Batch, Claims, Reader, Registry, RegistryError, RunQuery, Theft};
 use std::path::Path;
@@ -49,6 +49,9 @@ fn record(number: u64, owner: InstanceId) -> RunRecord {
         started_mono_ms: Some(number),
         enforced: None,
         out_of_memory: false,
+        pool: Some("coders".to_owned()),
+        ticket: Some(number),
+        why: None,
         memory_kills: 0,
         escaped: Vec::new(),
         strict: false,
@@ -399,4 +402,41 @@ fn the_tmux_server_of_an_earlier_version_is_taken_up() {
     );
     assert_eq!(text("SELECT unit FROM runs WHERE run_id = 'other'"), "tmux", "not the server");
     assert_eq!(text(&format!("SELECT name FROM units WHERE instance_id = '{stranger}'")), "tmux");
+}
+
+#[test]
+fn pools_and_sessions_are_kept_by_instance() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("r.db");
+    let mut registry = Registry::open(&path).expect("opened");
+    let pool = PoolSpec {
+        name: "coders".to_owned(),
+        max: Some(4),
+        min_free_memory_bytes: None,
+        max_pressure: Some(2_000),
+        file: None,
+    };
+    let mut batch = Batch::default();
+    batch.pools.insert(pool.name.clone(), Some(Box::new(pool.clone())));
+    registry.commit(instance(1), &mut batch).expect("committed");
+    let session = |at| AgentSession {
+        id: format!("s-{at}"),
+        program: "claude".to_owned(),
+        learned_at_ms: at,
+    };
+    for at in [10, 20] {
+        registry.keep_session(instance(1), "bot", Some(&session(at))).expect("kept");
+    }
+    drop(registry);
+    let mut registry = Registry::open(&path).expect("opened");
+    assert_eq!(registry.pools(instance(1)).expect("read"), [pool]);
+    assert!(registry.pools(instance(2)).expect("read").is_empty());
+    assert_eq!(registry.sessions(instance(1)).expect("read")["bot"], session(20));
+    assert!(registry.sessions(instance(2)).expect("read").is_empty());
+    assert_eq!(registry.forget_sessions(instance(1), 20).expect("done"), 0);
+    assert_eq!(registry.forget_sessions(instance(1), 21).expect("done"), 1);
+    let mut batch = Batch::default();
+    batch.pools.insert("coders".to_owned(), None);
+    registry.commit(instance(1), &mut batch).expect("committed");
+    assert!(registry.pools(instance(1)).expect("read").is_empty());
 }

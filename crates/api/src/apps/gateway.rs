@@ -218,8 +218,10 @@ fn status(view: &UnitView, app: &AppSpec, usage: Option<&Usage>, shared: &Shared
 /// The one mapping of our states to the document's.
 pub(crate) fn phase(view: &UnitView) -> AppPhase {
     match view.state {
-        UnitState::Stopped | UnitState::Done | UnitState::Scheduled => AppPhase::Stopped,
-        UnitState::Waiting | UnitState::Starting => AppPhase::Starting,
+        UnitState::Stopped | UnitState::Done | UnitState::Scheduled | UnitState::Suspended => {
+            AppPhase::Stopped
+        }
+        UnitState::Waiting | UnitState::Queued | UnitState::Starting => AppPhase::Starting,
         // It runs, and is not well.
         UnitState::Ready if !view.why.is_empty() => AppPhase::Error,
         UnitState::Ready => AppPhase::Ready,

@@ -55,6 +55,9 @@ pub struct RunArguments {
     /// How many descriptors each of its processes may have
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(3..))]
     pub fds: Option<u64>,
+    /// Wait for a place in this pool, which [pools.NAME] of an ostler.toml declares
+    #[arg(long, value_name = "NAME")]
+    pub pool: Option<String>,
     /// Group runs under a name of yours
     #[arg(long, value_name = "NAME", default_value = "default")]
     pub session: String,

@@ -26,7 +26,7 @@ impl Paint {
                 Paint::Yellow
             }
             UnitState::Error => Paint::Red,
-            UnitState::Scheduled => Paint::Cyan,
+            UnitState::Scheduled | UnitState::Queued | UnitState::Suspended => Paint::Cyan,
             UnitState::Stopped | UnitState::Done => Paint::Dim,
         }
     }

@@ -65,6 +65,8 @@ impl Progress<'_> {
                 (paint, told, why)
             }
             UnitState::Ready
+            | UnitState::Queued
+            | UnitState::Suspended
             | UnitState::Stopped
             | UnitState::Error
             | UnitState::Done
@@ -125,6 +127,9 @@ mod tests {
             tmux: None,
             agent: None,
             part: None,
+            pool: None,
+            agent_session: None,
+            kept_awake: None,
         }
     }
 

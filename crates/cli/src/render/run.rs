@@ -60,6 +60,7 @@ pub fn short(run: &RunRecord) -> String {
 /// The reason for the present state, in a few words.
 fn why(run: &RunRecord, now_ms: u64) -> String {
     match run.state {
+        RunState::Queued => run.why.clone().unwrap_or_default(),
         RunState::Starting => "being started".to_owned(),
         RunState::Running => {
             let started = run.started_at_ms.unwrap_or(run.created_at_ms);

@@ -1,12 +1,14 @@
 use super::follow::{Ending, Follow, Keys, OnInterrupt};
 use super::lasting::LastingView;
 use super::session::Session;
+use super::unit;
 use crate::args::AttachArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::render;
 use crate::say::tell;
-use ostler_model::wire::{ViewCall, ViewFrom};
+use ostler_model::Depth;
+use ostler_model::wire::{AwaitUntil, Call, ViewCall, ViewFrom, WakeCall};
 use std::io::Write;
 
 /// The program draws on a screen of its own, so that ours is as it was when we come back.
@@ -16,6 +18,7 @@ const RESET: &str =
     "\x1b[?1049l\x1b[?25h\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?2004l\x1b[0m";
 
 pub fn attach(context: &Context, arguments: &AttachArguments) -> Result<Exit, Failure> {
+    wake(context, &arguments.run)?;
     if let Some(session) = Session::of(context, &arguments.run)? {
         return session.attach(arguments.read_only);
     }
@@ -55,6 +58,28 @@ pub fn attach(context: &Context, arguments: &AttachArguments) -> Result<Exit, Fa
             tell!("ostler: {}", render::result_line(&result));
             Ok(Exit::DONE)
         }
+    }
+}
+
+/// A unit that sleeps is brought back before somebody is attached to it.
+fn wake(context: &Context, name: &str) -> Result<(), Failure> {
+    let mut client = context.connect()?;
+    let looks = unit::look(&mut client, vec![name.to_owned()], Depth::None)?;
+    if !looks.first().is_some_and(|look| look.view.is_asleep()) {
+        return Ok(());
+    }
+    tell!("ostler: {name} sleeps; it is woken");
+    let why = "somebody attaches to it".to_owned();
+    client.call(Call::WakeUnit(WakeCall { name: name.to_owned(), why }))?;
+    let names = vec![name.to_owned()];
+    let views = unit::await_units(context, &mut client, names, AwaitUntil::Settled)?;
+    match views.first() {
+        Some(view) if view.run_id.is_none() => Err(Failure::failed(anyhow::anyhow!(
+            "{name} was woken, and is {}: {}; try again when it runs",
+            view.state,
+            view.why
+        ))),
+        Some(_) | None => Ok(()),
     }
 }
 

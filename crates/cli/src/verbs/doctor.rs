@@ -101,6 +101,7 @@ fn machine() -> Vec<Finding> {
             "not known of runs that outlive their guardian; Linux 6.15 tells",
         )
     });
+    findings.push(memory());
     let most = facts.descriptors_hard.map_or("without limit".to_owned(), |limit| limit.to_string());
     let enough = facts.descriptors_hard.is_none_or(|limit| limit >= 4096);
     findings.push(finding(
@@ -109,6 +110,28 @@ fn machine() -> Vec<Finding> {
         format!("{most}; a live run takes three to five (raise with ulimit -Hn)"),
     ));
     findings
+}
+
+/// What pools can know of it.
+fn memory() -> Finding {
+    let outlook = ostler_os::memory_outlook();
+    let free = outlook.free_bytes.map_or("how much is free is not known".to_owned(), |free| {
+        format!("{} free", crate::render::size(free))
+    });
+    match outlook.pressure {
+        Some(pressure) => {
+            let share = crate::render::share(f64::from(pressure) / 100.0);
+            let verdict = if outlook.free_bytes.is_some() { Verdict::Good } else { Verdict::Weak };
+            finding("memory", verdict, format!("{free}, pressure {share} (PSI some avg10)"))
+        }
+        None => finding(
+            "memory",
+            Verdict::Weak,
+            format!(
+                "{free}; the kernel does not tell its pressure (PSI), so max_pressure of pools has no effect"
+            ),
+        ),
+    }
 }
 
 fn home(context: &Context) -> Vec<Finding> {

@@ -13,6 +13,7 @@ mod mail;
 mod metrics;
 mod nudge;
 mod patrol;
+mod queue;
 mod report;
 mod restart;
 mod run;

@@ -2,6 +2,7 @@
 
 use super::follow::{Ending, Follow, Keys, OnInterrupt};
 use super::lasting::LastingView;
+use super::queue;
 use crate::args::RunArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
@@ -31,7 +32,11 @@ pub fn run(context: &Context, arguments: RunArguments) -> Result<Exit, Failure> 
     // Before any thread is made, so that none of them is hit by Ctrl-C.
     let events = (!arguments.detach).then(ostler_os::ForegroundEvents::listen).transpose()?;
     let mut client = context.connect()?;
-    let record = begin(context, &mut client, Box::new(spec))?;
+    let mut record = begin(context, &mut client, Box::new(spec))?;
+    if let Some(events) = events.as_ref().filter(|_| record.state == RunState::Queued) {
+        tell!("ostler: queued: {}", record.why.as_deref().unwrap_or_default());
+        record = queue::until_begun(context, &mut client, record.run_id, events)?;
+    }
     if record.state == RunState::Exited && record.started_at_ms.is_none() {
         return never_ran(&record, &arguments);
     }
@@ -40,6 +45,9 @@ pub fn run(context: &Context, arguments: RunArguments) -> Result<Exit, Failure> 
             say!("{}", serde_json::to_string(&record.result())?);
         } else {
             say!("{}", record.run_id);
+            if record.state == RunState::Queued {
+                tell!("ostler: queued: {}", record.why.as_deref().unwrap_or_default());
+            }
         }
         return Ok(Exit::DONE);
     };
@@ -170,6 +178,7 @@ fn spec_of(arguments: &RunArguments, on_terminal: bool) -> Result<RunSpec, Failu
             cpu_shares: arguments.cpu_shares,
             descriptors: arguments.fds,
         },
+        pool: arguments.pool.clone(),
         detach: match (arguments.allow_detach, arguments.strict) {
             (true, _) => Detach::Allow,
             (false, true) => Detach::Strict,

@@ -5,7 +5,8 @@ use crate::render::{ago, plain_duration, plain_time};
 use crate::say::say;
 use ostler_client::greet;
 use ostler_engine::Home;
-use ostler_model::{Depth, UnitState, UnitView};
+use ostler_model::wire::{Answer, Call};
+use ostler_model::{Depth, PoolView, UnitState, UnitView};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::time::Duration;
@@ -33,6 +34,7 @@ pub struct Status {
     /// Why it does not, although it should.
     pub http_error: Option<String>,
     pub units: Vec<UnitView>,
+    pub pools: Vec<PoolView>,
 }
 
 /// `supervisor.json`.
@@ -76,6 +78,7 @@ impl Status {
             http: None,
             http_error: None,
             units: Vec::new(),
+            pools: Vec::new(),
         };
         if !status.running {
             return status;
@@ -89,6 +92,9 @@ impl Status {
                 let _ = client.be_patient(Some(PATIENCE));
                 let looks = unit::look(&mut client, Vec::new(), Depth::None).unwrap_or_default();
                 status.units = looks.into_iter().map(|look| look.view).collect();
+                if let Ok(Answer::Pools(pools)) = client.call(Call::Pools) {
+                    status.pools = pools;
+                }
             }
             None => (status.pid, status.gateway_pid) = holders(home, file.pid, file.gateway_pid),
         }
@@ -156,9 +162,23 @@ impl Status {
             let ready = units.iter().filter(|view| view.state == UnitState::Ready).count();
             say("Units:", format!("{}, {ready} ready", units.len()));
         }
+        if !self.pools.is_empty() {
+            say("Pools:", self.pools.iter().map(pool_told).collect::<Vec<_>>().join(", "));
+        }
         say("Home:", self.home.clone());
         lines
     }
+}
+
+/// `coders 4 of 4 (2 queued)`
+fn pool_told(pool: &PoolView) -> String {
+    let PoolView { name, max, running, queued, .. } = pool;
+    let of = max.map(|max| format!(" of {max}")).unwrap_or_default();
+    let waiting = match queued.len() {
+        0 => String::new(),
+        count => format!(" ({count} queued)"),
+    };
+    format!("{name} {}{of}{waiting}", running.len())
 }
 
 fn read(home: &Home) -> StateFile {

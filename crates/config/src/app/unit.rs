@@ -53,7 +53,8 @@ pub(crate) fn load_alone(
     }
     let unit = reader.built(&name, &UnitTable::default(), &Kind::App(Box::new(manifest)));
     reader.done()?;
-    Ok(Config { units: vec![unit], patrol: None, supervisor: SupervisorSettings::default() })
+    let supervisor = SupervisorSettings::default();
+    Ok(Config { units: vec![unit], pools: Vec::new(), patrol: None, supervisor })
 }
 
 impl Reader<'_> {

@@ -299,7 +299,9 @@ fn in_rig(worker: &WatchTable, rig: &str) -> WatchTable {
         }
     };
     command(&mut watch.unit.command);
-    command(&mut watch.unit.resume);
+    if let Some(resume) = &mut watch.unit.resume {
+        *resume = At::new(resume.span(), resume.with(|word| word.replace("{rig}", rig)));
+    }
     command(&mut watch.keys.work);
     at(&mut watch.unit.cwd);
     at(&mut watch.unit.session);

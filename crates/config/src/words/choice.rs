@@ -61,6 +61,7 @@ macro_rules! choice {
 choice!(AdoptWord { "adopt" => Adopt, "terminate" => Terminate });
 choice!(BackendWord { "pipe" => Pipe, "pty" => Pty, "container" => Container, "tmux" => Tmux });
 choice!(WhenWord { "always" => Always, "on-failure" => OnFailure, "never" => Never });
+choice!(SuspendWord { "stop" => Stop });
 choice!(ExpectWord { "healthy" => Healthy });
 choice!(MissedWord { "skip" => Skip, "once" => Once });
 choice!(OverlapWord { "skip" => Skip, "replace" => Replace, "queue" => Queue });

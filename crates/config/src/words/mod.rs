@@ -6,15 +6,18 @@ mod command;
 mod door;
 mod duration;
 mod free;
+mod percent;
 mod size;
 mod text;
 
 pub use choice::{
-    AdoptWord, BackendWord, ExpectWord, MissedWord, OverlapWord, PresetWord, SignalName, WhenWord,
+    AdoptWord, BackendWord, ExpectWord, MissedWord, OverlapWord, PresetWord, SignalName,
+    SuspendWord, WhenWord,
 };
 pub use command::Command;
 pub use door::{HttpDoor, Lease};
 pub use duration::{Duration, Grace, parse_duration};
 pub use free::Free;
+pub use percent::Percent;
 pub use size::{Size, parse_size};
 pub use text::{Address, Cron, Factor, HttpUrl, Pattern, Text, TimeZone, VariableName};

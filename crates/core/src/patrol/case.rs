@@ -76,6 +76,7 @@ impl<'a> Case<'a> {
             SessionSeen::Dead => SessionHealth::SessionDead,
             SessionSeen::AgentDead(_) => SessionHealth::AgentDead,
             SessionSeen::Unknown(_) => SessionHealth::Unknown,
+            SessionSeen::Asleep(_) => SessionHealth::Healthy,
             SessionSeen::Alive | SessionSeen::Foreign => {
                 if sight.is_stuck() {
                     SessionHealth::AgentHung

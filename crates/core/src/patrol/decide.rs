@@ -11,6 +11,7 @@
 //!   session dead         start
 //!   agent dead           restart
 //!   session not known    nothing
+//!   asleep               nothing        nothing             nudge once
 //! ```
 //!
 //! It is the document's matrix; the rules that its users learned come before it: a person's orders, what the agent
@@ -99,6 +100,7 @@ fn choose(case: &Case) -> Choice {
         SessionSeen::Unknown(why) => Choice::nothing(format!(
             "Nothing is known of its session ({why}), and what is not known is left alone."
         )),
+        SessionSeen::Asleep(why) => asleep(case, why),
         SessionSeen::Dead => gone::session_dead(case),
         SessionSeen::AgentDead(why) => gone::agent_dead(case, why),
         SessionSeen::Alive => alive(case),
@@ -113,6 +115,22 @@ fn choose(case: &Case) -> Choice {
 fn whose(order: &Order) -> String {
     let by = if order.by.is_empty() { "somebody" } else { &order.by };
     if order.reason.is_empty() { by.to_owned() } else { format!("{by} ({})", order.reason) }
+}
+
+/// Mail and nudges have woken it already; other work is told to it, once.
+fn asleep(case: &Case, why: &str) -> Choice {
+    match (&case.seen.pending, &case.state.rung) {
+        (PendingSeen::Work { .. }, None) => {
+            Choice::of(Step::Nudge, "It sleeps, and there is work for it.")
+        }
+        (PendingSeen::Work { .. }, Some(rung)) => Choice::nothing(format!(
+            "It sleeps, and was told {} ago that there is work for it.",
+            span(case.sight().age_of(rung.at_ms))
+        )),
+        (PendingSeen::Nothing | PendingSeen::Unknown { .. }, _) => {
+            Choice::nothing(format!("It sleeps: {why}."))
+        }
+    }
 }
 
 /// Its session is there, and so is the agent in it.

@@ -29,6 +29,7 @@ pub(super) fn evidence(case: &Case) -> Map<String, Value> {
         SessionSeen::Alive => "alive",
         SessionSeen::AgentDead(_) => "agent-dead",
         SessionSeen::Dead => "dead",
+        SessionSeen::Asleep(_) => "asleep",
         SessionSeen::Foreign => "foreign",
         SessionSeen::Unknown(_) => "unknown",
     };

@@ -23,7 +23,7 @@ pub fn look(
     not_in_the_future(state, now_ms);
     match &seen.session {
         SessionSeen::Unknown(_) => {}
-        SessionSeen::Dead => state.there_since_ms = None,
+        SessionSeen::Dead | SessionSeen::Asleep(_) => state.there_since_ms = None,
         SessionSeen::AgentDead(_) | SessionSeen::Alive | SessionSeen::Foreign => {
             state.there_since_ms.get_or_insert(now_ms);
         }
@@ -33,6 +33,7 @@ pub fn look(
         SessionSeen::Dead | SessionSeen::AgentDead(_) => {
             died(state, seen, orders, now_ms);
         }
+        SessionSeen::Asleep(_) => sleeps(state),
         SessionSeen::Alive | SessionSeen::Foreign => lives(state, seen, watch, policy, now_ms),
     }
     decay(state, policy, now_ms);
@@ -68,7 +69,15 @@ fn not_in_the_future(state: &mut WatchState, now_ms: u64) {
     }
 }
 
-fn died(state: &mut WatchState, seen: &Observation, orders: &TownOrders, now_ms: u64) {
+/// What was seen of it alive says nothing any more; it has not died.
+fn sleeps(state: &mut WatchState) {
+    if state.alive_at_ms.take().is_some() {
+        is_gone(state);
+    }
+    state.died_at_ms = None;
+}
+
+fn is_gone(state: &mut WatchState) {
     state.rung = None;
     state.screen = None;
     state.screen_since_ms = None;
@@ -80,6 +89,10 @@ fn died(state: &mut WatchState, seen: &Observation, orders: &TownOrders, now_ms:
     state.pending_since_ms = None;
     state.well_since_ms = None;
     (state.held, state.held_at_ms) = (0, None);
+}
+
+fn died(state: &mut WatchState, seen: &Observation, orders: &TownOrders, now_ms: u64) {
+    is_gone(state);
     let was_alive = state.alive_at_ms.take().is_some();
     if !seen.is_wanted || orders.stopped.is_some() {
         // It was to end: that is no death.

@@ -4,6 +4,7 @@
 //!            SpawnAsked
 //!                │
 //!   Queued ──────┤ (an older run of its scope is still there)
+//!   InLine ──────┤ (its pool has no place for it yet)
 //!                ▼
 //!            Starting ──SpawnFailed──────────────────────────────► exited
 //!                │ Spawned
@@ -67,16 +68,32 @@ pub(crate) struct Run {
     pub(crate) kills_told: Vec<&'static str>,
     /// When a process of it was last found to have been killed for memory.
     pub(crate) memory_kill_mono_ms: Option<u64>,
+    /// It has a place in its pool, if it is a member of one: it is executed, or about to be.
+    pub(crate) has_place: bool,
+    /// The caller and the journal know that it waits for a place.
+    pub(crate) is_queue_told: bool,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) enum Phase {
     Queued,
-    Starting { cancel: Option<Termination> },
-    Running { overall_due: Option<u64>, silence_due: Option<u64> },
+    /// For a place in its pool.
+    InLine,
+    Starting {
+        cancel: Option<Termination>,
+    },
+    Running {
+        overall_due: Option<u64>,
+        silence_due: Option<u64>,
+    },
     Settling(Settling),
     Ending(Ending),
-    Draining { reason: Option<Termination>, status: ExitStatus, due: u64, extinct: Extinct },
+    Draining {
+        reason: Option<Termination>,
+        status: ExitStatus,
+        due: u64,
+        extinct: Extinct,
+    },
     Exited,
 }
 
@@ -122,7 +139,7 @@ pub(crate) enum Stage {
 /// What can happen to one run.
 #[derive(Clone, Debug)]
 pub(crate) enum RunEvent {
-    /// The older run of the scope is over.
+    /// The older run of the scope is over, or there is a place in its pool.
     Unblocked,
     Spawned(Identity),
     SpawnFailed {
@@ -167,10 +184,27 @@ impl RunEvent {
 }
 
 impl Run {
+    pub(crate) fn new(record: RunRecord, limits: Limits, detach: Detach, phase: Phase) -> Self {
+        Self {
+            record,
+            limits,
+            detach,
+            phase,
+            listed_due: None,
+            hears_output: true,
+            output_over: false,
+            escape_told: false,
+            kills_told: Vec::new(),
+            memory_kill_mono_ms: None,
+            has_place: true,
+            is_queue_told: false,
+        }
+    }
+
     /// When this run next needs to be looked at.
     pub(crate) fn due(&self) -> Option<u64> {
         match &self.phase {
-            Phase::Queued | Phase::Starting { .. } | Phase::Exited => None,
+            Phase::Queued | Phase::InLine | Phase::Starting { .. } | Phase::Exited => None,
             Phase::Running { overall_due, silence_due } => {
                 [*overall_due, *silence_due].into_iter().flatten().min()
             }
@@ -187,9 +221,11 @@ impl Run {
     pub(crate) fn is_ending(&self) -> bool {
         match &self.phase {
             Phase::Ending(_) | Phase::Draining { .. } | Phase::Exited => true,
-            Phase::Queued | Phase::Starting { .. } | Phase::Running { .. } | Phase::Settling(_) => {
-                false
-            }
+            Phase::Queued
+            | Phase::InLine
+            | Phase::Starting { .. }
+            | Phase::Running { .. }
+            | Phase::Settling(_) => false,
         }
     }
 
@@ -243,15 +279,33 @@ impl Run {
         self.phase = match (phase, event) {
             // Queued: an older run of the same scope is being ended.
             (Phase::Queued, RunEvent::Unblocked) => {
+                self.has_place = true;
                 out.push(Action::Spawn(self.id()));
                 Phase::Starting { cancel: None }
             }
-            (Phase::Queued, RunEvent::Cancel { reason, by, why }) => {
+            // In line: there is no place in its pool yet.
+            (Phase::InLine, RunEvent::Unblocked) => {
+                self.has_place = true;
+                if self.is_queue_told {
+                    out.push(self.save(RunState::Starting, now));
+                    let waited_ms = now.wall_ms.saturating_sub(self.record.created_at_ms);
+                    out.push(self.note(
+                        Actor::Supervisor,
+                        What::Admitted,
+                        "it is the next in line",
+                        json!({ "pool": self.record.pool, "waitedMs": waited_ms }),
+                        now,
+                    ));
+                }
+                out.push(Action::Spawn(self.id()));
+                Phase::Starting { cancel: None }
+            }
+            (Phase::Queued | Phase::InLine, RunEvent::Cancel { reason, by, why }) => {
                 out.push(self.note(by, What::CancelAsked, why, json!({}), now));
                 finish::never_started(self, reason, now, out)
             }
             (
-                phase @ Phase::Queued,
+                phase @ (Phase::Queued | Phase::InLine),
                 RunEvent::Spawned(_)
                 | RunEvent::SpawnFailed { .. }
                 | RunEvent::Due { .. }

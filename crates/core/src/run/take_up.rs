@@ -12,27 +12,21 @@ use serde_json::json;
 
 impl Run {
     pub(crate) fn taken_up(record: RunRecord, seen: &Observation) -> Run {
-        let mut run = Run {
-            limits: Limits {
-                timeout_ms: record.timeout_ms,
-                no_output_timeout_ms: record.no_output_timeout_ms,
-                grace_ms: record.grace_ms,
-                stop_signal: record.stop_signal,
-            },
-            detach: match (record.detach_allowed, record.strict) {
-                (true, _) => Detach::Allow,
-                (false, true) => Detach::Strict,
-                (false, false) => Detach::Forbid,
-            },
-            phase: Phase::Starting { cancel: None },
-            listed_due: None,
-            hears_output: seen.hearing == Hearing::Kept,
-            output_over: false,
-            escape_told: !record.escaped.is_empty(),
-            kills_told: Vec::new(),
-            memory_kill_mono_ms: None,
-            record,
+        let limits = Limits {
+            timeout_ms: record.timeout_ms,
+            no_output_timeout_ms: record.no_output_timeout_ms,
+            grace_ms: record.grace_ms,
+            stop_signal: record.stop_signal,
         };
+        let detach = match (record.detach_allowed, record.strict) {
+            (true, _) => Detach::Allow,
+            (false, true) => Detach::Strict,
+            (false, false) => Detach::Forbid,
+        };
+        let has_escaped = !record.escaped.is_empty();
+        let mut run = Run::new(record, limits, detach, Phase::Starting { cancel: None });
+        run.hears_output = seen.hearing == Hearing::Kept;
+        run.escape_told = has_escaped;
         if let Some(identity) = &seen.identity {
             run.record.pid = Some(identity.fingerprint.pid);
             run.record.start_time = Some(identity.fingerprint.start_time);

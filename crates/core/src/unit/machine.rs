@@ -2,8 +2,10 @@
 //!
 //! ```text
 //!             start                 all it needs are ready          it runs            ready
-//!   Stopped ─────────► Waiting ──────────────────────────► Launching ─────► Unready ─────────► Ready
-//!      ▲                  ▲                                    │                │ not in time     │
+//!   Stopped ─────────► Waiting ────────────┬─────────────► Launching ─────► Unready ─────────► Ready
+//!      ▲                  ▲                ▼ of a pool         ▲│               │ not in time     │
+//!      │                  │              Queued ───────────────┘│               │                 │
+//!      │                  │                      a place is free│               │                 │
 //!      │                  │ the wait is over                   │ ended          │ ended           │ ended, or
 //!      │                  │                                    ▼                ▼                 ▼ unhealthy
 //!      │               Backoff ◄─────── again ──────────────── judged by its restart policy
@@ -22,6 +24,12 @@
 //! Somebody stops it. What is wanted is saved first, then it is ended; it stays stopped whatever happens
 //! meanwhile, and so it does across restarts of everything. A start during that takes effect when it is gone.
 //!
+//! It is a member of a pool. Before it is launched it waits for a place there (`Queued`). It has the place until it
+//! has ended and is not started again soon; one that is, keeps its place.
+//!
+//! It is idle, and declared to sleep then. It is ended (`Stopping`, then `Suspended`); that it sleeps is saved first. It
+//! is woken by mail, a nudge, somebody who attaches, or a start. No end is counted, and it is still wanted.
+//!
 //! Its declaration changes. It is ended and launched as it is declared now; nothing is counted.
 //!
 //! The supervisor dies. What is wanted, the tally and what is over are in the record; what runs is adopted.
@@ -38,6 +46,10 @@ use serde_json::{Map, Value, json};
 
 /// How many ends are remembered.
 const ENDS_MOST: usize = 10;
+/// A member of a pool keeps its place while it waits this long to be started again,
+const KEEPS_PLACE_MS: u64 = 10_000;
+/// and after so many failures in a row. Then it queues behind those that wait, so that a crash loop keeps nobody out.
+const KEEPS_PLACE_TIMES: u32 = 3;
 
 /// A unit as somebody wants it, with the digests of what is declared.
 #[derive(Clone, Debug)]
@@ -74,6 +86,19 @@ pub enum UnitEvent {
     Noted { run: RunId, what: What, why: String, evidence: Value },
     /// Its time has come, by its schedule.
     ScheduleDue,
+    /// How long its agent has had nothing to do, as `LookIdle` asked for.
+    Idle { run: RunId, idle: Idle },
+    /// There is something for it: if it sleeps, it is brought back.
+    Wake { by: Actor, why: String },
+}
+
+/// Whether an agent has nothing to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Idle {
+    /// Since this moment on the monotonic clock.
+    Since { mono_ms: u64 },
+    /// Something keeps it awake.
+    No,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,6 +107,8 @@ pub(crate) enum Phase {
     /// Records are being compared with the kernel.
     Reconciling,
     Waiting,
+    /// For a place in its pool.
+    Queued,
     Launching,
     Unready {
         run: RunId,
@@ -105,6 +132,7 @@ pub(crate) enum Phase {
     Over,
     Broken,
     Scheduled,
+    Suspended,
 }
 
 /// What follows when a run that is being ended has ended.
@@ -112,6 +140,7 @@ pub(crate) enum Phase {
 pub(crate) enum Then {
     Stay,
     Again,
+    Sleep,
     /// It is judged as if it had ended by itself, for this cause.
     Judge(Cause),
     /// Nobody declares it any more.
@@ -131,6 +160,12 @@ pub(crate) struct Unit {
     pub(crate) ailing: Option<String>,
     /// What its check said, for which it is being ended.
     pub(crate) blame: Option<String>,
+    /// It is started again soon, and its place in the pool is nobody else's meanwhile.
+    pub(crate) keeps_place: bool,
+    /// The journal knows that it waits for a place.
+    pub(crate) is_queue_told: bool,
+    /// When it is looked whether it is idle.
+    pub(crate) look_idle_mono_ms: Option<u64>,
 }
 
 impl Unit {
@@ -143,6 +178,9 @@ impl Unit {
             well_at_mono_ms: None,
             ailing: None,
             blame: None,
+            keeps_place: false,
+            is_queue_told: false,
+            look_idle_mono_ms: None,
         }
     }
 
@@ -155,9 +193,63 @@ impl Unit {
             let heals = matches!(phase, Phase::Ready { .. }) && self.record.trouble.is_some();
             let reset_ms = self.record.spec.restart.backoff.reset_after_ms;
             self.well_at_mono_ms = heals.then(|| now.mono_ms.saturating_add(reset_ms));
+            let idle = self.record.spec.idle.filter(|_| matches!(phase, Phase::Ready { .. }));
+            self.look_idle_mono_ms = idle.map(|idle| now.mono_ms.saturating_add(idle.after_ms));
             self.phase = phase;
             self.ailing = None;
             self.since_ms = now.wall_ms;
+            self.line_up();
+        }
+    }
+
+    /// What its new phase means for its place in the pool.
+    fn line_up(&mut self) {
+        match self.phase {
+            Phase::Waiting | Phase::Backoff { .. } if self.keeps_place => {}
+            Phase::Waiting
+            | Phase::Reconciling
+            | Phase::Launching
+            | Phase::Unready { .. }
+            | Phase::Ready { .. }
+            | Phase::Leaving { .. }
+            | Phase::Stopping { .. } => self.keeps_place = false,
+            Phase::Queued => {
+                self.keeps_place = false;
+                self.is_queue_told = false;
+            }
+            // It has left the line, and will stand at its end the next time.
+            Phase::Backoff { .. }
+            | Phase::Stopped
+            | Phase::Over
+            | Phase::Broken
+            | Phase::Scheduled
+            | Phase::Suspended => {
+                self.keeps_place = false;
+                self.record.ticket = None;
+            }
+        }
+    }
+
+    pub(crate) fn is_queued_for_place(&self) -> bool {
+        self.phase == Phase::Queued
+    }
+
+    /// Whether its place in the pool is taken by it. One that waits for others to be ready keeps none.
+    pub(crate) fn has_place(&self) -> bool {
+        match self.phase {
+            Phase::Launching
+            | Phase::Unready { .. }
+            | Phase::Ready { .. }
+            | Phase::Leaving { .. }
+            | Phase::Stopping { .. } => true,
+            Phase::Waiting | Phase::Backoff { .. } => self.keeps_place,
+            Phase::Stopped
+            | Phase::Reconciling
+            | Phase::Queued
+            | Phase::Over
+            | Phase::Broken
+            | Phase::Scheduled
+            | Phase::Suspended => false,
         }
     }
 
@@ -171,22 +263,26 @@ impl Unit {
             Phase::Stopped
             | Phase::Reconciling
             | Phase::Waiting
+            | Phase::Queued
             | Phase::Launching
             | Phase::Backoff { .. }
             | Phase::Over
             | Phase::Broken
-            | Phase::Scheduled => None,
+            | Phase::Scheduled
+            | Phase::Suspended => None,
         }
     }
 
     /// Whether those that depend on it may be launched: it is ready, or it has done its work.
     pub(crate) fn is_there(&self) -> bool {
         match &self.phase {
-            Phase::Ready { .. } => true,
+            // One that sleeps comes back when it is needed.
+            Phase::Ready { .. } | Phase::Suspended => true,
             Phase::Over => self.record.over.as_ref().is_some_and(|over| over.is_clean),
             Phase::Stopped
             | Phase::Reconciling
             | Phase::Waiting
+            | Phase::Queued
             | Phase::Launching
             | Phase::Unready { .. }
             | Phase::Leaving { .. }
@@ -257,9 +353,17 @@ impl Unit {
 
     /// It is wanted: as soon as those it depends on are there.
     pub(crate) fn begin(&mut self, now: Now) {
-        let phase =
-            if self.record.spec.schedule.is_some() { Phase::Scheduled } else { Phase::Waiting };
+        let phase = if self.record.suspended.is_some() {
+            Phase::Suspended
+        } else if self.record.spec.schedule.is_some() {
+            Phase::Scheduled
+        } else {
+            Phase::Waiting
+        };
         self.enter(phase, now);
+        if let Some(suspended) = self.record.suspended.as_ref() {
+            self.since_ms = suspended.since_ms;
+        }
     }
 
     pub(crate) fn ask(&mut self, ask: Ask, by: &Actor, now: Now, out: &mut Vec<Action>) {
@@ -270,6 +374,7 @@ impl Unit {
         };
         self.record.desired = desired;
         self.record.rests = false;
+        self.record.suspended = None;
         // Somebody has looked: what was wrong is known.
         self.record.trouble = None;
         if desired == Desired::Running {
@@ -286,12 +391,14 @@ impl Unit {
                 | Phase::Backoff { .. }
                 | Phase::Over
                 | Phase::Broken
-                | Phase::Scheduled,
+                | Phase::Scheduled
+                | Phase::Suspended,
             ) => self.enter(Phase::Waiting, now),
             (
                 Ask::Start,
                 Phase::Reconciling
                 | Phase::Waiting
+                | Phase::Queued
                 | Phase::Launching
                 | Phase::Unready { .. }
                 | Phase::Ready { .. },
@@ -316,9 +423,13 @@ impl Unit {
                 | Phase::Backoff { .. }
                 | Phase::Over
                 | Phase::Broken
-                | Phase::Scheduled,
+                | Phase::Scheduled
+                | Phase::Suspended,
             ) => self.enter(Phase::Waiting, now),
-            (Ask::Restart, Phase::Reconciling | Phase::Waiting | Phase::Launching) => {}
+            (
+                Ask::Restart,
+                Phase::Reconciling | Phase::Waiting | Phase::Queued | Phase::Launching,
+            ) => {}
             (Ask::Stop, Phase::Unready { run } | Phase::Ready { run }) => {
                 self.enter(Phase::Leaving { run, then: Then::Stay }, now);
             }
@@ -333,10 +444,12 @@ impl Unit {
                 Ask::Stop,
                 Phase::Stopped
                 | Phase::Waiting
+                | Phase::Queued
                 | Phase::Backoff { .. }
                 | Phase::Over
                 | Phase::Broken
-                | Phase::Scheduled,
+                | Phase::Scheduled
+                | Phase::Suspended,
             ) => self.enter(Phase::Stopped, now),
         }
     }
@@ -417,7 +530,8 @@ impl Unit {
     pub(crate) fn resume_wait(&mut self, now: Now) {
         let left = self.record.again_at_ms.and_then(|at| at.checked_sub(now.wall_ms));
         let most = self.record.spec.restart.backoff.max_ms;
-        match left.filter(|left| (1..=most).contains(left)) {
+        let sleeps = self.record.suspended.is_some();
+        match left.filter(|left| !sleeps && (1..=most).contains(left)) {
             Some(left) => {
                 let until_mono_ms = now.mono_ms.saturating_add(left);
                 self.enter(Phase::Backoff { until_mono_ms, wait_ms: left }, now);
@@ -516,6 +630,11 @@ impl Unit {
 
     /// Its run is over. Returns whether the unit is to vanish.
     pub(crate) fn ended(&mut self, record: &RunRecord, now: Now, out: &mut Vec<Action>) -> bool {
+        // Our predecessor was putting it to sleep: however it ended since, it sleeps.
+        if self.phase == Phase::Reconciling && self.record.suspended.is_some() {
+            self.again_or_rest(now);
+            return false;
+        }
         let cause = match (&self.phase, record.termination) {
             (Phase::Stopping { run, then } | Phase::Leaving { run, then }, _)
                 if *run == record.run_id =>
@@ -528,7 +647,12 @@ impl Unit {
                     Then::Again => {
                         self.record.tally.restarts += 1;
                         out.push(self.save(now));
+                        self.keeps_place = true;
                         self.enter(Phase::Waiting, now);
+                        return false;
+                    }
+                    Then::Sleep => {
+                        self.enter(Phase::Suspended, now);
                         return false;
                     }
                     Then::Vanish => return true,
@@ -654,8 +778,18 @@ impl Unit {
             Verdict::Over { .. } => "not started again".to_owned(),
             Verdict::Broken { why } => why.clone(),
         });
+        self.keeps_place = match verdict {
+            Verdict::Restart { .. } if death.is_wish() => true,
+            Verdict::Restart { wait_ms } => {
+                wait_ms <= KEEPS_PLACE_MS && self.record.tally.steps <= KEEPS_PLACE_TIMES
+            }
+            Verdict::Over { .. } | Verdict::Broken { .. } => false,
+        };
         match verdict {
             Verdict::Restart { wait_ms: 0 } => {
+                if !self.keeps_place {
+                    self.record.ticket = None;
+                }
                 self.enter(Phase::Waiting, now);
                 let told = format!("{told}{always}");
                 out.push(self.note(Actor::Supervisor, What::UnitAgain, &told, json!({}), now));

@@ -1,7 +1,8 @@
 mod machine;
+mod sleep;
 mod units;
 mod view;
 
 pub(crate) use machine::Unit;
-pub use machine::{Ask, Declared, UnitEvent};
+pub use machine::{Ask, Declared, Idle, UnitEvent};
 pub(crate) use units::Units;

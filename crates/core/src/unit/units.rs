@@ -32,6 +32,8 @@ pub(crate) struct Units {
     units: BTreeMap<String, Box<Unit>>,
     /// Who depends on whom, by the name of the one that is needed. What is in it may be there no more.
     dependents: BTreeMap<String, BTreeSet<String>>,
+    /// The members of each pool.
+    pooled: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl Units {
@@ -46,7 +48,7 @@ impl Units {
     pub(crate) fn next_due(&self) -> Option<u64> {
         let due = |unit: &Unit| match unit.phase {
             Phase::Backoff { until_mono_ms, .. } => Some(until_mono_ms),
-            _ => unit.well_at_mono_ms,
+            _ => unit.well_at_mono_ms.into_iter().chain(unit.look_idle_mono_ms).min(),
         };
         self.iter().filter_map(due).min()
     }
@@ -68,7 +70,11 @@ impl Units {
 
     fn index(&mut self) {
         self.dependents.clear();
+        self.pooled.clear();
         for unit in self.units.values() {
+            if let Some(pool) = &unit.record.spec.pool {
+                self.pooled.entry(pool.clone()).or_default().insert(unit.name().to_owned());
+            }
             for needed in &unit.record.spec.depends_on {
                 let dependents = self.dependents.entry(needed.clone()).or_default();
                 dependents.insert(unit.name().to_owned());
@@ -78,6 +84,21 @@ impl Units {
 
     fn dependents(&self, name: &str) -> impl Iterator<Item = &Unit> {
         self.dependents.get(name).into_iter().flatten().filter_map(|name| self.get(name))
+    }
+
+    /// Those that name this pool.
+    pub(crate) fn of_pool(&self, pool: &str) -> impl Iterator<Item = &Unit> {
+        self.pooled.get(pool).into_iter().flatten().filter_map(|name| self.get(name))
+    }
+
+    pub(crate) fn get_mut(&mut self, name: &str) -> Option<&mut Unit> {
+        self.units.get_mut(name).map(Box::as_mut)
+    }
+
+    /// Every pool that a unit names.
+    pub(crate) fn pools(&self) -> impl Iterator<Item = &String> {
+        let is_there = |names: &BTreeSet<String>| names.iter().any(|name| self.get(name).is_some());
+        self.pooled.iter().filter(move |(_, names)| is_there(names)).map(|(pool, _)| pool)
     }
 
     /// The runs have been looked at: whoever has none begins, or rests.
@@ -145,6 +166,8 @@ impl Units {
                         trouble: None,
                         asked: None,
                         ready_run: None,
+                        ticket: None,
+                        suspended: None,
                         again_at_ms: None,
                         over: None,
                         ends: Vec::new(),
@@ -196,11 +219,13 @@ impl Units {
             Phase::Stopped
             | Phase::Reconciling
             | Phase::Waiting
+            | Phase::Queued
             | Phase::Launching
             | Phase::Backoff { .. }
             | Phase::Over
             | Phase::Broken
-            | Phase::Scheduled => {
+            | Phase::Scheduled
+            | Phase::Suspended => {
                 self.units.remove(name);
             }
         }
@@ -301,10 +326,12 @@ impl Units {
         match &unit.phase {
             Phase::Ready { .. }
             | Phase::Stopped
+            | Phase::Queued
             | Phase::Backoff { .. }
             | Phase::Over
             | Phase::Broken
-            | Phase::Scheduled => true,
+            | Phase::Scheduled
+            | Phase::Suspended => true,
             Phase::Waiting => {
                 seen.insert(name.to_owned())
                     && self.missing(unit).iter().all(|needed| self.settles(needed, seen))
@@ -349,11 +376,13 @@ impl Units {
     fn needed_parts<'a>(&'a self, unit: &'a Unit) -> impl Iterator<Item = String> + 'a {
         let is_active = match unit.phase {
             Phase::Waiting
+            | Phase::Queued
             | Phase::Launching
             | Phase::Unready { .. }
             | Phase::Ready { .. }
             | Phase::Backoff { .. } => true,
             Phase::Stopped
+            | Phase::Suspended
             | Phase::Reconciling
             | Phase::Leaving { .. }
             | Phase::Stopping { .. }
@@ -388,19 +417,53 @@ impl Units {
     ) {
         for name in names {
             if let Some(unit) = self.units.get_mut(&name) {
-                unit.enter(Phase::Launching, now);
-                if unit.record.started_with.as_ref() != Some(&unit.record.run_digest) {
-                    unit.record.started_with = Some(unit.record.run_digest.clone());
-                    out.push(unit.save(now));
+                // A place is given by the pool, when all that happened in this step is known.
+                if unit.record.spec.pool.is_some() && !unit.keeps_place {
+                    unit.enter(Phase::Queued, now);
+                } else {
+                    launch(unit, false, now, out);
                 }
-                out.push(Action::Launch(name));
             }
         }
+    }
+
+    /// It has got a place in its pool.
+    pub(crate) fn admit(&mut self, name: &str, now: Now, out: &mut Vec<Action>) {
+        if let Some(unit) = self.units.get_mut(name) {
+            let is_saved = unit.is_queue_told;
+            launch(unit, !is_saved, now, out);
+        }
+    }
+
+    /// Members of a pool that wait for a place, and those that no longer may: whoever misses another waits for that one.
+    pub(crate) fn line_of(&mut self, pool: &str, now: Now) -> Vec<String> {
+        let waits = |unit: &&Unit| match unit.phase {
+            Phase::Queued => true,
+            Phase::Waiting => unit.keeps_place,
+            _ => false,
+        };
+        let names: Vec<String> =
+            self.of_pool(pool).filter(waits).map(|unit| unit.name().to_owned()).collect();
+        let mut line = Vec::new();
+        for name in names {
+            let misses = self.get(&name).is_some_and(|unit| !self.missing(unit).is_empty());
+            let Some(unit) = self.units.get_mut(&name) else { continue };
+            match (&unit.phase, misses) {
+                (Phase::Queued, false) => line.push(name),
+                (_, true) => {
+                    unit.keeps_place = false;
+                    unit.enter(Phase::Waiting, now);
+                }
+                (_, false) => {}
+            }
+        }
+        line
     }
 
     pub(crate) fn due(&mut self, now: Now, out: &mut Vec<Action>) {
         for unit in self.units.values_mut() {
             unit.recover(now, out);
+            unit.look_idle(now, out);
             if let Phase::Backoff { until_mono_ms, .. } = unit.phase
                 && now.mono_ms >= until_mono_ms
             {
@@ -423,6 +486,7 @@ impl Units {
             && unit.phase == Phase::Launching
         {
             let until_mono_ms = now.mono_ms + RETRY_MS;
+            unit.keeps_place = true;
             unit.enter(Phase::Backoff { until_mono_ms, wait_ms: RETRY_MS }, now);
         }
     }
@@ -448,11 +512,16 @@ impl Units {
         if record.termination == Some(Termination::ManualCancel) {
             // Our predecessor was ending it, for a reason that what is wanted still tells.
             let then = match unit.record.desired {
+                Desired::Running if unit.record.suspended.is_some() => Then::Sleep,
                 Desired::Running => Then::Again,
                 Desired::Stopped => Then::Stay,
             };
             unit.enter(Phase::Stopping { run: record.run_id, then }, now);
         } else {
+            // It lives, and nobody is ending it: it does not sleep.
+            if unit.record.suspended.take().is_some() {
+                out.push(unit.save(now));
+            }
             unit.adopted(record.run_id, now, out);
         }
     }
@@ -495,7 +564,10 @@ impl Units {
     pub(crate) fn left(&mut self, record: &RunRecord, now: Now, out: &mut Vec<Action>) {
         let Some(name) = record.unit.as_deref() else { return };
         let Some(unit) = self.units.get_mut(name) else { return };
+        // It comes back with the daemon, before those that had no place yet.
+        let ticket = unit.record.ticket;
         unit.enter(Phase::Stopped, now);
+        unit.record.ticket = ticket;
         let needed = unit.record.spec.depends_on.clone();
         self.leave_after(&needed, now, out);
     }
@@ -534,6 +606,8 @@ impl Units {
                 }
             }
             UnitEvent::ScheduleDue => unit.fire(now, out),
+            UnitEvent::Idle { run, idle } => unit.idle(run, &idle, now, out),
+            UnitEvent::Wake { by, why } => unit.wake(&by, &why, now, out),
         }
         self.launch_after(name, now, out);
     }
@@ -549,6 +623,18 @@ fn renew(unit: &mut Unit, new: Declared, now: Now, out: &mut Vec<Action>) {
     }
 }
 
+fn launch(unit: &mut Unit, must_save: bool, now: Now, out: &mut Vec<Action>) {
+    unit.enter(Phase::Launching, now);
+    let is_new = unit.record.started_with.as_ref() != Some(&unit.record.run_digest);
+    if is_new {
+        unit.record.started_with = Some(unit.record.run_digest.clone());
+    }
+    if is_new || must_save {
+        out.push(unit.save(now));
+    }
+    out.push(Action::Launch(unit.name().to_owned()));
+}
+
 fn redeclare(
     unit: &mut Unit,
     new: Declared,
@@ -559,6 +645,7 @@ fn redeclare(
 ) {
     let is_changed = unit.record.digest != new.digest;
     let must_restart = unit.record.run_digest != new.run_digest;
+    let is_moved = unit.record.spec.pool != new.spec.pool;
     // What it inherits is renewed in any case: it is used at the next launch.
     unit.record.spec = new.spec;
     unit.record.digest = new.digest;
@@ -582,7 +669,18 @@ fn redeclare(
         unit.record.over = None;
         out.push(unit.save(now));
     }
+    if is_moved {
+        // The number was of another line.
+        unit.record.ticket = None;
+    }
     match unit.phase.clone() {
+        Phase::Queued if is_moved => unit.enter(Phase::Waiting, now),
+        // It is no longer to sleep.
+        Phase::Suspended if unit.record.spec.idle.is_none() => {
+            unit.record.suspended = None;
+            unit.begin(now);
+        }
+        Phase::Ready { .. } if !must_restart => unit.plan_idle(now),
         Phase::Unready { run } | Phase::Ready { run } if must_restart => {
             unit.end(run, Then::Again, by, "its declaration changed", now, out);
         }
@@ -606,6 +704,7 @@ fn redeclare(
         Phase::Stopped
         | Phase::Reconciling
         | Phase::Waiting
+        | Phase::Queued
         | Phase::Launching
         | Phase::Unready { .. }
         | Phase::Ready { .. }
@@ -614,6 +713,7 @@ fn redeclare(
         | Phase::Backoff { .. }
         | Phase::Over
         | Phase::Broken
-        | Phase::Scheduled => {}
+        | Phase::Scheduled
+        | Phase::Suspended => {}
     }
 }

@@ -35,6 +35,9 @@ impl Units {
             tmux: record.spec.tmux.clone(),
             agent: None,
             part: record.spec.part,
+            pool: record.spec.pool.clone(),
+            agent_session: None,
+            kept_awake: None,
         }
     }
 
@@ -53,6 +56,8 @@ impl Units {
             Phase::Waiting => {
                 (UnitState::Waiting, format!("waits for {}", self.missing(unit).join(", ")))
             }
+            // Its pool knows why.
+            Phase::Queued => (UnitState::Queued, String::new()),
             Phase::Launching => (UnitState::Starting, "is being started".to_owned()),
             Phase::Unready { .. } => (UnitState::Starting, "is not ready yet".to_owned()),
             Phase::Ready { .. } => (UnitState::Ready, unit.ailing.clone().unwrap_or_default()),
@@ -63,6 +68,7 @@ impl Units {
                 let why = match then {
                     Then::Stay | Then::Vanish => "is being ended",
                     Then::Again => "is being ended, to be started again",
+                    Then::Sleep => "is being ended, because it is idle",
                     Then::Judge(_) => "is being ended, its check failed",
                 };
                 (UnitState::Stopping, why.to_owned())
@@ -90,6 +96,10 @@ impl Units {
                 (UnitState::Error, why.unwrap_or_default())
             }
             Phase::Scheduled => (UnitState::Scheduled, String::new()),
+            Phase::Suspended => {
+                let why = record.suspended.as_ref().map(|suspended| suspended.why.clone());
+                (UnitState::Suspended, why.unwrap_or_default())
+            }
         }
     }
 }

@@ -66,6 +66,7 @@ fn some_session(random: &mut Random) -> SessionSeen {
         1 => SessionSeen::Dead,
         2 => SessionSeen::Foreign,
         3 => SessionSeen::Unknown("no answer".to_owned()),
+        4 => SessionSeen::Asleep("it was idle".to_owned()),
         _ => SessionSeen::Alive,
     }
 }
@@ -179,7 +180,10 @@ fn check(case: &Case, decision: &Decision) -> Result<(), String> {
         |at: Option<u64>, within: u64| at.is_some_and(|at| case.now_ms.saturating_sub(at) < within);
     let lives = match seen.session {
         SessionSeen::Alive | SessionSeen::Foreign => true,
-        SessionSeen::AgentDead(_) | SessionSeen::Dead | SessionSeen::Unknown(_) => false,
+        SessionSeen::AgentDead(_)
+        | SessionSeen::Dead
+        | SessionSeen::Asleep(_)
+        | SessionSeen::Unknown(_) => false,
     };
     let shows = |state: AgentState| seen.shows.as_ref().is_some_and(|shown| shown.state == state);
     let noise = case.state.cpu_floor_percent.unwrap_or(2.0) * 5.0;

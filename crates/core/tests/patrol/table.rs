@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 const COLUMNS: &[(&str, &[&str])] = &[
-    ("session", &["alive", "foreign", "agent-dead", "dead", "unknown"]),
+    ("session", &["alive", "foreign", "agent-dead", "dead", "asleep", "unknown"]),
     ("town", &["free", "paused", "stopped", "unwanted", "mass-death", "after-gap"]),
     ("said", &["-", "busy", "gate", "stuck"]),
     ("shows", &["-", "working", "asks", "limit", "limit-over", "half-line"]),
@@ -59,6 +59,7 @@ fn situation(words: &[&str]) -> Situation {
         "foreign" => SessionSeen::Foreign,
         "agent-dead" => SessionSeen::AgentDead("no claude in it".to_owned()),
         "dead" => SessionSeen::Dead,
+        "asleep" => SessionSeen::Asleep("it was idle".to_owned()),
         "unknown" => SessionSeen::Unknown("no answer".to_owned()),
         other => panic!("{other}"),
     };

@@ -2,22 +2,39 @@
 
 use crate::random::Random;
 use ostler_core::Event;
-use ostler_core::unit::{Ask, Declared};
+use ostler_core::unit::{Ask, Declared, UnitEvent};
 use ostler_model::{
-    Actor, Backend, Check, HookSpec, Limits, Part, ReadySpec, Resources, RestartLimit,
-    RestartPolicy, StopSpec, UnitSpec, When,
+    Actor, Backend, Check, HookSpec, IdleSpec, Limits, Part, PoolSpec, ReadySpec, Resources,
+    RestartLimit, RestartPolicy, StopSpec, Suspend, UnitSpec, When,
 };
 use std::collections::BTreeMap;
 
 const NAMES: [&str; 4] = ["a", "b", "c", "d"];
 /// A part of the daemon: declared with whoever needs it, and never withdrawn or stopped.
-const PART: &str = "p";
+const PART: &str = "q";
+
+pub const POOL: &str = "p";
+
+pub fn pool(max: u32) -> PoolSpec {
+    PoolSpec {
+        name: POOL.to_owned(),
+        max: Some(max),
+        min_free_memory_bytes: Some(4 << 30),
+        max_pressure: Some(PoolSpec::USUAL_MAX_PRESSURE),
+        file: Some("f".to_owned()),
+    }
+}
 
 /// Declares, withdraws, starts, stops or restarts some of them.
 pub fn something(random: &mut Random) -> Event {
     let by = Actor::Supervisor;
     let name = NAMES[random.below(4) as usize].to_owned();
-    match random.below(10) {
+    match random.below(12) {
+        11 => Event::Unit { name, event: UnitEvent::Wake { by, why: "sim".to_owned() } },
+        10 => {
+            let pools = vec![pool(1 + random.below(2) as u32)];
+            Event::PoolsDeclared { pools, file: "f".to_owned() }
+        }
         0..4 => {
             let mut some = Vec::new();
             for name in NAMES {
@@ -67,6 +84,10 @@ fn declared(name: &str, version: u64) -> Declared {
         app: None,
         container: None,
         tmux: None,
+        // Two of them share a pool, with runs that are no unit's.
+        pool: matches!(name, "a" | "c").then(|| POOL.to_owned()),
+        idle: matches!(name, "b" | "c")
+            .then_some(IdleSpec { after_ms: 500, suspend: Suspend::Stop }),
         resume: None,
         heartbeat: None,
         agent: None,

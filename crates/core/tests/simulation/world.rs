@@ -5,14 +5,16 @@ mod asking;
 mod effects;
 mod happenings;
 mod ownership;
+mod pools;
 mod processes;
 mod registry;
 mod rest;
 mod turns;
 
 use crate::kernel::Tree;
+use crate::units;
 use ostler_core::{Claim, Event, Now, World};
-use ostler_model::{InstanceId, RunId, RunRecord, UnitRecord};
+use ostler_model::{InstanceId, PoolSpec, RunId, RunRecord, UnitRecord};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 const LEASE_MS: u64 = 3_000;
@@ -32,6 +34,9 @@ pub struct Simulation {
     claims: BTreeMap<InstanceId, Claim>,
     exits: BTreeMap<RunId, u32>,
     units: BTreeMap<(InstanceId, String), UnitRecord>,
+    pools: BTreeMap<InstanceId, PoolSpec>,
+    /// The most members that the pool of an instance ever allowed at once.
+    most: BTreeMap<InstanceId, u32>,
     born: BTreeMap<RunId, InstanceId>,
     /// The question of a unit's agent that a person has been told of, by run.
     asked: BTreeMap<RunId, String>,
@@ -77,6 +82,8 @@ impl Simulation {
             claims: BTreeMap::new(),
             exits: BTreeMap::new(),
             units: BTreeMap::new(),
+            pools: (0..INSTANCES).map(|index| (instance(index), units::pool(1))).collect(),
+            most: (0..INSTANCES).map(|index| (instance(index), 1)).collect(),
             born: BTreeMap::new(),
             asked: BTreeMap::new(),
             stolen: BTreeSet::new(),

@@ -37,6 +37,13 @@ fn own_group() -> Result<(PathBuf, String), String> {
     Ok((PathBuf::from(mount), own.to_owned()))
 }
 
+/// The folders of our own group and of those above it, the nearest first. The root has no limits of its own.
+pub(super) fn own_folders() -> Vec<PathBuf> {
+    let Ok((mount, own)) = own_group() else { return Vec::new() };
+    let inner = below(&mount, &own);
+    inner.ancestors().take_while(|folder| **folder != mount).map(Path::to_owned).collect()
+}
+
 /// Mount points escape spaces and the like in octal.
 pub(super) fn unescape(text: &str) -> String {
     text.replace("\\040", " ").replace("\\011", "\t").replace("\\134", "\\")

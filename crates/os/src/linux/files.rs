@@ -155,6 +155,21 @@ impl AsFd for Note {
     }
 }
 
+/// A file in memory alone, for what must outlive us and may not lie on a disk.
+pub fn memory_file(bytes: &[u8]) -> io::Result<OwnedFd> {
+    let flags = rustix::fs::MemfdFlags::CLOEXEC;
+    let file = File::from(rustix::fs::memfd_create("ostler-kept", flags)?);
+    file.write_all_at(bytes, 0)?;
+    Ok(file.into())
+}
+
+pub fn read_memory_file(descriptor: OwnedFd) -> io::Result<Vec<u8>> {
+    let file = File::from(descriptor);
+    let mut bytes = vec![0; usize::try_from(file.metadata()?.len()).unwrap_or(0)];
+    file.read_exact_at(&mut bytes, 0)?;
+    Ok(bytes)
+}
+
 /// Whether this process has the file at this path open: what a recycled pid has not.
 pub fn holds_open(pid: i32, path: &Path) -> bool {
     let (Ok(meant), Ok(held)) =

@@ -17,6 +17,7 @@ pub mod inherited;
 pub mod init;
 pub mod kinship;
 mod limits;
+pub mod machine_memory;
 pub mod members;
 pub mod memory;
 pub mod memory_watch;

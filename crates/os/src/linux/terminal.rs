@@ -2,9 +2,10 @@
 
 use super::pty::terminal_size;
 use ostler_model::TerminalSize;
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::termios::{OptionalActions, Termios, isatty, tcgetattr, tcsetattr};
 use std::io;
-use std::os::fd::{AsFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
 
 pub fn is_terminal(descriptor: impl AsFd) -> bool {
     isatty(descriptor)
@@ -70,6 +71,23 @@ impl ForegroundEvents {
             }
             Ok(Self { descriptor: OwnedFd::from_raw_fd(descriptor) })
         }
+    }
+
+    /// Waits for the next one, or until something can be read there.
+    pub fn wait_or(&self, other: BorrowedFd<'_>) -> io::Result<Option<Foreground>> {
+        let mut watched = [
+            PollFd::new(&self.descriptor, PollFlags::IN),
+            PollFd::from_borrowed_fd(other, PollFlags::IN),
+        ];
+        loop {
+            match poll(&mut watched, None) {
+                Ok(_) => break,
+                Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        // What was done by a person goes first.
+        if watched[0].revents().is_empty() { Ok(None) } else { self.wait().map(Some) }
     }
 
     /// Waits for the next one.

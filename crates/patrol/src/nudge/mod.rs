@@ -25,8 +25,8 @@ use crate::screen::digest;
 use find::Place;
 use ostler_agents::cautious::{self, Obstacle};
 use ostler_model::AgentState;
-use ostler_model::wire::{Answer, Call, ScreenText};
-use ostler_model::{NudgeCall, NudgeDraft, Priority, Receipt, letter_id};
+use ostler_model::wire::{Answer, Call, ScreenText, WakeCall};
+use ostler_model::{NudgeCall, NudgeDraft, Priority, Receipt, UnitState, letter_id};
 use speak::{Said, Stage, speak};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -37,6 +37,8 @@ pub use waiting::deliver_waiting;
 
 /// How long somebody else may type.
 const TURN_MS: u64 = 30_000;
+/// How long one that sleeps may take to come back.
+const WAKE_WITHIN: Duration = Duration::from_secs(60);
 /// How long it may work before what is said to it has to wait.
 const IDLE_WITHIN_MS: u64 = 15_000;
 /// Idle is one whose screen stood still for this long.
@@ -145,12 +147,19 @@ pub fn nudge_as(
         Prefix::Sender => format!("[from {}] {}", speech.from, speech.text),
         Prefix::None => speech.text.to_owned(),
     };
-    let view = match find::unit(&mut asking, speech.to)? {
-        Ok(view) => view,
+    let mut found = match find::unit(&mut asking, speech.to)? {
+        Ok(found) => found,
         Err((refusal, why)) => return Ok(refused(refusal, why)),
     };
+    if found.view.is_asleep() && speech.mode != Mode::Queue {
+        wake(&mut asking, speech)?;
+        if let Ok(awake) = find::unit(&mut asking, speech.to)? {
+            found = awake;
+        }
+    }
+    let view = &found.view;
     let folder = folder(&mut asking)?;
-    let place = || find::place(door, &mut door.open()?, &folder, &view, whose);
+    let place = || find::place(door, &mut door.open()?, &folder, &found, whose);
     match speech.mode {
         Mode::Queue => match place()? {
             Err((refusal @ Refusal::NoTerminal, why)) => Ok(refused(refusal, why)),
@@ -160,6 +169,10 @@ pub fn nudge_as(
             Ok(place) => at_once(&mut asking, &folder, speech, &text, place),
             Err((refusal, why)) => Ok(refused(refusal, why)),
         },
+        Mode::WaitIdle if view.state == UnitState::Queued => {
+            let why = format!("it starts when its pool has a place for it: {}", view.why);
+            queue(&mut asking, speech, text, &why)
+        }
         Mode::WaitIdle => match place()? {
             Ok(place) => {
                 let again = |asking: &mut Asking| {
@@ -171,6 +184,14 @@ pub fn nudge_as(
             Err((refusal, why)) => Ok(refused(refusal, why)),
         },
     }
+}
+
+/// One that sleeps is brought back first.
+fn wake(asking: &mut Asking, speech: &Speech<'_>) -> Result<(), PatrolError> {
+    let (name, why) = (speech.to.to_owned(), format!("a nudge from {}", speech.from));
+    asking.call(Call::WakeUnit(WakeCall { name, why }))?;
+    asking.wait_longer(WAKE_WITHIN)?;
+    asking.settled(speech.to).map(|_| ())
 }
 
 fn at_once(

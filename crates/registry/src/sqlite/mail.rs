@@ -174,6 +174,42 @@ impl Registry {
     }
 }
 
+impl Registry {
+    /// How many unread messages and waiting nudges there are for these names.
+    pub fn waiting_for(
+        &self,
+        instance: InstanceId,
+        names: &[String],
+        now_ms: u64,
+    ) -> Result<(u32, u32), RegistryError> {
+        let (mut mail, mut nudges) = (0, 0);
+        let instance = instance.to_string();
+        for name in names {
+            let unread: u32 = self
+                .connection
+                .prepare_cached(
+                    "SELECT count(*) FROM mail WHERE instance_id = ? AND recipient = ? AND read_at_ms IS NULL \
+                     AND removed_at_ms IS NULL",
+                )
+                .and_then(|mut count| count.query_row(params![instance, name], |row| row.get(0)))
+                .map_err(RegistryError::read)?;
+            let queued: u32 = self
+                .connection
+                .prepare_cached(
+                    "SELECT count(*) FROM nudges WHERE instance_id = ? AND recipient = ? AND receipt = 'queued' \
+                     AND (expires_at_ms > ? OR claimed_at_ms IS NOT NULL)",
+                )
+                .and_then(|mut count| {
+                    count.query_row(params![instance, name, now_ms as i64], |row| row.get(0))
+                })
+                .map_err(RegistryError::read)?;
+            mail += unread;
+            nudges += queued;
+        }
+        Ok((mail, nudges))
+    }
+}
+
 impl Reader {
     /// A mailbox, oldest first, from after this message; as much as one answer carries.
     pub fn mail_of(

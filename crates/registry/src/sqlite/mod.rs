@@ -3,9 +3,11 @@ mod leases;
 mod mail;
 mod nudges;
 mod patrol;
+mod pools;
 mod reader;
 mod rows;
 mod schema;
+mod sessions;
 mod units;
 mod writer;
 

@@ -83,6 +83,27 @@ impl Registry {
     }
 }
 
+impl Registry {
+    /// What an agent said of itself.
+    pub fn said_of(
+        &self,
+        instance: InstanceId,
+        agent: &str,
+    ) -> Result<Option<WatchSaid>, RegistryError> {
+        let text: Option<String> = self
+            .connection
+            .prepare_cached(
+                "SELECT document FROM patrol WHERE instance_id = ? AND kind = ? AND name = ?",
+            )
+            .and_then(|mut statement| {
+                let instance = instance.to_string();
+                statement.query_row([&*instance, SAID, agent], |row| row.get(0)).optional()
+            })
+            .map_err(RegistryError::read)?;
+        text.map(parsed).transpose()
+    }
+}
+
 impl Reader {
     /// A document that cannot be read is an error: what a person ordered is not guessed.
     pub fn patrol(&self, instance: InstanceId) -> Result<PatrolMemory, RegistryError> {

@@ -12,6 +12,8 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/0004_patrol.sql"),
     include_str!("../../migrations/0005_parts.sql"),
     include_str!("../../migrations/0006_ties.sql"),
+    include_str!("../../migrations/0007_pools.sql"),
+    include_str!("../../migrations/0008_sessions.sql"),
 ];
 
 /// "ostl", so that a registry can be told from any other SQLite file.

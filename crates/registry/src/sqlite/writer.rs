@@ -1,9 +1,9 @@
 //! The one writer of this process: a turn's changes in one transaction.
 
 use super::rows::{SAVE_RUN, save_run};
-use super::{reader, schema, units};
+use super::{pools, reader, schema, units};
 use crate::error::RegistryError;
-use ostler_model::{Counter, Entry, InstanceId, RunId, RunRecord, UnitRecord};
+use ostler_model::{Counter, Entry, InstanceId, PoolSpec, RunId, RunRecord, UnitRecord};
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -16,6 +16,8 @@ pub struct Batch {
     pub counts: Vec<(Counter, u64)>,
     /// By name; `None` is one that is no longer declared.
     pub units: BTreeMap<String, Option<Box<UnitRecord>>>,
+    /// By name; `None` is one that nobody names any more.
+    pub pools: BTreeMap<String, Option<Box<PoolSpec>>>,
 }
 
 impl Batch {
@@ -24,6 +26,7 @@ impl Batch {
             && self.entries.is_empty()
             && self.counts.is_empty()
             && self.units.is_empty()
+            && self.pools.is_empty()
     }
 
     /// Only the last word on each run is written.
@@ -120,6 +123,13 @@ impl Registry {
                 match unit {
                     Some(unit) => units::save(&transaction, instance, unit),
                     None => units::remove(&transaction, instance, name),
+                }
+                .map_err(RegistryError::write)?;
+            }
+            for (name, pool) in &batch.pools {
+                match pool {
+                    Some(pool) => pools::save(&transaction, instance, pool),
+                    None => pools::remove(&transaction, instance, name),
                 }
                 .map_err(RegistryError::write)?;
             }

@@ -242,6 +242,8 @@ impl Source {
                     }
                     UnitState::Error
                     | UnitState::Waiting
+                    | UnitState::Queued
+                    | UnitState::Suspended
                     | UnitState::Starting
                     | UnitState::Ready
                     | UnitState::Stopping

@@ -59,10 +59,9 @@ fn apply(context: &Context, known: Option<&Agents>, now: &Agents) -> Result<(), 
     let gone = known.into_iter().flat_map(BTreeMap::keys).filter(|name| !now.contains_key(*name));
     let call = DeclareCall {
         units: now.values().cloned().collect(),
-        file: None,
         gone: gone.cloned().collect(),
         start: false,
-        dry_run: false,
+        ..DeclareCall::of_no_file()
     };
     let mut client = context.connect_running()?;
     for change in declare(&mut client, call)? {

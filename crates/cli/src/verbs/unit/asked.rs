@@ -44,13 +44,7 @@ pub fn declare_one(
 ) -> Result<Exit, Failure> {
     let unit = in_no_file(name, command, "")?;
     let mut client = context.connect()?;
-    let call = DeclareCall {
-        units: vec![unit],
-        file: None,
-        gone: Vec::new(),
-        start: true,
-        dry_run: false,
-    };
+    let call = DeclareCall { units: vec![unit], ..DeclareCall::of_no_file() };
     declare(&mut client, call)?;
     if no_wait {
         return Ok(Exit::DONE);

@@ -3,7 +3,7 @@ use crate::args::CheckArguments;
 use crate::exit::{Exit, Failure};
 use crate::render;
 use crate::say::say;
-use ostler_config::{JsonKind, Problem, check_config_json, json_kind, load};
+use ostler_config::{JsonKind, Problem, check_config_json, json_kind};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -42,8 +42,8 @@ fn checked(path: &Path, text: &str) -> Result<Right, Vec<Problem>> {
     if is_json && json_kind(path, text) == JsonKind::Defaults {
         return check_config_json(path, text).map(|()| Right::Defaults);
     }
-    let mut names: Vec<String> =
-        load(path, text, &file::circumstances())?.units.into_iter().map(|unit| unit.name).collect();
+    let config = file::loaded(path, text)?;
+    let mut names: Vec<String> = config.units.into_iter().map(|unit| unit.name).collect();
     Ok(match names.pop() {
         Some(id) if is_json => Right::App(id),
         last => Right::Units(names.into_iter().chain(last).collect()),

@@ -35,6 +35,7 @@ pub fn changes<'a>(
         };
         let call = DeclareCall {
             units: config.units,
+            pools: config.pools,
             file: Some(file.clone()),
             gone: Vec::new(),
             start: false,

@@ -1,10 +1,12 @@
 //! Finding `ostler.toml`, or the manifest that is named instead of one, and reading it.
 
+use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::say::tell;
 use ostler_config::{Circumstances, Config, MANIFEST_NAME, Problem, load, text_of};
 use ostler_engine::Home;
 use ostler_model::OsText;
+use ostler_model::wire::{Answer, Call};
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -47,7 +49,34 @@ pub fn read(path: &Path) -> Result<Config, Failure> {
 
 /// The same, and nobody is told yet what is wrong with it.
 pub fn attempt(path: &Path) -> Result<Result<Config, Vec<Problem>>, Failure> {
-    Ok(text(path)?.and_then(|text| load(path, &text, &circumstances())))
+    Ok(text(path)?.and_then(|text| loaded(path, &text)))
+}
+
+/// A unit may name a pool that another file declared: then a daemon that runs is asked for those it knows.
+pub fn loaded(path: &Path, text: &str) -> Result<Config, Vec<Problem>> {
+    let around = circumstances();
+    let config = load(path, text, &around)?;
+    let is_own = |name: &String| config.pools.iter().any(|pool| pool.name == *name);
+    if config.units.iter().filter_map(|unit| unit.pool.as_ref()).all(is_own) {
+        return Ok(config);
+    }
+    load(path, text, &Circumstances { pools: Some(pools_of_others(path)), ..around })
+}
+
+/// No daemon is started for it.
+fn pools_of_others(path: &Path) -> Vec<String> {
+    let file = path.display().to_string();
+    let mut client = match Context::new(true).and_then(|context| context.connect_running()) {
+        Ok(client) => client,
+        Err(_) => return Vec::new(),
+    };
+    match client.call(Call::Pools) {
+        Ok(Answer::Pools(pools)) => {
+            let others = pools.into_iter().filter(|pool| pool.file.as_ref() != Some(&file));
+            others.map(|pool| pool.name).collect()
+        }
+        Ok(_) | Err(_) => Vec::new(),
+    }
 }
 
 pub fn refused(path: &Path, problems: &[Problem]) -> Failure {
@@ -101,6 +130,7 @@ pub fn circumstances() -> Circumstances {
         tmux: ostler_os::find_tool("tmux").and_then(|found| std::path::absolute(found).ok()),
         tmux_socket: home.as_ref().map(Home::tmux_socket),
         user: ostler_os::user_id(),
+        pools: None,
         is_following: false,
         home: home.map(|home| home.path().to_owned()),
     }

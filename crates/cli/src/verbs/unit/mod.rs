@@ -16,6 +16,7 @@ mod up;
 
 pub use agents::agents;
 pub use asked::{asked, declare_one, in_no_file};
+pub use awaiting::await_units;
 pub use check::check;
 pub use crashes::crashes;
 pub use import::import;

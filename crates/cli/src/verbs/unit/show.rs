@@ -152,7 +152,11 @@ fn sheet(
     let paint = render::state_paint(view);
     let dot = match view.state {
         UnitState::Error => "×",
-        UnitState::Stopped | UnitState::Done | UnitState::Scheduled => "○",
+        UnitState::Stopped
+        | UnitState::Queued
+        | UnitState::Done
+        | UnitState::Scheduled
+        | UnitState::Suspended => "○",
         UnitState::Waiting
         | UnitState::Starting
         | UnitState::Ready
@@ -218,6 +222,15 @@ fn sheet(
     if let Some(next) = view.next_at_ms {
         let left = render::duration(next.saturating_sub(now_ms));
         sheet.add("Next", format!("{}, in {left}", render::plain_time(next)));
+    }
+    if let Some(why) = &view.kept_awake {
+        sheet.add("Awake", why.clone());
+    }
+    if let Some(pool) = &view.pool {
+        sheet.add("Pool", pool.clone());
+    }
+    if let Some(session) = &view.agent_session {
+        sheet.add("Session", session.clone());
     }
     if !view.depends_on.is_empty() {
         sheet.add("Needs", view.depends_on.join(", "));

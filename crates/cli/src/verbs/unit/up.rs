@@ -31,6 +31,7 @@ pub fn up(context: &Context, arguments: &UpArguments) -> Result<Exit, Failure> {
         &mut client,
         DeclareCall {
             units: config.units,
+            pools: config.pools,
             file: Some(path.display().to_string()),
             gone: Vec::new(),
             start: stopped.is_none(),
@@ -119,6 +120,7 @@ pub fn reload(context: &Context, arguments: &ReloadUnitsArguments) -> Result<Exi
         &mut client,
         DeclareCall {
             units: config.units,
+            pools: config.pools,
             file: Some(path.display().to_string()),
             gone: Vec::new(),
             start: false,
@@ -148,6 +150,7 @@ pub fn down(context: &Context, arguments: &DownArguments) -> Result<Exit, Failur
         &mut client,
         DeclareCall {
             units: Vec::new(),
+            pools: Vec::new(),
             file,
             gone: arguments.names.clone(),
             start: false,

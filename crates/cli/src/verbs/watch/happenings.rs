@@ -134,8 +134,7 @@ pub fn stop(
 fn ask_to_stop(mut client: Client, unit: &UnitSpec, is_other: bool) -> Result<(), ClientError> {
     if is_other {
         let units = vec![unit.clone()];
-        let call =
-            DeclareCall { units, file: None, gone: Vec::new(), start: false, dry_run: false };
+        let call = DeclareCall { units, start: false, ..DeclareCall::of_no_file() };
         client.call(Call::Declare(call))?;
     }
     let names = vec![unit.name.clone()];
@@ -149,8 +148,7 @@ pub fn withdraw(context: &Context, unit: &str) -> bool {
     loop {
         let Ok(Some(mut client)) = context.connect_successor() else { return false };
         let gone = vec![unit.to_owned()];
-        let call =
-            DeclareCall { units: Vec::new(), file: None, gone, start: false, dry_run: false };
+        let call = DeclareCall { gone, start: false, ..DeclareCall::of_no_file() };
         match client.call(Call::Declare(call)) {
             Ok(_) => return true,
             Err(ClientError::Lost(_)) => {}
@@ -162,6 +160,6 @@ pub fn withdraw(context: &Context, unit: &str) -> bool {
 /// Declared as it is now, and wanted.
 pub fn begin(client: &mut Client, unit: &UnitSpec) -> Result<(), Failure> {
     let units = vec![unit.clone()];
-    let call = DeclareCall { units, file: None, gone: Vec::new(), start: true, dry_run: false };
+    let call = DeclareCall { units, ..DeclareCall::of_no_file() };
     declare(client, call).map(drop)
 }

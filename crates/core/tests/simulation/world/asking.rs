@@ -3,6 +3,7 @@
 use super::{Simulation, instance};
 use crate::kernel::BOOT;
 use crate::random::Random;
+use crate::units;
 use ostler_core::{Event, NewRun};
 use ostler_model::{
     Actor, Backend, Detach, Extinct, Fingerprint, Limits, RunId, RunRecord, RunState,
@@ -80,6 +81,9 @@ impl Simulation {
                 let (pid, boot_id) = (self.next as i32, BOOT.to_owned());
                 Box::new(Fingerprint { pid, start_time: 1, boot_id, unique: None })
             }),
+            pool: (unit.is_none() && random.chance(30)).then(|| units::POOL.to_owned()),
+            ticket: None,
+            why: None,
         };
         Event::SpawnAsked(Box::new(NewRun {
             by: Actor::Supervisor,

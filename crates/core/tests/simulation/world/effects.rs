@@ -3,7 +3,7 @@
 use super::{Simulation, Supervisor};
 use crate::kernel::Tree;
 use crate::random::Random;
-use ostler_core::unit::UnitEvent;
+use ostler_core::unit::{Idle, UnitEvent};
 use ostler_core::{Action, Event, Ownership, Survey};
 use ostler_model::RunState;
 
@@ -21,6 +21,8 @@ impl Simulation {
             | Action::Count(..)
             | Action::SaveUnit(_)
             | Action::RemoveUnit(_)
+            | Action::SavePool(_)
+            | Action::RemovePool(_)
             | Action::CheckHealth { .. }
             | Action::Tell { .. }
             | Action::EndRun { .. } => {}
@@ -31,6 +33,13 @@ impl Simulation {
                     supervisor.events.push_back(event);
                 }
             }
+            Action::LookIdle { unit, run } => {
+                let is_idle = !self.is_calm && random.chance(60);
+                let mono_ms = self.now.mono_ms.saturating_sub(random.below(2_000));
+                let idle = if is_idle { Idle::Since { mono_ms } } else { Idle::No };
+                let event = UnitEvent::Idle { run, idle };
+                supervisor.events.push_back(Event::Unit { name: unit, event });
+            }
             Action::CheckReady { unit, run } => {
                 let event = if self.is_calm || random.chance(80) {
                     UnitEvent::Ready { run }
@@ -39,7 +48,21 @@ impl Simulation {
                 };
                 supervisor.events.push_back(Event::Unit { name: unit, event });
             }
-            Action::Spawn(run) => self.spawn(supervisor, run, random)?,
+            Action::Spawn(run) => {
+                self.may_join(supervisor.instance, run)?;
+                self.spawn(supervisor, run, random)?;
+            }
+            Action::LookAtMemory => {
+                let memory = self.memory(random);
+                supervisor.events.push_back(Event::MemoryLookedAt(memory));
+            }
+            Action::Queued(run) => {
+                if !self.records.contains_key(&run) {
+                    return Err(format!(
+                        "the caller is told that {run} waits before its record is"
+                    ));
+                }
+            }
             Action::Adopt(record) => {
                 supervisor.held.insert(record.run_id);
                 if self.is_kept(record.run_id, index) {

@@ -22,6 +22,11 @@ impl Simulation {
                     self.units.remove(&(supervisor.instance, name));
                     continue;
                 }
+                Action::SavePool(pool) => {
+                    let most = self.most.entry(supervisor.instance).or_default();
+                    *most = (*most).max(pool.max.unwrap_or(u32::MAX));
+                    self.pools.insert(supervisor.instance, *pool);
+                }
                 Action::Note(entry) => {
                     self.agent_noted(&entry)?;
                     continue;

@@ -25,11 +25,17 @@ impl Simulation {
             });
             let may_run = unit.tally.opened.is_none() && unit.over.is_none();
             match (unit.desired, alive) {
+                // It sleeps: still wanted, and nothing of it runs.
+                (Desired::Running, 0) if unit.suspended.is_some() => {}
+                (Desired::Running, 1) if unit.suspended.is_some() => {
+                    return Err(format!("unit {name} is said to sleep and runs"));
+                }
                 (Desired::Stopped, 0) => {}
                 (Desired::Running, 1) => {}
                 (Desired::Running, 0) if !may_run || !unit.spec.depends_on.is_empty() => {}
                 // Nobody needs it.
                 (Desired::Running, 0) if unit.spec.part == Some(Part::Daemon) && !is_needed => {}
+                (Desired::Running, 0) if unit.spec.pool.is_some() && self.is_pool_full() => {}
                 (wanted, count) => {
                     return Err(format!("unit {name} is wanted {wanted}, {count} of it live"));
                 }
@@ -109,6 +115,10 @@ impl Simulation {
                     if tree.is_none_or(|tree| tree.status.is_some()) {
                         return Err(format!("run {} is said to run and does not", record.run_id));
                     }
+                }
+                RunState::Queued if self.is_pool_full() => {}
+                RunState::Queued => {
+                    return Err(format!("run {} waits and there is room", record.run_id));
                 }
                 RunState::Starting | RunState::Exiting => {
                     return Err(format!(

@@ -28,8 +28,14 @@ impl Simulation {
             (*owner == instance(index)).then(|| record.clone())
         };
         let records = self.units.iter().filter_map(own).collect();
-        supervisor.events.push_back(Event::UnitsKnown { records, boot_id: BOOT.to_owned() });
+        let pools = self.pools.get(&instance(index)).cloned().into_iter().collect();
+        let boot_id = BOOT.to_owned();
+        supervisor.events.push_back(Event::UnitsKnown { records, pools, boot_id });
         for record in self.records.values().filter(|record| record.state != RunState::Exited) {
+            if let Some(kept) = self.kept_in_line(record, index) {
+                supervisor.events.push_back(kept);
+                continue;
+            }
             let seen = self.observe(record, self.ownership(record, index), index);
             supervisor.events.push_back(Event::Observed { record: Box::new(record.clone()), seen });
         }
@@ -63,7 +69,9 @@ impl Simulation {
                         | Action::Note(_)
                         | Action::Count(..)
                         | Action::SaveUnit(_)
-                        | Action::RemoveUnit(_) => durable.push(action),
+                        | Action::RemoveUnit(_)
+                        | Action::SavePool(_)
+                        | Action::RemovePool(_) => durable.push(action),
                         effect => effects.push_back(effect),
                     }
                 }

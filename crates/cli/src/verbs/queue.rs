@@ -1,0 +1,44 @@
+//! A run in the foreground that waits for a place in its pool.
+
+use crate::context::Context;
+use crate::exit::{Exit, Failure};
+use ostler_client::{Client, ClientError};
+use ostler_model::wire::{Answer, Call, Target};
+use ostler_model::{RunId, RunRecord};
+use ostler_os::{Foreground, ForegroundEvents};
+
+/// Returns the record when it runs or never will. The first interrupt ends it, the second one ends us.
+pub fn until_begun(
+    context: &Context,
+    client: &mut Client,
+    run: RunId,
+    events: &ForegroundEvents,
+) -> Result<RunRecord, Failure> {
+    let target = || Target { run: run.to_string() };
+    let mut is_interrupted = false;
+    client.ask(Call::AwaitStart(target()))?;
+    loop {
+        match events.wait_or(client.waiting())? {
+            Some(Foreground::WindowChanged) => continue,
+            Some(Foreground::Interrupted) if is_interrupted => {
+                return Err(Failure { exit: Exit(130), cause: anyhow::anyhow!("interrupted") });
+            }
+            Some(Foreground::Interrupted) => {
+                is_interrupted = true;
+                context.connect_running()?.ask(Call::Cancel(target()))?;
+                continue;
+            }
+            None => {}
+        }
+        match client.next_answer() {
+            Ok(Answer::Run(record)) => return Ok(*record),
+            Ok(_) => return Err(ClientError::Unexpected.into()),
+            // The next supervisor knows whether it still waits.
+            Err(ClientError::Lost(_)) => {
+                *client = context.connect_again()?;
+                client.ask(Call::AwaitStart(target()))?;
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+}

@@ -1,0 +1,310 @@
+//! What a pool allows: how many of its members run at once, and how much memory must be free for one more.
+//!
+//! A member has a place from its start to its end. Whoever wants one draws a number; the lowest number is next, so
+//! the line is first come, first served, and nobody in it is passed over. A unit that is started again keeps its
+//! place (see `Unit::keeps_place`), because it did not leave.
+//!
+//! The state of a member says whether it has a place or waits. This file holds only what belongs to the pool itself:
+//! its declaration, the next number, and what was last seen of the machine's memory.
+
+use crate::time::Now;
+use ostler_model::PoolSpec;
+use std::collections::BTreeMap;
+
+/// What was seen of the machine's memory. `None` is what the machine does not tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MachineMemory {
+    pub free_bytes: Option<u64>,
+    /// The share of the last ten seconds in which some task waited for memory, in hundredths of a percent.
+    pub pressure: Option<u32>,
+}
+
+/// A look that is older decides nothing.
+const FRESH_MS: u64 = 50;
+/// How often memory is looked at while somebody waits for it.
+const LOOK_EVERY_MS: u64 = 1_000;
+/// A member that was started so recently has not taken yet what it will need.
+const SETTLING_MS: u64 = 10_000;
+/// How many members are named where a pool is full.
+const NAMED_MOST: usize = 8;
+
+/// Whether one more member may be started now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Start,
+    /// Memory has to be looked at first.
+    Look,
+    Wait(Hold),
+}
+
+/// Why nobody is started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Hold {
+    Full { max: u32 },
+    LittleMemory { needed: u64, free: u64, just_started: u64 },
+    Pressure { seen: u32 },
+}
+
+impl Hold {
+    fn is_of_memory(&self) -> bool {
+        match self {
+            Hold::Full { .. } => false,
+            Hold::LittleMemory { .. } | Hold::Pressure { .. } => true,
+        }
+    }
+
+    /// As people read it. `members` are those that have a place.
+    pub(crate) fn told(&self, pool: &str, members: &[String]) -> String {
+        match self {
+            Hold::Full { max } => {
+                let named = members.iter().take(NAMED_MOST).cloned().collect::<Vec<_>>().join(", ");
+                let more = match members.len().saturating_sub(NAMED_MOST) {
+                    0 => String::new(),
+                    more => format!(" and {more} more"),
+                };
+                format!("pool {pool} is full: {} of {max} run ({named}{more})", members.len())
+            }
+            Hold::LittleMemory { needed, free, just_started: 0 } => {
+                format!("less than {} of memory is free ({})", size(*needed), size(*free))
+            }
+            Hold::LittleMemory { needed, free, just_started } => format!(
+                "less than {} of memory is free ({}, less what the {just_started} started in the last {} s may take)",
+                size(*needed),
+                size(*free),
+                SETTLING_MS / 1_000
+            ),
+            Hold::Pressure { seen } => {
+                format!("memory pressure (PSI some avg10 {} %)", (seen + 50) / 100)
+            }
+        }
+    }
+}
+
+/// `4G`, `2.9G`, `512M`.
+fn size(bytes: u64) -> String {
+    let (value, unit) = match bytes {
+        0..0x4000_0000 => (bytes as f64 / f64::from(1 << 20), "M"),
+        _ => (bytes as f64 / f64::from(1 << 30), "G"),
+    };
+    // Rounded down: "less than 4G is free (4G)" would be a riddle.
+    let tenths = (value * 10.0).floor() / 10.0;
+    if tenths.fract() == 0.0 { format!("{tenths:.0}{unit}") } else { format!("{tenths:.1}{unit}") }
+}
+
+#[derive(Clone, Debug)]
+struct Pool {
+    spec: PoolSpec,
+    /// When members were started that have not taken their memory yet.
+    started_mono_ms: Vec<u64>,
+    waits_for_memory: bool,
+}
+
+/// All pools.
+#[derive(Debug, Default)]
+pub(crate) struct Pools {
+    pools: BTreeMap<String, Pool>,
+    seen: Option<(MachineMemory, u64)>,
+    last_ticket: u64,
+}
+
+impl Pools {
+    pub(crate) fn specs(&self) -> impl Iterator<Item = &PoolSpec> {
+        self.pools.values().map(|pool| &pool.spec)
+    }
+
+    /// Takes a declaration; those that run stay, however many it allows now. Returns whether it is news.
+    pub(crate) fn set(&mut self, spec: PoolSpec) -> bool {
+        match self.pools.get_mut(&spec.name) {
+            Some(pool) if pool.spec == spec => false,
+            Some(pool) => {
+                pool.spec = spec;
+                true
+            }
+            None => {
+                let name = spec.name.clone();
+                let pool = Pool { spec, started_mono_ms: Vec::new(), waits_for_memory: false };
+                self.pools.insert(name, pool);
+                true
+            }
+        }
+    }
+
+    pub(crate) fn remove(&mut self, name: &str) {
+        self.pools.remove(name);
+    }
+
+    /// The next number in line.
+    pub(crate) fn draw(&mut self) -> u64 {
+        self.last_ticket += 1;
+        self.last_ticket
+    }
+
+    /// A number that was drawn before us.
+    pub(crate) fn drawn(&mut self, ticket: Option<u64>) {
+        self.last_ticket = self.last_ticket.max(ticket.unwrap_or(0));
+    }
+
+    pub(crate) fn saw(&mut self, memory: MachineMemory, now: Now) {
+        self.seen = Some((memory, now.mono_ms));
+    }
+
+    /// When memory is to be looked at again; none unless somebody waits for it.
+    pub(crate) fn next_due(&self) -> Option<u64> {
+        let (_, at) = self.seen?;
+        let waits = self.pools.values().any(|pool| pool.waits_for_memory);
+        waits.then(|| at.saturating_add(LOOK_EVERY_MS))
+    }
+
+    /// A member has got a place that it had not before.
+    pub(crate) fn started(&mut self, name: &str, now: Now) {
+        if let Some(pool) = self.pools.get_mut(name)
+            && pool.spec.min_free_memory_bytes.is_some()
+        {
+            pool.started_mono_ms.retain(|at| now.mono_ms.saturating_sub(*at) < SETTLING_MS);
+            pool.started_mono_ms.push(now.mono_ms);
+        }
+    }
+
+    /// Whether the first in line may be started, with so many that have a place. Remembers if it waits for memory.
+    pub(crate) fn decide(&mut self, name: &str, members: usize, now: Now) -> Verdict {
+        let fresh = self.seen.filter(|(_, at)| now.mono_ms.saturating_sub(*at) < FRESH_MS);
+        let Some(pool) = self.pools.get_mut(name) else { return Verdict::Start };
+        let verdict = match pool.hold(members, fresh.map(|(memory, _)| memory), now) {
+            Some(hold) => Verdict::Wait(hold),
+            None if fresh.is_none() && pool.asks_for_memory() => Verdict::Look,
+            None => Verdict::Start,
+        };
+        if let Verdict::Wait(hold) = &verdict {
+            pool.waits_for_memory = hold.is_of_memory();
+        }
+        verdict
+    }
+
+    /// Nobody waits in it.
+    pub(crate) fn rests(&mut self, name: &str) {
+        if let Some(pool) = self.pools.get_mut(name) {
+            pool.waits_for_memory = false;
+        }
+    }
+
+    /// Nobody is started from any.
+    pub(crate) fn at_rest(&mut self) {
+        for pool in self.pools.values_mut() {
+            pool.waits_for_memory = false;
+        }
+    }
+
+    /// Why nobody is started, as of the last look.
+    pub(crate) fn why(&self, name: &str, members: &[String], now: Now) -> Option<String> {
+        let hold =
+            self.pools.get(name)?.hold(members.len(), self.seen.map(|(seen, _)| seen), now)?;
+        Some(hold.told(name, members))
+    }
+}
+
+impl Pool {
+    fn asks_for_memory(&self) -> bool {
+        self.spec.min_free_memory_bytes.is_some() || self.spec.max_pressure.is_some()
+    }
+
+    fn hold(&self, members: usize, memory: Option<MachineMemory>, now: Now) -> Option<Hold> {
+        if let Some(max) = self.spec.max.filter(|max| members >= *max as usize) {
+            return Some(Hold::Full { max });
+        }
+        let memory = memory?;
+        if let (Some(max), Some(seen)) = (self.spec.max_pressure, memory.pressure)
+            && seen > max
+        {
+            return Some(Hold::Pressure { seen });
+        }
+        let (needed, free) = (self.spec.min_free_memory_bytes?, memory.free_bytes?);
+        let is_recent = |at: &&u64| now.mono_ms.saturating_sub(**at) < SETTLING_MS;
+        let just_started = self.started_mono_ms.iter().filter(is_recent).count() as u64;
+        let left = free.saturating_sub(needed.saturating_mul(just_started));
+        (left < needed).then_some(Hold::LittleMemory { needed, free, just_started })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Now = Now { mono_ms: 100_000, wall_ms: 1_700_000_000_000 };
+    const GIB: u64 = 1 << 30;
+
+    fn pools(max: Option<u32>, min_free: Option<u64>) -> Pools {
+        let mut pools = Pools::default();
+        pools.set(PoolSpec {
+            name: "coders".to_owned(),
+            max,
+            min_free_memory_bytes: min_free,
+            max_pressure: Some(PoolSpec::USUAL_MAX_PRESSURE),
+            file: None,
+        });
+        pools
+    }
+
+    fn later(ms: u64) -> Now {
+        Now { mono_ms: NOW.mono_ms + ms, wall_ms: NOW.wall_ms + ms }
+    }
+
+    #[test]
+    fn a_full_pool_names_its_members() {
+        let pools = pools(Some(4), None);
+        let members = ["a", "b", "c", "d"].map(str::to_owned);
+        let why = pools.why("coders", &members, NOW).expect("it is full");
+        assert_eq!(why, "pool coders is full: 4 of 4 run (a, b, c, d)");
+        let many: Vec<String> = (0..11).map(|number| format!("m{number}")).collect();
+        let why = pools.why("coders", &many, NOW).expect("it is full");
+        assert!(why.ends_with("11 of 4 run (m0, m1, m2, m3, m4, m5, m6, m7 and 3 more)"), "{why}");
+    }
+
+    #[test]
+    fn memory_is_looked_at_before_anybody_is_started() {
+        let mut pools = pools(None, Some(4 * GIB));
+        assert_eq!(pools.decide("coders", 0, NOW), Verdict::Look);
+        pools.saw(MachineMemory { free_bytes: Some(3 * GIB), pressure: Some(0) }, NOW);
+        let hold = Hold::LittleMemory { needed: 4 * GIB, free: 3 * GIB, just_started: 0 };
+        assert_eq!(pools.decide("coders", 0, NOW), Verdict::Wait(hold));
+        assert_eq!(pools.next_due(), Some(NOW.mono_ms + LOOK_EVERY_MS));
+        assert_eq!(pools.decide("coders", 0, later(FRESH_MS)), Verdict::Look);
+        pools.saw(MachineMemory { free_bytes: Some(5 * GIB), pressure: None }, later(FRESH_MS));
+        assert_eq!(pools.decide("coders", 0, later(FRESH_MS)), Verdict::Start);
+    }
+
+    #[test]
+    fn what_was_just_started_will_take_its_memory() {
+        let mut pools = pools(None, Some(4 * GIB));
+        pools.saw(MachineMemory { free_bytes: Some(9 * GIB), pressure: Some(0) }, NOW);
+        for _ in 0..2 {
+            assert_eq!(pools.decide("coders", 0, NOW), Verdict::Start);
+            pools.started("coders", NOW);
+        }
+        assert!(matches!(pools.decide("coders", 0, NOW), Verdict::Wait(_)));
+        let why = pools.why("coders", &[], NOW).expect("it waits");
+        let told = "less than 4G of memory is free (9G, less what the 2 started in the last 10 s may take)";
+        assert_eq!(why, told);
+        let then = later(SETTLING_MS);
+        pools.saw(MachineMemory { free_bytes: Some(9 * GIB), pressure: Some(0) }, then);
+        assert_eq!(pools.decide("coders", 0, then), Verdict::Start);
+    }
+
+    #[test]
+    fn pressure_starts_nobody_and_a_machine_that_does_not_tell_holds_nobody() {
+        let mut pools = pools(Some(4), None);
+        pools.saw(MachineMemory { free_bytes: None, pressure: Some(27_20) }, NOW);
+        assert_eq!(pools.decide("coders", 0, NOW), Verdict::Wait(Hold::Pressure { seen: 27_20 }));
+        let why = pools.why("coders", &[], NOW).expect("it waits");
+        assert_eq!(why, "memory pressure (PSI some avg10 27 %)");
+        pools.saw(MachineMemory::default(), NOW);
+        assert_eq!(pools.decide("coders", 3, NOW), Verdict::Start);
+        assert_eq!(pools.decide("coders", 4, NOW), Verdict::Wait(Hold::Full { max: 4 }));
+        assert_eq!(pools.next_due(), None, "a full pool is not looked at again and again");
+    }
+
+    #[test]
+    fn sizes_are_rounded_down() {
+        assert_eq!([4 * GIB, 4 * GIB - 1, 3 * GIB / 2].map(size), ["4G", "3.9G", "1.5G"]);
+        assert_eq!([512 << 20, 0].map(size), ["512M", "0M"]);
+    }
+}

@@ -1,0 +1,263 @@
+//! Who in a pool has a place, who waits, and who is next: units and runs together.
+
+use crate::action::Action;
+use crate::event::NewRun;
+use crate::pool::Verdict;
+use crate::run::{Phase as RunPhase, Run, RunEvent};
+use crate::time::Now;
+use crate::world::{Serving, World};
+use ostler_model::{
+    Actor, PoolSpec, PoolView, RunId, RunState, UnitRecord, UnitState, UnitView, What,
+};
+use serde_json::json;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Somebody who waits for a place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Waiter {
+    Unit(String),
+    Run(RunId),
+}
+
+impl World {
+    pub(crate) fn pools_known(&mut self, pools: Vec<PoolSpec>, units: &[UnitRecord]) {
+        for spec in pools {
+            self.pools.set(spec);
+        }
+        for unit in units {
+            self.pools.drawn(unit.ticket);
+        }
+    }
+
+    /// One that the file no longer declares stays as long as somebody names it.
+    pub(crate) fn declare_pools(
+        &mut self,
+        pools: Vec<PoolSpec>,
+        file: &str,
+        out: &mut Vec<Action>,
+    ) {
+        let dropped: Vec<PoolSpec> = self
+            .pools
+            .specs()
+            .filter(|known| known.file.as_deref() == Some(file))
+            .filter(|known| !pools.iter().any(|new| new.name == known.name))
+            .cloned()
+            .collect();
+        let dropped = dropped.into_iter().map(|known| PoolSpec { file: None, ..known });
+        for spec in pools.into_iter().chain(dropped) {
+            if self.pools.set(spec.clone()) {
+                out.push(Action::SavePool(Box::new(spec)));
+            }
+        }
+    }
+
+    /// It stands where it stood.
+    pub(crate) fn requeued(&mut self, new: NewRun, now: Now, out: &mut Vec<Action>) {
+        let mut run = Run::new(new.record, new.limits, new.detach, RunPhase::InLine);
+        run.has_place = false;
+        run.is_queue_told = true;
+        let (why, evidence) =
+            ("it goes on to wait for a place", json!({ "pool": run.record.pool }));
+        out.push(run.note(Actor::Supervisor, What::Adopted, why, evidence, now));
+        self.add(run);
+    }
+
+    /// Every pool that is declared.
+    pub fn pool_specs(&self) -> impl Iterator<Item = &PoolSpec> {
+        self.pools.specs()
+    }
+
+    pub fn pool_views(&self, now: Now) -> Vec<PoolView> {
+        let view = |spec: &PoolSpec| {
+            let running = self.members(&spec.name);
+            let queued: Vec<String> = self.line(&spec.name).into_iter().map(told).collect();
+            let why = self.pools.why(&spec.name, &running, now).filter(|_| !queued.is_empty());
+            PoolView {
+                name: spec.name.clone(),
+                max: spec.max,
+                min_free_memory_bytes: spec.min_free_memory_bytes,
+                max_pressure: spec.max_pressure,
+                file: spec.file.clone(),
+                running,
+                queued,
+                why: why.unwrap_or_default(),
+            }
+        };
+        self.pools.specs().map(view).collect()
+    }
+
+    /// Those that have a place, by the names that people know them by.
+    fn members(&self, pool: &str) -> Vec<String> {
+        let units = self.units.of_pool(pool).filter(|unit| unit.has_place());
+        let units = units.map(|unit| unit.name().to_owned());
+        let runs = self.runs_of_pool(pool).filter(|run| run.has_place);
+        units.chain(runs.map(|run| short(run.id()))).collect()
+    }
+
+    fn runs_of_pool(&self, pool: &str) -> impl Iterator<Item = &Run> {
+        let ends = (pool.to_owned(), RunId::from_bytes([0; 16]))
+            ..=(pool.to_owned(), RunId::from_bytes([0xff; 16]));
+        self.pooled.range(ends).filter_map(|(_, run)| self.runs.get(run)).map(Box::as_ref)
+    }
+
+    /// Those that wait and have a number, the next one first.
+    fn line(&self, pool: &str) -> Vec<Waiter> {
+        let units = self.units.of_pool(pool).filter(|unit| unit.is_queued_for_place());
+        let units = units
+            .filter_map(|unit| Some((unit.record.ticket?, Waiter::Unit(unit.name().to_owned()))));
+        let runs = self.runs_of_pool(pool).filter(|run| matches!(run.phase, RunPhase::InLine));
+        let runs = runs.filter_map(|run| Some((run.record.ticket?, Waiter::Run(run.id()))));
+        let by_ticket: BTreeMap<u64, Waiter> = units.chain(runs).collect();
+        by_ticket.into_values().collect()
+    }
+
+    /// Starts whoever is next wherever there is a place. Called when all that happened in a step is known, so that one
+    /// who is started again in the same step has not lost its place to another.
+    pub(crate) fn admit(&mut self, now: Now, out: &mut Vec<Action>) {
+        if self.serving != Serving::Open || !self.is_reconciled {
+            return self.pools.at_rest();
+        }
+        let mut named: BTreeSet<String> = self.units.pools().cloned().collect();
+        named.extend(self.pooled.iter().map(|(pool, _)| pool.clone()));
+        self.drop_unused(&named, out);
+        let mut must_look = false;
+        for pool in &named {
+            must_look |= self.admit_to(pool, now, out);
+        }
+        if must_look {
+            out.push(Action::LookAtMemory);
+        }
+    }
+
+    /// Returns whether memory has to be looked at first.
+    fn admit_to(&mut self, pool: &str, now: Now, out: &mut Vec<Action>) -> bool {
+        for name in self.units.line_of(pool, now) {
+            let Some(unit) = self.units.get_mut(&name) else { continue };
+            if unit.record.ticket.is_none() {
+                unit.record.ticket = Some(self.pools.draw());
+            }
+        }
+        let line = self.line(pool);
+        if line.is_empty() {
+            self.pools.rests(pool);
+            return false;
+        }
+        let mut must_look = false;
+        let mut waiting = line.into_iter().peekable();
+        while waiting.peek().is_some() {
+            match self.pools.decide(pool, self.members(pool).len(), now) {
+                Verdict::Start => {}
+                Verdict::Look => {
+                    must_look = true;
+                    break;
+                }
+                Verdict::Wait(_) => break,
+            }
+            match waiting.next() {
+                Some(Waiter::Unit(name)) => {
+                    self.note_admitted(&name, now, out);
+                    self.units.admit(&name, now, out);
+                }
+                Some(Waiter::Run(run)) => self.tell(run, RunEvent::Unblocked, now, out),
+                None => {}
+            }
+            self.pools.started(pool, now);
+        }
+        // Whoever is to be started as soon as memory was looked at is not said to wait.
+        if !must_look {
+            for waiter in waiting {
+                self.note_queued(&waiter, pool, now, out);
+            }
+        }
+        must_look
+    }
+
+    fn note_admitted(&mut self, name: &str, now: Now, out: &mut Vec<Action>) {
+        let Some(unit) = self.units.get(name).filter(|unit| unit.is_queue_told) else { return };
+        let waited_ms = now.wall_ms.saturating_sub(unit.since_ms);
+        let evidence = json!({ "pool": unit.record.spec.pool, "waitedMs": waited_ms });
+        let why = "it is the next in line";
+        out.push(unit.note(Actor::Supervisor, What::Admitted, why, evidence, now));
+    }
+
+    /// Once for each wait: the record keeps its number, the journal knows why, and its caller is answered.
+    fn note_queued(&mut self, waiter: &Waiter, pool: &str, now: Now, out: &mut Vec<Action>) {
+        let members = self.members(pool);
+        let why = self.pools.why(pool, &members, now).unwrap_or_default();
+        let evidence = json!({ "pool": pool });
+        match waiter {
+            Waiter::Unit(name) => {
+                let Some(unit) = self.units.get_mut(name) else { return };
+                if !std::mem::replace(&mut unit.is_queue_told, true) {
+                    out.push(unit.save(now));
+                    out.push(unit.note(Actor::Supervisor, What::Queued, &why, evidence, now));
+                }
+            }
+            Waiter::Run(run) => {
+                let Some(run) = self.runs.get_mut(run) else { return };
+                if !std::mem::replace(&mut run.is_queue_told, true) {
+                    out.push(run.save(RunState::Queued, now));
+                    out.push(run.note(Actor::Supervisor, What::Queued, why, evidence, now));
+                    out.push(Action::Queued(run.id()));
+                }
+            }
+        }
+    }
+
+    /// A pool that no file declares any more goes with the last who names it.
+    fn drop_unused(&mut self, used: &BTreeSet<String>, out: &mut Vec<Action>) {
+        let is_unused = |spec: &&PoolSpec| spec.file.is_none() && !used.contains(&spec.name);
+        let unused: Vec<String> =
+            self.pools.specs().filter(is_unused).map(|spec| spec.name.clone()).collect();
+        for name in unused {
+            self.pools.remove(&name);
+            out.push(Action::RemovePool(name));
+        }
+    }
+
+    /// Why each that waits for a place does, and how many are before it.
+    pub(crate) fn tell_queued(&self, views: &mut [UnitView], now: Now) {
+        let mut known: BTreeMap<String, (Option<String>, Vec<Waiter>)> = BTreeMap::new();
+        for view in views.iter_mut().filter(|view| view.state == UnitState::Queued) {
+            let Some(pool) = view.pool.clone() else { continue };
+            let (why, line) = known.entry(pool.clone()).or_insert_with(|| {
+                (self.pools.why(&pool, &self.members(&pool), now), self.line(&pool))
+            });
+            view.why = place_told(why.as_deref(), line, &Waiter::Unit(view.name.clone()));
+        }
+    }
+
+    /// The same of a run.
+    pub fn why_queued(&self, run: RunId, now: Now) -> Option<String> {
+        let waiting = self.runs.get(&run)?;
+        let pool = waiting.record.pool.as_deref()?;
+        if !matches!(waiting.phase, RunPhase::InLine) {
+            return None;
+        }
+        let why = self.pools.why(pool, &self.members(pool), now);
+        Some(place_told(why.as_deref(), &self.line(pool), &Waiter::Run(run)))
+    }
+}
+
+fn told(waiter: Waiter) -> String {
+    match waiter {
+        Waiter::Unit(name) => name,
+        Waiter::Run(run) => short(run),
+    }
+}
+
+/// The last part of the id, which `ostler runs` shows.
+fn short(run: RunId) -> String {
+    let id = run.to_string();
+    id.rsplit('-').next().unwrap_or_default().to_owned()
+}
+
+fn place_told(why: Option<&str>, line: &[Waiter], own: &Waiter) -> String {
+    let before = line.iter().take_while(|waiter| *waiter != own).count();
+    let why = why.unwrap_or("is about to be started");
+    match before {
+        0 => why.to_owned(),
+        1 => format!("{why}; 1 waits before it"),
+        before => format!("{why}; {before} wait before it"),
+    }
+}

@@ -1,0 +1,5 @@
+//! Pools: who has a place, who waits, and who is next.
+
+mod common;
+mod properties;
+mod stories;

@@ -1,0 +1,247 @@
+//! What happens in a pool, one case at a time.
+
+use crate::common::{FILE, Town, declared, pool};
+use ostler_core::unit::Ask;
+use ostler_core::{Event, MachineMemory};
+use ostler_model::{Actor, PoolSpec, RunState, UnitState};
+
+/// W12: no more than its most run; the others wait in the order in which they came, and each says why.
+#[test]
+fn the_surplus_waits_in_its_order() {
+    let mut town = Town::new(2);
+    town.declare(&["a", "b", "c", "d"]);
+    assert_eq!(town.live(), ["a", "b"]);
+    assert_eq!(town.why("c"), "pool p is full: 2 of 2 run (a, b)");
+    assert_eq!(town.why("d"), "pool p is full: 2 of 2 run (a, b); 1 waits before it");
+    let (run, name) = town.run(None);
+    assert_eq!(town.records[&run].state, RunState::Queued);
+    let why = town.world.why_queued(run, town.now).expect("it waits");
+    assert_eq!(why, "pool p is full: 2 of 2 run (a, b); 2 wait before it");
+    town.end("b", 0);
+    town.end("a", 0);
+    assert_eq!(town.live(), ["c", "d"]);
+    town.end("c", 0);
+    assert_eq!(town.started, ["a", "b", "c", "d", &*name]);
+}
+
+/// W12: a member that is restarted keeps its place; so does one that crashed and is started again soon.
+#[test]
+fn a_restart_keeps_its_place() {
+    let mut town = Town::new(1);
+    town.declare(&["a", "b"]);
+    town.ask("a", Ask::Restart);
+    assert_eq!(town.live(), ["a"]);
+    town.end("a", 1);
+    assert!(town.live().is_empty(), "its place is kept while it waits to be started again");
+    assert_eq!(town.state("b"), UnitState::Queued);
+    town.pass(1_000);
+    assert_eq!(town.live(), ["a"]);
+}
+
+/// W12: a crash loop keeps nobody out: after three failures in a row its place is free.
+#[test]
+fn a_crash_loop_gives_way() {
+    let mut town = Town::new(1);
+    town.declare(&["a", "b", "c"]);
+    for wait_ms in [1_000, 2_000, 4_000] {
+        town.end("a", 1);
+        town.pass(wait_ms);
+        assert_eq!(town.live(), ["a"]);
+    }
+    town.end("a", 1);
+    assert_eq!(town.live(), ["b"]);
+    town.pass(8_000);
+    assert_eq!(town.why("a"), "pool p is full: 1 of 1 run (b); 1 waits before it");
+    town.end("b", 0);
+    assert_eq!(town.live(), ["c"], "it queues behind those that wait");
+}
+
+/// W12: a member that waits longer than ten seconds to be started again does not keep others out.
+#[test]
+fn a_long_wait_gives_way() {
+    let mut town = Town::new(1);
+    let mut slow = declared("a");
+    slow.spec.restart.backoff.initial_ms = 10_001;
+    let by = Actor::Supervisor;
+    let declared = vec![slow, declared("b")];
+    town.step(Event::UnitsDeclared { declared, gone: Vec::new(), start: true, by });
+    town.end("a", 1);
+    assert_eq!((town.live(), town.state("a")), (vec!["b"], UnitState::Backoff));
+}
+
+/// W12: who is stopped while it waits does not wait any more.
+#[test]
+fn a_stop_ends_the_wait() {
+    let mut town = Town::new(1);
+    town.declare(&["a", "b", "c"]);
+    let (run, _) = town.run(None);
+    town.ask("b", Ask::Stop);
+    assert_eq!(town.state("b"), UnitState::Stopped);
+    let by = Actor::Supervisor;
+    town.step(Event::CancelAsked { run, by, why: "test" });
+    assert_eq!(town.records[&run].state, RunState::Exited);
+    town.end("a", 0);
+    assert_eq!(town.live(), ["c"]);
+    town.ask("b", Ask::Start);
+    assert_eq!(town.why("b"), "pool p is full: 1 of 1 run (c)");
+}
+
+/// W12: a larger limit starts who waits, a smaller one ends nobody.
+#[test]
+fn a_changed_limit_ends_nobody() {
+    let mut town = Town::new(1);
+    town.declare(&["a", "b", "c", "d"]);
+    town.declare_pool(pool(3));
+    assert_eq!(town.live(), ["a", "b", "c"]);
+    town.declare_pool(pool(1));
+    assert_eq!(town.live(), ["a", "b", "c"]);
+    assert_eq!(town.why("d"), "pool p is full: 3 of 1 run (a, b, c)");
+    town.end("a", 0);
+    town.end("b", 0);
+    assert_eq!(town.live(), ["c"]);
+    town.end("c", 0);
+    assert_eq!(town.live(), ["d"]);
+}
+
+/// W12: after a crash of the supervisor those that live count, and the line is as it was.
+#[test]
+fn a_crash_of_the_supervisor_keeps_the_line() {
+    let mut town = Town::new(2);
+    town.declare(&["d", "c"]);
+    town.declare(&["b"]);
+    town.declare(&["a"]);
+    let (run, name) = {
+        town.end("c", 0);
+        town.run(None)
+    };
+    assert_eq!(town.live(), ["b", "d"]);
+    assert_eq!(town.records[&run].state, RunState::Queued);
+    town.crash();
+    assert_eq!(town.live(), ["b", "d"]);
+    assert_eq!(town.why("a"), "pool p is full: 2 of 2 run (b, d)");
+    town.end("b", 0);
+    assert_eq!(town.live(), ["a", "d"]);
+    town.end("d", 0);
+    assert_eq!(town.live(), ["a", &*name], "a run that waited goes on to wait");
+}
+
+/// W12: without a guardian nobody can start a run that waited: it is over, and was never started.
+#[test]
+fn a_run_that_nobody_kept_is_over() {
+    let mut town = Town::new(1);
+    town.declare(&["a"]);
+    let (run, name) = town.run(None);
+    town.crash_with(false);
+    let record = &town.records[&run];
+    assert_eq!((record.state, record.pid), (RunState::Exited, None));
+    town.end("a", 0);
+    assert!(!town.started.contains(&name));
+}
+
+/// W12: when everything is started anew, those that ran go first.
+#[test]
+fn members_that_ran_come_back_first() {
+    let mut town = Town::new(2);
+    town.declare(&["c", "d"]);
+    town.declare(&["a", "b"]);
+    assert_eq!(town.live(), ["c", "d"]);
+    town.alive.clear();
+    town.started.clear();
+    town.crash();
+    assert_eq!(town.started, ["c", "d"]);
+}
+
+/// W13: nobody new is started while memory is short or the machine fights for it; a restart is nobody new.
+#[test]
+fn memory_pressure_starts_nobody_new() {
+    let mut town = Town::new(4);
+    town.declare(&["a"]);
+    town.memory.pressure = Some(27_00);
+    town.pass(1_000);
+    town.declare(&["b"]);
+    assert_eq!(town.why("b"), "memory pressure (PSI some avg10 27 %)");
+    town.ask("a", Ask::Restart);
+    assert_eq!(town.live(), ["a"], "a restart is nobody new");
+    town.memory.pressure = Some(3_00);
+    town.pass(1_000);
+    assert_eq!(town.live(), ["a", "b"]);
+}
+
+/// W13: who waits for memory is started when there is enough, without anybody asking.
+#[test]
+fn free_memory_is_looked_at_while_somebody_waits_for_it() {
+    let mut town = Town::new(4);
+    let little = MachineMemory { free_bytes: Some(3 << 30), pressure: None };
+    town.memory = little;
+    town.declare_pool(PoolSpec { min_free_memory_bytes: Some(4 << 30), ..pool(4) });
+    town.declare(&["a"]);
+    assert_eq!(town.why("a"), "less than 4G of memory is free (3G)");
+    let due = town.world.next_due();
+    assert_eq!(due, town.now.mono_ms + 1_000, "it is looked at again soon");
+    town.memory.free_bytes = Some(4 << 30);
+    town.pass(1_000);
+    assert_eq!(town.live(), ["a"]);
+    let lease_only = town.world.next_due();
+    assert!(lease_only > town.now.mono_ms + 1_000, "nobody waits, so nobody looks");
+}
+
+/// W12: a run that replaces another of its scope has its place.
+#[test]
+fn a_replacement_takes_the_place_of_the_one_before() {
+    let mut town = Town::new(1);
+    let (_, _) = town.run(Some("k"));
+    town.declare(&["a"]);
+    let (_, second) = town.run(Some("k"));
+    assert_eq!(town.live(), [&*second]);
+    assert_eq!(town.state("a"), UnitState::Queued);
+}
+
+/// W12: a member whose need is not there waits for that, and holds no place meanwhile.
+#[test]
+fn a_member_that_misses_another_holds_no_place() {
+    let mut town = Town::new(1);
+    let mut needy = declared("a");
+    needy.spec.depends_on = vec!["db".to_owned()];
+    let mut db = declared("db");
+    db.spec.pool = None;
+    let by = Actor::Supervisor;
+    let declared = vec![needy, db, declared("b")];
+    town.step(Event::UnitsDeclared { declared, gone: Vec::new(), start: true, by });
+    assert_eq!(town.live(), ["b", "db"], "it had to wait for db, and b did not");
+    town.end("b", 0);
+    assert_eq!(town.live(), ["a", "db"]);
+    town.ask("db", Ask::Stop);
+    town.ask("b", Ask::Start);
+    assert_eq!(town.state("b"), UnitState::Queued);
+    town.ask("a", Ask::Restart);
+    assert_eq!((town.live(), town.state("a")), (vec!["b"], UnitState::Waiting));
+}
+
+/// W12: a pool that its file no longer declares is kept as long as somebody names it.
+#[test]
+fn a_dropped_pool_goes_with_its_last_member() {
+    let mut town = Town::new(1);
+    town.declare(&["a"]);
+    let (run, _) = town.run(None);
+    town.step(Event::PoolsDeclared { pools: Vec::new(), file: FILE.to_owned() });
+    assert_eq!(town.pools["p"].file, None);
+    assert_eq!(town.records[&run].state, RunState::Queued);
+    let (declared, gone) = (Vec::new(), vec!["a".to_owned()]);
+    let by = Actor::Supervisor;
+    town.step(Event::UnitsDeclared { declared, gone, start: false, by });
+    assert!(town.pools.contains_key("p") && town.alive.contains_key(&run));
+    let name = town.live()[0].to_owned();
+    town.end(&name, 0);
+    assert!(town.pools.is_empty());
+}
+
+/// W12: a stop of the daemon starts nobody in the places that become free.
+#[test]
+fn a_stop_of_the_daemon_starts_nobody() {
+    let mut town = Town::new(1);
+    town.declare(&["a", "b"]);
+    town.run(None);
+    town.step(Event::ShutdownAsked { by: Actor::Supervisor });
+    assert!(town.live().is_empty());
+    assert_eq!(town.started, ["a"]);
+}

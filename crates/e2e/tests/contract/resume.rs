@@ -1,0 +1,140 @@
+//! The same conversation again: `resume` with the id of the agent's session.
+
+use crate::units::Project;
+use ostler_e2e::{Door, Registry};
+use serde_json::{Value, json};
+
+/// An agent that writes down how it was started.
+const AGENT: &str = "command = [\"sh\", \"-c\", \"echo fresh >> starts; exec sleep 1000\"]\n\
+     resume = [\"sh\", \"-c\", \"echo resumed {session} >> starts; exec sleep 1000\"]\n\
+     backend = \"pty\"\nrestart = { when = \"always\", initial = \"10ms\", limit = { count = 0, window = \"1s\" } }";
+
+fn learn(project: &Project, of: &str, session: Value) -> Value {
+    let call = json!({ "of": of, "session": session });
+    Door::connect(&project.home).try_call("agent-session", &call).expect("an answer")
+}
+
+#[track_caller]
+fn learned(project: &Project, of: &str, session: &str) {
+    let answer = learn(project, of, json!(session));
+    assert_eq!(answer["ok"]["kind"], "asked", "{answer}");
+}
+
+/// The lines that the agent has written, as soon as there are so many.
+#[track_caller]
+fn starts(project: &Project, least: usize) -> Vec<String> {
+    project.until_lines("starts", least);
+    let text = std::fs::read_to_string(project.path("starts")).expect("it is there");
+    text.lines().map(str::to_owned).collect()
+}
+
+/// W14: the session of its agent is kept with the unit, shown, and named when the unit is started again.
+#[test]
+fn a_unit_is_resumed_with_the_session_of_its_agent() {
+    let project = Project::of(&[("bot", AGENT)]);
+    project.up();
+    assert_eq!(starts(&project, 1), ["fresh"]);
+    let run = project.view("bot")["runId"].as_str().expect("a run").to_owned();
+    // As a hook of the agent would: it knows its run by OSTLER_RUN_ID.
+    learned(&project, &run, "0196a1c2-7b8e");
+    assert_eq!(project.view("bot")["agentSession"], "0196a1c2-7b8e");
+    let status = project.call(&["status", "bot"]).text();
+    assert!(status.contains("Session: 0196a1c2-7b8e"), "{status}");
+    project.crash("bot");
+    assert_eq!(starts(&project, 2)[1], "resumed 0196a1c2-7b8e");
+    // The newest word counts; that of a run that is over does not.
+    learned(&project, "bot", "s-2");
+    let older = learn(&project, &run, json!("s-old"));
+    assert_eq!(older["error"]["code"], "CONFLICT", "{older}");
+    project.call(&["restart", "bot"]).ok();
+    assert_eq!(starts(&project, 3)[2], "resumed s-2");
+    let why = project.call(&["why", "bot"]).text();
+    assert!(why.contains("is started with its resume command: session s-2 of sh"), "{why}");
+}
+
+/// W14: without a known session the command is run, and `why` says so; so it is when the session was forgotten.
+#[test]
+fn without_a_session_the_command_is_run() {
+    let project = Project::of(&[("bot", AGENT)]);
+    project.up();
+    project.crash("bot");
+    assert_eq!(starts(&project, 2), ["fresh", "fresh"]);
+    let why = project.call(&["why", "bot"]).text();
+    assert!(why.contains("no session of it is known: its command is run"), "{why}");
+    learned(&project, "bot", "s-1");
+    assert_eq!(learn(&project, "bot", Value::Null)["ok"]["kind"], "asked");
+    assert_eq!(project.view("bot")["agentSession"], Value::Null);
+    project.crash("bot");
+    assert_eq!(starts(&project, 3)[2], "fresh");
+}
+
+/// W14: it outlives the supervisor, the daemon, the machine, and `down` with `up`.
+#[test]
+fn a_session_outlives_everything() {
+    let project = Project::of(&[("bot", AGENT)]);
+    project.up();
+    starts(&project, 1);
+    learned(&project, "bot", "s-1");
+    crate::daemon::replace_supervisor(&project.home);
+    project.crash("bot");
+    assert_eq!(starts(&project, 2)[1], "resumed s-1");
+    project.home.stop();
+    // As if the machine had been started anew meanwhile.
+    let registry = Registry::open(&project.home);
+    registry.execute("UPDATE runs SET boot_id = 'another'", []);
+    registry.execute("UPDATE leases SET boot_id = 'another'", []);
+    drop(registry);
+    project.home.ostler(&["start"]).ok();
+    assert_eq!(starts(&project, 3)[2], "resumed s-1");
+    project.call(&["down"]).ok();
+    project.up();
+    assert_eq!(starts(&project, 4)[3], "resumed s-1");
+}
+
+/// W14: another program knows nothing of the session; other arguments of the same program do.
+#[test]
+fn a_changed_program_forgets_the_session() {
+    let project = Project::of(&[("bot", AGENT)]);
+    project.up();
+    starts(&project, 1);
+    learned(&project, "bot", "s-1");
+    project.declare(&[("bot", &AGENT.replace("exec sleep 1000", "exec sleep 2000"))]);
+    project.up();
+    assert_eq!(starts(&project, 2)[1], "resumed s-1");
+    let other = AGENT.replace("command = [\"sh\"", "command = [\"/usr/bin/env\", \"sh\"");
+    project.declare(&[("bot", &other)]);
+    project.up();
+    assert_eq!(starts(&project, 3)[2], "fresh");
+    assert_eq!(project.view("bot")["agentSession"], Value::Null);
+    let why = project.call(&["why", "bot"]).text();
+    assert!(why.contains("its program is /usr/bin/env, and was sh"), "{why}");
+}
+
+/// W14: what could be more than a word in a command is no id, and a run of no unit has no session to keep.
+#[test]
+fn what_is_no_session_is_refused() {
+    let project = Project::of(&[("bot", AGENT)]);
+    project.up();
+    for id in ["", "--help", "a b", "$(touch x)", "a;b", "../x"] {
+        let answer = learn(&project, "bot", json!(id));
+        assert_eq!(answer["error"]["code"], "INVALID_REQUEST", "{id:?}: {answer}");
+    }
+    let run = project.home.start(&[], &["sleep", "1000"]);
+    for of in ["nobody", &run, "01a1e482-9165-75ad-bdba-f05e5ff2deaa"] {
+        let answer = learn(&project, of, json!("s-1"));
+        assert_eq!(answer["error"]["code"], "NO_SUCH_RUN", "{of}: {answer}");
+    }
+}
+
+/// W14: a session that was told and acknowledged is on disk, whatever happens to the supervisor then.
+#[test]
+fn an_acknowledged_session_is_on_disk() {
+    let project = Project::of(&[("bot", AGENT)]);
+    project.up();
+    for number in 0..5 {
+        let session = format!("s-{number}");
+        learned(&project, "bot", &session);
+        crate::daemon::replace_supervisor(&project.home);
+        assert_eq!(project.view("bot")["agentSession"], json!(session));
+    }
+}

@@ -1,0 +1,42 @@
+//! Who has a hand on a run's terminal: how many are attached, and when it was last touched.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+#[derive(Debug, Default)]
+pub struct Hands {
+    attached: AtomicUsize,
+    touched_mono_ms: AtomicU64,
+}
+
+impl Hands {
+    /// Somebody typed, came or left.
+    pub fn touch(&self) {
+        self.touched_mono_ms.fetch_max(ostler_os::mono_ms(), Ordering::AcqRel);
+    }
+
+    /// Somebody looks at the terminal until the guard is dropped.
+    pub fn attach(self: &Arc<Self>) -> HandOn {
+        self.attached.fetch_add(1, Ordering::AcqRel);
+        HandOn(Arc::clone(self))
+    }
+
+    pub(crate) fn attached(&self) -> usize {
+        self.attached.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn touched_mono_ms(&self) -> u64 {
+        self.touched_mono_ms.load(Ordering::Acquire)
+    }
+}
+
+#[derive(Debug)]
+pub struct HandOn(Arc<Hands>);
+
+impl Drop for HandOn {
+    fn drop(&mut self) {
+        // In this order: whoever finds nobody attached finds when the last one left.
+        self.0.touch();
+        self.0.attached.fetch_sub(1, Ordering::AcqRel);
+    }
+}

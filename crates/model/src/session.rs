@@ -1,0 +1,97 @@
+//! The session of the agent that a unit runs: the id under which the agent itself can take up the same conversation.
+
+use serde::{Deserialize, Serialize};
+
+/// What is kept of a unit's agent, across everything but a change of its program.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentSession {
+    pub id: String,
+    /// The program that the unit's command named when the id was learned: another program knows no such session.
+    pub program: String,
+    pub learned_at_ms: u64,
+}
+
+impl AgentSession {
+    /// Stands for the id in `resume`.
+    pub const PLACEHOLDER: &'static str = "{session}";
+    const ID_MOST: usize = 200;
+
+    /// Whether it can stand in a command, also in one for the shell, and is no option of a program.
+    pub fn is_id(id: &str) -> bool {
+        id.len() <= Self::ID_MOST
+            && id.starts_with(|c: char| c.is_ascii_alphanumeric())
+            && id.chars().all(|c| c.is_ascii_alphanumeric() || "-_.:".contains(c))
+    }
+
+    /// The program that a command starts: its first word, or that of the line it gives to the shell.
+    pub fn program_of(argv: &[String]) -> &str {
+        match argv {
+            [shell, option, line, ..] if shell.ends_with("/sh") && option == "-c" => {
+                let line = line.strip_prefix("exec ").unwrap_or(line);
+                line.split_whitespace().next().unwrap_or(shell)
+            }
+            [program, ..] => program,
+            [] => "",
+        }
+    }
+}
+
+/// Somebody tells the session of a unit's agent: the agent's own hook, or whoever reads its files.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentSessionCall {
+    /// The unit's name, or the id of its run (`OSTLER_RUN_ID`), which must be its last.
+    pub of: String,
+    /// None forgets it.
+    pub session: Option<String>,
+}
+
+/// What is known of an agent by somebody who can tell: the agent itself, or whoever knows its screen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "state")]
+pub enum AgentIdle {
+    /// It has nothing to do since then, on the wall clock.
+    #[serde(rename_all = "camelCase")]
+    Since { since_ms: u64 },
+    /// It works, waits for a person, or is limited.
+    No,
+    /// Nobody can tell any more: its silence counts again.
+    Unknown,
+}
+
+/// Somebody tells whether the agent of a unit has nothing to do.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentIdleCall {
+    /// The unit's name, or the id of its run.
+    pub of: String,
+    pub idle: AgentIdle,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_cannot_be_more_than_a_word() {
+        for id in ["0196a1c2-7b8e-7d1e-9d2e-6f0b7f1f4b11", "ses_5f2Ab", "a", "thread:12.3"] {
+            assert!(AgentSession::is_id(id), "{id}");
+        }
+        let long = "a".repeat(201);
+        for id in ["", "-p", "--continue", "a b", "a;b", "$(x)", "a/b", "a\n", "ä", &long] {
+            assert!(!AgentSession::is_id(id), "{id:?}");
+        }
+    }
+
+    #[test]
+    fn the_program_is_also_found_behind_the_shell() {
+        let argv = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        assert_eq!(AgentSession::program_of(&argv(&["claude", "--x"])), "claude");
+        let line = argv(&["/bin/sh", "-c", "exec claude --continue"]);
+        assert_eq!(AgentSession::program_of(&line), "claude");
+        let line = argv(&["/bin/sh", "-c", "cd app && claude"]);
+        assert_eq!(AgentSession::program_of(&line), "cd");
+        assert_eq!(AgentSession::program_of(&[]), "");
+    }
+}
