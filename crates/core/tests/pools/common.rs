@@ -244,6 +244,11 @@ impl Town {
         random[2..].copy_from_slice(&self.number.to_be_bytes());
         let unit = unit.map(str::to_owned);
         let record = RunRecord {
+            escaped: Vec::new(),
+            strict: false,
+            parent: None,
+            keep: false,
+            client: None,
             run_id: RunId::new(self.now.wall_ms, random),
             session_id: "s".to_owned(),
             backend_id: Backend::Pipe,
@@ -296,6 +301,8 @@ fn identity(pid: i32) -> Identity {
 
 pub fn declared(name: &str) -> Declared {
     let spec = UnitSpec {
+        agent: None,
+        part: None,
         name: name.to_owned(),
         argv: vec!["sleep".to_owned()],
         cwd: "/".to_owned(),
