@@ -104,9 +104,9 @@ struct Only {
 }
 
 impl RunArguments {
-    /// A program in the background on a terminal of its own, as `run -d --pty` has it.
+    /// A program on a terminal of its own, as `run --pty` has it.
     pub fn on_terminal(command: &[OsString], session: &str) -> Self {
-        let words = ["run", "--detach", "--pty", "--size", "120x40", "--session", session, "--"];
+        let words = ["run", "--pty", "--size", "120x40", "--session", session, "--"];
         let words = words.into_iter().map(OsString::from).chain(command.iter().cloned());
         Only::parse_from(words).run
     }

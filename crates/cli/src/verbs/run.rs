@@ -83,8 +83,8 @@ pub fn run(context: &Context, arguments: RunArguments) -> Result<Exit, Failure> 
     }
 }
 
-/// A run that nobody waits for.
-pub fn begin_detached(
+/// A run that ends with us, and that nobody shows.
+pub fn begin_unshown(
     context: &Context,
     client: &mut Client,
     arguments: &RunArguments,

@@ -78,7 +78,7 @@ fn sweeping(setup: Setup) {
     assert_eq!(output.code, 7, "{setup:?}: {output:?}");
     assert_eq!(std::fs::read_to_string(&bye).expect("it had time").trim(), "bye");
     let escapee = pid_in(&file);
-    let line = format!("left processes running: pid {escapee} (sh -c");
+    let line = format!("pid {escapee} (sh -c");
     let told = output.stderr.lines().filter(|told| told.contains(&line)).count();
     assert_eq!(told, 1, "{setup:?}: one line of it: {}", output.stderr);
     let command = lingering("", &file, 3);

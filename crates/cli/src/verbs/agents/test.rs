@@ -5,7 +5,7 @@ use crate::args::{RunArguments, TestArguments};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::say::say;
-use crate::verbs::run::begin_detached;
+use crate::verbs::run::begin_unshown;
 use ostler_agents::{Book, Judged, Profile};
 use ostler_client::{Client, ClientError};
 use ostler_model::wire::{Answer, Call, ScreenText, Target};
@@ -29,7 +29,7 @@ pub fn test(context: &Context, arguments: &TestArguments, json: bool) -> Result<
     }
     let mut client = context.connect()?;
     let run = RunArguments::on_terminal(&arguments.command, "agents test");
-    let record = begin_detached(context, &mut client, &run)?;
+    let record = begin_unshown(context, &mut client, &run)?;
     let outcome = watch(&mut client, record.run_id, &profile, arguments, json);
     let _ = client.call(Call::Cancel(Target { run: record.run_id.to_string() }));
     outcome
