@@ -7,7 +7,7 @@ import concurrent.futures
 import fnmatch
 import os
 import shutil
-import sys
+import signal
 import tempfile
 import threading
 import time
@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import nudges
+from . import nudges, patrol, watch
 from .texts import Texts
 from .world import Failed, Programs, World
 
@@ -60,18 +60,50 @@ def nudge_tests(agent: str, backend: str, count: int, seed: int) -> list[Test]:
     return [Test(f"nudge/{part}/{agent}/{backend}", agent, backend, options, run) for part, (run, options) in parts.items()]
 
 
+def patrol_tests(agent: str, backend: str) -> list[Test]:
+    plain, asks = watch.options(), watch.options(asks=True)
+    parts: dict[str, tuple[Callable[[World], list[str]], dict]] = {
+        "idle": (patrol.idle, plain),
+        "idle-stale": (patrol.idle_stale, plain),
+        "mail-read": (lambda world: patrol.mail_read(world, False), plain),
+        "mail-read-stale": (lambda world: patrol.mail_read(world, True), plain),
+        "mail-ignored": (patrol.mail_ignored, plain),
+        "silent": (lambda world: patrol.at_work(world, f"SILENT:{patrol.LONG}"), plain),
+        "streaming": (lambda world: patrol.at_work(world, f"STREAM:{patrol.LONG}"), plain),
+        "in-a-command": (lambda world: patrol.at_work(world, f"BASH:<<sleep {patrol.LONG}>>"), plain),
+        "stopped": (patrol.stopped, plain),
+        "stopped-at-work": (patrol.stopped_at_work, plain),
+        "killed": (patrol.killed, plain),
+        "permission": (lambda world: patrol.dialog(world, "permission"), asks),
+        "question": (lambda world: patrol.dialog(world, "question"), asks),
+        "half-typed": (patrol.half_typed, plain),
+        "spawned": (patrol.spawned, plain),
+        "limited": (patrol.limited, plain),
+    }
+    return [Test(f"patrol/{part}/{agent}/{backend}", agent, backend, options, run) for part, (run, options) in parts.items()]
+
+
 def all_tests(arguments: argparse.Namespace) -> list[Test]:
     tests = []
     for agent in (*AGENTS, "codex-daemon"):
         for backend in BACKENDS:
             tests += nudge_tests(agent, backend, arguments.texts, arguments.seed)
+            tests += patrol_tests(agent, backend)
     return tests
+
+
+# Worlds that are open, to be closed if the run is ended from outside.
+OPEN: set[World] = set()
+ENDED = threading.Event()
 
 
 def run_one(test: Test, programs: Programs, scratch: Path) -> Result:
     folder = scratch / test.name.replace("/", "-")
     began = time.monotonic()
+    if ENDED.is_set():
+        return Result(test, ["the run was ended from outside"], 0, folder)
     world = World(programs, folder, test.agent, test.backend, **test.options)
+    OPEN.add(world)
     problems: list[str] = []
     try:
         problems += test.run(world)
@@ -81,8 +113,18 @@ def run_one(test: Test, programs: Programs, scratch: Path) -> Result:
         problems.append(traceback.format_exc())
     for problem in problems:
         world.tell(f"FAILED: {problem}")
-    problems += world.close()
+    if world in OPEN:
+        OPEN.remove(world)
+        problems += world.close()
     return Result(test, problems, time.monotonic() - began, folder)
+
+
+def leave(*_) -> None:
+    """Ended by a signal: nothing is left running."""
+    ENDED.set()
+    while OPEN:
+        OPEN.pop().close()
+    os._exit(143)
 
 
 def main() -> int:
@@ -105,8 +147,9 @@ def main() -> int:
     programs = Programs(str(Path(arguments.ostler).resolve()), [str(agents / "node24/node_modules/node/bin"), str(agents / "agents/node_modules/.bin")])
     scratch = Path(tempfile.mkdtemp(prefix="real-agents-"))
     print(f"seed {arguments.seed}, {len(tests)} tests, {arguments.jobs} at a time, in {scratch}", flush=True)
+    signal.signal(signal.SIGTERM, leave)
+    signal.signal(signal.SIGINT, leave)
     lock = threading.Lock()
-    failed = 0
 
     def one(test: Test) -> Result:
         result = run_one(test, programs, scratch)

@@ -73,6 +73,7 @@ class World:
         self.session = f"gt-{UNIT}" if patrol else f"ostler-{UNIT}"
         self.file = self.work / "ostler.toml"
         self.file.write_text(self.declare(list(own), patrol, watch))
+        self.is_closed = False
         self.people: list[TmuxPerson | PtyPerson] = []
         self.story = open(folder / "story", "a", buffering=1, encoding="utf-8")
 
@@ -93,6 +94,8 @@ inherit_env = {inherited}
         self.story.write(f"{time.strftime('%H:%M:%S')} {text}\n")
 
     def ostler(self, *words: str, seconds: float = 60, stdin: str | None = None, check: bool = True) -> str:
+        if self.is_closed and "stop" not in words:
+            raise Failed("the test was ended from outside")
         try:
             done = subprocess.run(
                 [self.programs.ostler, *words], env=self.env, cwd=self.work, capture_output=True, text=True, timeout=seconds, input=stdin if stdin is not None else "",
@@ -155,6 +158,7 @@ inherit_env = {inherited}
     def close(self) -> list[str]:
         """Ends everything, and tells what was left behind."""
         problems = []
+        self.is_closed = True
         for person in self.people:
             person.leave()
         try:

@@ -26,6 +26,8 @@ class Model(http.server.ThreadingHTTPServer):
         self.bodies = bodies
         self.lock = threading.Lock()
         self.number = 0
+        # A message that has the first text is answered by running the second.
+        self.rules: list[tuple[str, str]] = []
         self.log = open(log, "a", buffering=1, encoding="utf-8")
 
     def start(self) -> None:
@@ -98,7 +100,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         except ValueError as error:
             self.server.note(n=number, api=api, unreadable=str(error))
             return self.reply({}, 400)
-        directive = prompt.directive
+        directive = prompt.directive or self.by_rule(prompt)
         self.server.note(
             n=number, api=api, side=prompt.is_side, after_tool=prompt.is_after_tool,
             directive=directive.word if directive else None, users=prompt.users,
@@ -108,6 +110,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
         except OSError as error:
             end = f"hung up: {type(error).__name__}"
         self.server.note(n=number, end=end)
+
+    def by_rule(self, prompt: prompts.Prompt) -> prompts.Directive | None:
+        if prompt.is_side or prompt.is_after_tool or not prompt.users:
+            return None
+        commands = [command for text, command in self.server.rules if text in prompt.users[-1]]
+        return prompts.Directive("BASH", command=commands[0]) if commands else None
 
     def answer(self, prompt: prompts.Prompt, directive: prompts.Directive | None, number: int) -> str:
         refused = answers.refusal(prompt.api, directive)
