@@ -51,10 +51,10 @@ class Ledger:
 
     def flush(self, situation: str) -> None:
         """Delivers what waits, by further nudges."""
-        before = 0
+        before = None
         for _ in range(FLUSHES):
             waiting = len(self.update())
-            if not waiting or waiting == before:
+            if not waiting or (before is not None and waiting >= before):
                 return
             before = waiting
             self.world.oracle.wait_quiet()

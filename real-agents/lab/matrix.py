@@ -1,4 +1,4 @@
-"""Which tests there are, and runs them."""
+"""Runs the tests, several at a time, and counts."""
 
 from __future__ import annotations
 
@@ -12,161 +12,135 @@ import tempfile
 import threading
 import time
 import traceback
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import nudges, patrol, watch
-from .texts import Texts
+from .offline import leave_the_network
+from .tests import Test, all_tests, short_tests
 from .world import Failed, Programs, World
 
-AGENTS = ("claude", "codex", "opencode")
-BACKENDS = ("pty", "tmux")
-
-
-@dataclass(frozen=True)
-class Test:
-    name: str
-    agent: str
-    backend: str
-    options: dict
-    run: Callable[[World], list[str]]
+# In the short form no test begins later than this.
+SHORT_SECONDS = 120
 
 
 @dataclass
 class Result:
     test: Test
-    problems: list[str]
-    seconds: float
-    folder: Path
+    seconds: float = 0
+    problems: list[str] | None = None
+    skipped: str = ""
+    folder: Path | None = None
 
 
-def nudge_tests(agent: str, backend: str, count: int, seed: int) -> list[Test]:
-    some = max(4, count // 5)
+class Matrix:
+    def __init__(self, arguments: argparse.Namespace):
+        agents = Path(arguments.agents).resolve()
+        folders = [str(agents / "node24/node_modules/node/bin"), str(agents / "agents/node_modules/.bin")]
+        self.programs = Programs(str(Path(arguments.ostler).resolve()), folders)
+        self.scratch = Path(tempfile.mkdtemp(prefix="real-agents-"))
+        self.keep, self.short = arguments.keep, arguments.short
+        self.began = time.monotonic()
+        self.without_tmux = "" if shutil.which("tmux") else "tmux is not installed"
+        self.lock = threading.Lock()
+        self.open: set[World] = set()
+        self.is_ended = False
 
-    def texts(part: str) -> Texts:
-        return Texts(f"{seed} {agent} {backend} {part}")
+    def run(self, test: Test) -> Result:
+        result = Result(test)
+        if test.backend == "tmux":
+            result.skipped = self.without_tmux
+        if self.short and time.monotonic() - self.began > SHORT_SECONDS:
+            result.skipped = f"{SHORT_SECONDS} s of the short form are over"
+        if self.is_ended:
+            result.skipped = "the run was ended"
+        if not result.skipped:
+            self.do(result)
+        self.show(result)
+        return result
 
-    parts: dict[str, tuple[Callable[[World], list[str]], dict]] = {
-        "idle": (lambda world: nudges.at_idle(world, texts("idle"), count), {}),
-        "crowd": (lambda world: nudges.crowd(world, texts("crowd"), some), {}),
-        "busy": (lambda world: nudges.busy(world, texts("busy"), some, None), {}),
-        "busy-immediate": (lambda world: nudges.busy(world, texts("busy-immediate"), some, "immediate"), {}),
-        "start": (lambda world: nudges.at_start(world, texts("start"), some), {}),
-        "half-typed": (lambda world: nudges.half_typed(world, texts("half-typed"), some), {}),
-        "permission": (lambda world: nudges.dialog(world, texts("permission"), some, "permission"), {"asks": True}),
-        "question": (lambda world: nudges.dialog(world, texts("question"), some, "question"), {"asks": True}),
-    }
-    return [Test(f"nudge/{part}/{agent}/{backend}", agent, backend, options, run) for part, (run, options) in parts.items()]
+    def do(self, result: Result) -> None:
+        test, began = result.test, time.monotonic()
+        result.folder = self.scratch / test.name.replace("/", "-")
+        world = World(self.programs, result.folder, test.agent, test.backend, **test.options)
+        self.open.add(world)
+        problems: list[str] = []
+        try:
+            problems += test.run(world)
+        except Failed as failed:
+            problems.append(str(failed))
+        except Exception:  # a test that breaks is a test that failed
+            problems.append(traceback.format_exc())
+        for problem in problems:
+            world.tell(f"FAILED: {problem}")
+        if world in self.open:
+            self.open.remove(world)
+            problems += world.close()
+        result.problems, result.seconds = problems, time.monotonic() - began
+        if not problems and not self.keep:
+            world.remove()
 
+    def show(self, result: Result) -> None:
+        with self.lock:
+            if result.skipped:
+                print(f"SKIPPED {result.test.name}: {result.skipped}", flush=True)
+                return
+            print(f"{'FAILED' if result.problems else 'passed'} {result.test.name} ({result.seconds:.0f} s)", flush=True)
+            for problem in result.problems or []:
+                print("    " + problem.replace("\n", "\n    "), flush=True)
 
-def patrol_tests(agent: str, backend: str) -> list[Test]:
-    plain, asks = watch.options(), watch.options(asks=True)
-    parts: dict[str, tuple[Callable[[World], list[str]], dict]] = {
-        "idle": (patrol.idle, plain),
-        "idle-stale": (patrol.idle_stale, plain),
-        "mail-read": (lambda world: patrol.mail_read(world, False), plain),
-        "mail-read-stale": (lambda world: patrol.mail_read(world, True), plain),
-        "mail-ignored": (patrol.mail_ignored, plain),
-        "silent": (lambda world: patrol.at_work(world, f"SILENT:{patrol.LONG}"), plain),
-        "streaming": (lambda world: patrol.at_work(world, f"STREAM:{patrol.LONG}"), plain),
-        "in-a-command": (lambda world: patrol.at_work(world, f"BASH:<<sleep {patrol.LONG}>>"), plain),
-        "stopped": (patrol.stopped, plain),
-        "stopped-at-work": (patrol.stopped_at_work, plain),
-        "killed": (patrol.killed, plain),
-        "permission": (lambda world: patrol.dialog(world, "permission"), asks),
-        "question": (lambda world: patrol.dialog(world, "question"), asks),
-        "half-typed": (patrol.half_typed, plain),
-        "spawned": (patrol.spawned, plain),
-        "limited": (patrol.limited, plain),
-    }
-    return [Test(f"patrol/{part}/{agent}/{backend}", agent, backend, options, run) for part, (run, options) in parts.items()]
-
-
-def all_tests(arguments: argparse.Namespace) -> list[Test]:
-    tests = []
-    for agent in (*AGENTS, "codex-daemon"):
-        for backend in BACKENDS:
-            tests += nudge_tests(agent, backend, arguments.texts, arguments.seed)
-            tests += patrol_tests(agent, backend)
-    return tests
-
-
-# Worlds that are open, to be closed if the run is ended from outside.
-OPEN: set[World] = set()
-ENDED = threading.Event()
-
-
-def run_one(test: Test, programs: Programs, scratch: Path) -> Result:
-    folder = scratch / test.name.replace("/", "-")
-    began = time.monotonic()
-    if ENDED.is_set():
-        return Result(test, ["the run was ended from outside"], 0, folder)
-    world = World(programs, folder, test.agent, test.backend, **test.options)
-    OPEN.add(world)
-    problems: list[str] = []
-    try:
-        problems += test.run(world)
-    except Failed as failed:
-        problems.append(str(failed))
-    except Exception:  # noqa: BLE001 - a test that breaks is a test that failed
-        problems.append(traceback.format_exc())
-    for problem in problems:
-        world.tell(f"FAILED: {problem}")
-    if world in OPEN:
-        OPEN.remove(world)
-        problems += world.close()
-    return Result(test, problems, time.monotonic() - began, folder)
+    def leave(self, *_) -> None:
+        """Ended by a signal: nothing is left running."""
+        self.is_ended = True
+        while self.open:
+            self.open.pop().close()
+        os._exit(143)
 
 
-def leave(*_) -> None:
-    """Ended by a signal: nothing is left running."""
-    ENDED.set()
-    while OPEN:
-        OPEN.pop().close()
-    os._exit(143)
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Real agents under a real Ostler, against a stand-in model.")
+    parser.add_argument("--ostler", default="target/debug/ostler")
+    parser.add_argument("--agents", required=True, help="the folder that .ci/agents installs into")
+    parser.add_argument("--short", action="store_true", help="at most three minutes")
+    parser.add_argument("--only", default="*", help="names of tests with * and ?, separated by commas")
+    parser.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(3)))
+    parser.add_argument("--texts", type=int, default=200, help="how many texts into each idle agent; a fifth of it elsewhere")
+    parser.add_argument("--histories", type=int, default=60, help="how many random histories, over all agents and backends")
+    parser.add_argument("--first", type=int, default=0, help="the first history")
+    parser.add_argument("--jobs", type=int, default=max(2, os.cpu_count() or 2) + 1, help="tests at a time; they mostly wait")
+    parser.add_argument("--keep", action="store_true", help="keep the folders of tests that passed")
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--skip", default="", help="skip everything, for this reason")
+    return parser.parse_args()
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--ostler", required=True)
-    parser.add_argument("--agents", required=True, help="the folder where node24 and agents are installed")
-    parser.add_argument("--short", action="store_true")
-    parser.add_argument("--only", default="*", help="patterns of tests, separated by commas")
-    parser.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(3)))
-    parser.add_argument("--texts", type=int, default=200)
-    parser.add_argument("--jobs", type=int, default=max(1, (os.cpu_count() or 2)))
-    parser.add_argument("--keep", action="store_true", help="keep the folders of tests that passed")
-    parser.add_argument("--list", action="store_true")
-    arguments = parser.parse_args()
-    tests = [test for test in all_tests(arguments) if any(fnmatch.fnmatch(test.name, one) for one in arguments.only.split(","))]
-    if arguments.list:
+    asked = arguments()
+    tests = short_tests(asked.seed) if asked.short else all_tests(asked.seed, asked.texts, asked.histories, asked.first)
+    tests = [test for test in tests if any(fnmatch.fnmatch(test.name, one) for one in asked.only.split(","))]
+    if asked.list:
         print("\n".join(test.name for test in tests))
         return 0
-    agents = Path(arguments.agents).resolve()
-    programs = Programs(str(Path(arguments.ostler).resolve()), [str(agents / "node24/node_modules/node/bin"), str(agents / "agents/node_modules/.bin")])
-    scratch = Path(tempfile.mkdtemp(prefix="real-agents-"))
-    print(f"seed {arguments.seed}, {len(tests)} tests, {arguments.jobs} at a time, in {scratch}", flush=True)
-    signal.signal(signal.SIGTERM, leave)
-    signal.signal(signal.SIGINT, leave)
-    lock = threading.Lock()
-
-    def one(test: Test) -> Result:
-        result = run_one(test, programs, scratch)
-        with lock:
-            print(f"{'FAILED' if result.problems else 'passed'} {test.name} ({result.seconds:.0f} s)", flush=True)
-            for problem in result.problems:
-                print("    " + problem.replace("\n", "\n    "), flush=True)
-        if not result.problems and not arguments.keep:
-            shutil.rmtree(result.folder, ignore_errors=True)
-        return result
-
-    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
-        results = list(pool.map(one, tests))
-    failed = sum(bool(result.problems) for result in results)
-    if not failed and not arguments.keep:
-        shutil.rmtree(scratch, ignore_errors=True)
+    if asked.skip:
+        for test in tests:
+            print(f"SKIPPED {test.name}: {asked.skip}")
+        print(f"real agents were NOT tried: {asked.skip}\n0 passed, 0 failed, {len(tests)} skipped")
+        return 0
+    online = leave_the_network()
+    if online:
+        print(f"no network namespace ({online}): only their settings keep the agents from calling out")
+    matrix = Matrix(asked)
+    signal.signal(signal.SIGTERM, matrix.leave)
+    signal.signal(signal.SIGINT, matrix.leave)
+    print(f"seed {asked.seed}, {len(tests)} tests, {asked.jobs} at a time, in {matrix.scratch}", flush=True)
+    with concurrent.futures.ThreadPoolExecutor(asked.jobs) as pool:
+        results = list(pool.map(matrix.run, tests))
+    skipped = [result for result in results if result.skipped]
+    failed = [result for result in results if result.problems]
+    if failed or asked.keep:
+        print(f"each test's story, model.log and home are in {matrix.scratch}")
     else:
-        print(f"the folders of tests that failed are in {scratch}")
-    print(f"{len(results) - failed} passed, {failed} failed, 0 skipped")
+        shutil.rmtree(matrix.scratch, ignore_errors=True)
+    for result in [*skipped, *failed]:
+        print(f"{'SKIPPED' if result.skipped else 'FAILED'} {result.test.name}")
+    print(f"{len(results) - len(failed) - len(skipped)} passed, {len(failed)} failed, {len(skipped)} skipped")
     return 1 if failed else 0

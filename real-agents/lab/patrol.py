@@ -36,7 +36,7 @@ def idle_stale(world: World) -> list[str]:
 
 def mail_read(world: World, heartbeat: bool) -> list[str]:
     """With mail it is nudged, reads its mail, and is left alone."""
-    world.model.rules.append(("ostler mail check", f"{world.programs.ostler} mail check --inject"))
+    world.model.rules.append(("ostler mail check", "ostler mail check --inject"))
     watch = Watch(world)
     if heartbeat:
         watch.heartbeat(3600)
@@ -109,6 +109,15 @@ def killed(world: World) -> list[str]:
     watch = Watch(world)
     pid = watch.begin()
     watch.signal(pid, signal.SIGKILL)
+    watch.tick_for(60, lambda: world.pid() not in (pid, None))
+    return watch.has_conversation(pid)
+
+
+def killed_in_session(world: World) -> list[str]:
+    """SIGKILL of the agent below a shell that lives on: the session is there, and the agent in it is dead."""
+    watch = Watch(world)
+    pid = watch.begin()
+    watch.signal(watch.in_shell(pid), signal.SIGKILL)
     watch.tick_for(60, lambda: world.pid() not in (pid, None))
     return watch.has_conversation(pid)
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
+# Commands that need nobody's consent, also where others do.
+HARMLESS = ("sleep", "ostler mail check")
 KEY = "sk-ant-dummy-0123456789abcdefghij"
 
 
@@ -30,11 +32,8 @@ class Recipe:
     # What is on the screen while a dialog is, without blanks: only to know when it is there.
     permission: str
     question: str
-    # The agent is ready for keys when this is on the screen.
-    ready: str
     # A key that declines a dialog.
     decline: bytes = b"\x1b"
-    unset: tuple[str, ...] = field(default=())
 
 
 def claude(seat: Seat) -> dict[str, str]:
@@ -43,8 +42,8 @@ def claude(seat: Seat) -> dict[str, str]:
         "customApiKeyResponses": {"approved": [KEY[-20:]]},
         "projects": {str(seat.folder): {"hasTrustDialogAccepted": True}},
     }))
-    if not seat.asks:
-        write(seat.home / ".claude/settings.json", json.dumps({"permissions": {"allow": ["Bash"]}}))
+    allowed = [f"Bash({command}:*)" for command in HARMLESS] if seat.asks else ["Bash"]
+    write(seat.home / ".claude/settings.json", json.dumps({"permissions": {"allow": allowed}}))
     return {
         "ANTHROPIC_BASE_URL": f"http://127.0.0.1:{seat.port}",
         "ANTHROPIC_API_KEY": KEY,
@@ -88,7 +87,7 @@ def opencode(seat: Seat) -> dict[str, str]:
     }
     document: dict = {"autoupdate": False, "share": "disabled", "model": "mock/m1", "small_model": "mock/m1", "provider": {"mock": provider}}
     if seat.asks:
-        document["permission"] = {"bash": "ask"}
+        document["permission"] = {"bash": {"*": "ask", **{f"{command}*": "allow" for command in HARMLESS}}}
     write(seat.home / ".config/opencode/opencode.json", json.dumps(document))
     return {"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "true"}
 
@@ -101,9 +100,9 @@ def write(path: Path, text: str) -> None:
 RECIPES = {
     recipe.name: recipe
     for recipe in (
-        Recipe("claude", ["claude"], ["claude", "--continue"], claude, "Doyouwantto", "Entertoselect", "forshortcuts"),
-        Recipe("codex", ["codex"], ["codex", "resume", "--last"], codex_settings(False), "Wouldyoulike", "Whichcolour", "forshortcuts"),
-        Recipe("codex-daemon", ["codex"], ["codex", "resume", "--last"], codex_settings(True), "Wouldyoulike", "Whichcolour", "forshortcuts"),
-        Recipe("opencode", ["opencode"], ["opencode", "--continue"], opencode, "Permissionrequired", "Whichcolour", "commands"),
+        Recipe("claude", ["claude"], ["claude", "--continue"], claude, "Doyouwantto", "Entertoselect"),
+        Recipe("codex", ["codex"], ["codex", "resume", "--last"], codex_settings(False), "Wouldyoulike", "Whichcolour"),
+        Recipe("codex-daemon", ["codex"], ["codex", "resume", "--last"], codex_settings(True), "Wouldyoulike", "Whichcolour"),
+        Recipe("opencode", ["opencode"], ["opencode", "--continue"], opencode, "Permissionrequired", "Whichcolour"),
     )
 }

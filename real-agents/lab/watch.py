@@ -28,10 +28,10 @@ very_stale = "15s"
 """
 
 
-def options(*, asks: bool = False, process: str = "") -> dict:
+def options(*, asks: bool = False, in_shell: str = "") -> dict:
     """Of a world whose agent is watched. The patrol's own tick is so long that only ticks by hand count."""
-    watch = WATCH + (f'process = ["{process}"]\n' if process else "")
-    return {"asks": asks, "patrol": '[patrol]\nroot = "town"\ntick = "12h"\n' + LADDER, "watch": watch}
+    watch = WATCH + (f'process = ["{in_shell}"]\n' if in_shell else "")
+    return {"asks": asks, "in_shell": bool(in_shell), "patrol": '[patrol]\nroot = "town"\ntick = "12h"\n' + LADDER, "watch": watch}
 
 
 class Watch:
@@ -132,6 +132,13 @@ class Watch:
                 os.kill(one, number)
             except OSError:
                 pass
+
+    def in_shell(self, pid: int) -> int:
+        """The agent below the shell that is the unit's process."""
+        children = self.tree(pid)[1:]
+        if not children:
+            raise Failed("the agent is not below its shell")
+        return children[0]
 
     def is_same(self, pid: int) -> list[str]:
         now = self.world.pid()

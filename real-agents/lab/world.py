@@ -49,12 +49,14 @@ def shown(text: str) -> str:
 
 
 class World:
-    def __init__(self, programs: Programs, folder: Path, agent: str, backend: str, *, asks: bool = False, patrol: str = "", watch: str = ""):
+    def __init__(self, programs: Programs, folder: Path, agent: str, backend: str, *, asks: bool = False, patrol: str = "", watch: str = "", in_shell: bool = False):
         self.programs, self.folder, self.agent, self.backend = programs, folder, agent, backend
         self.recipe = RECIPES[agent]
         self.home, self.work, self.ostler_home = folder / "home", folder / "work", folder / "ostler"
-        for made in (self.home, self.work, self.ostler_home, folder / "bodies"):
+        self.bin = folder / "bin"
+        for made in (self.bin, self.home, self.work, self.ostler_home, folder / "bodies"):
             made.mkdir(parents=True)
+        (self.bin / "ostler").symlink_to(programs.ostler)
         (self.work / "README.md").write_text("A folder to work in.\n")
         subprocess.run(["git", "init", "-q", str(self.work)], check=True, env={**os.environ, "HOME": str(self.home)})
         self.model = Model(0, folder / "model.log", folder / "bodies" if os.environ.get("LAB_BODIES") else None)
@@ -62,7 +64,7 @@ class World:
         self.oracle = Oracle(folder / "model.log")
         own = self.recipe.settings(Seat(self.home, self.work, self.model.port, asks))
         self.env = {
-            "PATH": ":".join([*programs.path, os.environ["PATH"]]),
+            "PATH": ":".join([str(self.bin), *programs.path, os.environ["PATH"]]),
             "HOME": str(self.home),
             "OSTLER_HOME": str(self.ostler_home),
             "LANG": "C.UTF-8",
@@ -72,19 +74,22 @@ class World:
         }
         self.session = f"gt-{UNIT}" if patrol else f"ostler-{UNIT}"
         self.file = self.work / "ostler.toml"
-        self.file.write_text(self.declare(list(own), patrol, watch))
+        self.file.write_text(self.declare(list(own), patrol, watch, in_shell))
         self.is_closed = False
         self.people: list[TmuxPerson | PtyPerson] = []
         self.story = open(folder / "story", "a", buffering=1, encoding="utf-8")
 
-    def declare(self, names: list[str], patrol: str, watch: str) -> str:
+    def declare(self, names: list[str], patrol: str, watch: str, in_shell: bool) -> str:
+        command, resume = self.recipe.command, self.recipe.resume
+        if in_shell:
+            command, resume = (["bash", "-c", f"{' '.join(words)}; sleep 100000"] for words in (command, resume))
         inherited = json.dumps(["PATH", "HOME", "LANG", "SHELL", *names])
         table = f"patrol.watch.{UNIT}" if patrol else f"units.{UNIT}"
         return f"""{patrol}
 [{table}]
 backend = "{self.backend}"
-command = {json.dumps(self.recipe.command)}
-resume = {json.dumps(self.recipe.resume)}
+command = {json.dumps(command)}
+resume = {json.dumps(resume)}
 cwd = "{self.work}"
 inherit_env = {inherited}
 {watch if patrol else 'restart = { when = "never" }'}
