@@ -15,6 +15,7 @@ import traceback
 from dataclasses import dataclass
 from pathlib import Path
 
+from . import selfcheck
 from .offline import leave_the_network
 from .tests import Test, all_tests, short_tests
 from .world import Failed, Programs, World
@@ -61,7 +62,11 @@ class Matrix:
     def do(self, result: Result) -> None:
         test, began = result.test, time.monotonic()
         result.folder = self.scratch / test.name.replace("/", "-")
-        world = World(self.programs, result.folder, test.agent, test.backend, **test.options)
+        try:
+            world = World(self.programs, result.folder, test.agent, test.backend, **test.options)
+        except OSError as error:
+            result.problems = [f"its folder cannot be made: {error}"]
+            return
         self.open.add(world)
         problems: list[str] = []
         try:
@@ -125,6 +130,9 @@ def main() -> int:
             print(f"SKIPPED {test.name}: {asked.skip}")
         print(f"real agents were NOT tried: {asked.skip}\n0 passed, 0 failed, {len(tests)} skipped")
         return 0
+    for problem in selfcheck.wrong():
+        print(f"the oracle is wrong: {problem}")
+        return 1
     online = leave_the_network()
     if online:
         print(f"no network namespace ({online}): only their settings keep the agents from calling out")
