@@ -37,7 +37,7 @@ class Histories:
         self.texts = Texts(f"{seed} {name}")
 
     def run(self, first: int, count: int) -> list[str]:
-        self.world.model.rules.append(("ostler mail check", "ostler mail check --inject"))
+        self.world.model.rules.append(("ostler mail check", self.world.reads_mail))
         self.pid = self.watch.begin()
         for message in self.world.oracle.messages():
             self.ledger.typed("begin", message)

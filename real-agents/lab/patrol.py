@@ -9,7 +9,8 @@ from .person import wait_to_see
 from .watch import Watch
 from .world import Failed, World
 
-LONG = 40  # seconds that the model thinks, streams or runs a command
+LONG = 40  # seconds that the model thinks or streams
+COMMAND = 28  # seconds of a command; codex asks the model again after 30
 IDLE = 60  # seconds without work: an hour of the guide
 
 
@@ -36,7 +37,7 @@ def idle_stale(world: World) -> list[str]:
 
 def mail_read(world: World, heartbeat: bool) -> list[str]:
     """With mail it is nudged, reads its mail, and is left alone."""
-    world.model.rules.append(("ostler mail check", "ostler mail check --inject"))
+    world.model.rules.append(("ostler mail check", world.reads_mail))
     watch = Watch(world)
     if heartbeat:
         watch.heartbeat(3600)
@@ -63,7 +64,7 @@ def mail_ignored(world: World) -> list[str]:
     return problems + watch.check_left_alone(pid, once(nudges), once(1))
 
 
-def at_work(world: World, directive: str) -> list[str]:
+def at_work(world: World, directive: str, seconds: int) -> list[str]:
     """While it thinks, streams or runs a command nothing is done to it, though mail waits."""
     watch = Watch(world)
     pid = watch.begin()
@@ -71,14 +72,13 @@ def at_work(world: World, directive: str) -> list[str]:
     watch.say(text)
     watch.mail("the build is red")
     begun = len(world.oracle.conversation())
-    watch.tick_for(LONG - 6, lambda: not world.oracle.is_busy() and directive[:4] != "BASH")
+    # A tick may take some seconds, so the last one begins well before the end.
+    watch.tick_for(seconds - 18)
     problems = watch.is_same(pid)
-    if directive.startswith("BASH"):
-        if len(world.oracle.conversation()) != begun:
-            problems.append("the model was called while the command should run")
-    elif not world.oracle.is_busy():
-        problems.append(f"the answer ended before its time: {watch.interrupted()}")
-    world.oracle.wait_quiet(1, LONG)
+    if len(world.oracle.conversation()) != begun:
+        problems.append("the model was called again before it, or its command, had come to the end")
+    world.oracle.wait_quiet(3, LONG)
+    world.oracle.wait(lambda: len(world.oracle.conversation()) > begun or not directive.startswith("BASH"), LONG)
     return problems + [f"an answer was cut off: {one}" for one in watch.interrupted()] + watch.is_same(pid)
 
 

@@ -7,8 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-# Commands that need nobody's consent, also where others do.
-HARMLESS = ("sleep", "ostler mail check")
 KEY = "sk-ant-dummy-0123456789abcdefghij"
 
 
@@ -19,8 +17,9 @@ class Seat:
     home: Path
     folder: Path
     port: int
-    # Commands need a person's consent.
+    # Commands need a person's consent, but for those that begin with these words.
     asks: bool
+    harmless: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -42,7 +41,7 @@ def claude(seat: Seat) -> dict[str, str]:
         "customApiKeyResponses": {"approved": [KEY[-20:]]},
         "projects": {str(seat.folder): {"hasTrustDialogAccepted": True}},
     }))
-    allowed = [f"Bash({command}:*)" for command in HARMLESS] if seat.asks else ["Bash"]
+    allowed = [f"Bash({command}:*)" for command in seat.harmless] if seat.asks else ["Bash"]
     write(seat.home / ".claude/settings.json", json.dumps({"permissions": {"allow": allowed}}))
     return {
         "ANTHROPIC_BASE_URL": f"http://127.0.0.1:{seat.port}",
@@ -87,7 +86,7 @@ def opencode(seat: Seat) -> dict[str, str]:
     }
     document: dict = {"autoupdate": False, "share": "disabled", "model": "mock/m1", "small_model": "mock/m1", "provider": {"mock": provider}}
     if seat.asks:
-        document["permission"] = {"bash": {"*": "ask", **{f"{command}*": "allow" for command in HARMLESS}}}
+        document["permission"] = {"bash": {"*": "ask", **{f"{command}*": "allow" for command in seat.harmless}}}
     write(seat.home / ".config/opencode/opencode.json", json.dumps(document))
     return {"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "true"}
 

@@ -54,6 +54,8 @@ class World:
         self.recipe = RECIPES[agent]
         self.home, self.work, self.ostler_home = folder / "home", folder / "work", folder / "ostler"
         self.bin = folder / "bin"
+        # A login shell may have another PATH, so it is named in full.
+        self.reads_mail = f"{self.bin}/ostler mail check --inject"
         for made in (self.bin, self.home, self.work, self.ostler_home, folder / "bodies"):
             made.mkdir(parents=True)
         (self.bin / "ostler").symlink_to(programs.ostler)
@@ -62,7 +64,7 @@ class World:
         self.model = Model(0, folder / "model.log", folder / "bodies" if os.environ.get("LAB_BODIES") else None)
         self.model.start()
         self.oracle = Oracle(folder / "model.log")
-        own = self.recipe.settings(Seat(self.home, self.work, self.model.port, asks))
+        own = self.recipe.settings(Seat(self.home, self.work, self.model.port, asks, ("sleep", self.reads_mail)))
         self.env = {
             "PATH": ":".join([str(self.bin), *programs.path, os.environ["PATH"]]),
             "HOME": str(self.home),

@@ -40,7 +40,8 @@ def tool_call(prompt: Prompt, directive: Directive | None) -> tuple[str, dict] |
     if directive.word in ("BASH", "ESCALATE") and prompt.shell:
         if prompt.shell == "exec_command":
             consent = {"sandbox_permissions": "require_escalated", "justification": "it is needed"}
-            return prompt.shell, {"cmd": directive.command, **(consent if directive.word == "ESCALATE" else {})}
+            # Or it answers while a long command still runs.
+            return prompt.shell, {"cmd": directive.command, "yield_time_ms": 120_000, **(consent if directive.word == "ESCALATE" else {})}
         return prompt.shell, {"command": directive.command, "description": "run it"}
     return None
 
