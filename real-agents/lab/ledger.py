@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from dataclasses import dataclass, field
 
 from .oracle import same
 from .world import Receipt, World, shown
 
-# Queued texts are typed before the next nudge.
-FLUSHES = 30
+# Seconds after which a text that waits should have been typed.
+BY_ITSELF = 40
+# Those that were not are typed before the next nudge.
+FLUSHES = 10
 
 
 @dataclass
@@ -26,6 +29,7 @@ class Ledger:
     world: World
     entries: list[Entry] = field(default_factory=list)
     flushed: int = 0
+    late: list[str] = field(default_factory=list)
 
     def add(self, situation: str, receipt: Receipt) -> Receipt:
         self.entries.append(Entry(receipt.text, receipt.receipt, receipt.why, situation, receipt.id))
@@ -50,13 +54,19 @@ class Ledger:
         return [entry for entry in waiting if entry.receipt == "queued"]
 
     def flush(self, situation: str) -> None:
-        """Delivers what waits, by further nudges."""
+        """What waits is typed when the agent comes to rest; what still waits then, by further nudges."""
+        end = time.monotonic() + BY_ITSELF
+        while waiting := self.update():
+            if time.monotonic() > end:
+                break
+            time.sleep(0.5)
+        self.late += [f"not typed within {BY_ITSELF} s although the agent was at rest: {shown(entry.text)}: {entry.situation}" for entry in waiting]
         before = None
         for _ in range(FLUSHES):
-            waiting = len(self.update())
-            if not waiting or (before is not None and waiting >= before):
+            waiting = self.update()
+            if not waiting or (before is not None and len(waiting) >= before):
                 return
-            before = waiting
+            before = len(waiting)
             self.world.oracle.wait_quiet()
             self.flushed += 1
             self.nudge(f"flush after {situation}", f"flush {self.flushed}")
@@ -73,7 +83,7 @@ class Ledger:
         """Every receipt against the log."""
         self.update()
         self.settle()
-        problems = []
+        problems, self.late = self.late, []
         found = Counter(self.world.oracle.messages())
         ever = self.world.oracle.ever()
         by_text: dict[str, list[Entry]] = {}
@@ -81,6 +91,8 @@ class Ledger:
             by_text.setdefault(same(entry.text), []).append(entry)
         for text, entries in by_text.items():
             sent = sum(entry.receipt == "delivered" for entry in entries)
+            # Whoever typed it was killed: it arrived, or it did not.
+            sent += min(found[text] - sent, sum(entry.receipt == "killed" for entry in entries)) if found[text] > sent else 0
             told = "; ".join(f"{entry.situation}: {entry.receipt} ({entry.why})" for entry in entries)
             if found[text] < sent:
                 problem = "taken back" if ever[text] >= sent else "lost"

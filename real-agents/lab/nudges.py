@@ -6,7 +6,8 @@ import concurrent.futures
 import time
 from pathlib import Path
 
-from .ledger import Ledger
+from .ledger import Entry, Ledger
+from .oracle import same
 from .person import wait_to_see
 from .texts import Texts
 from .world import Failed, World
@@ -20,13 +21,8 @@ MOST_PROBLEMS = 12
 
 def first(world: World, ledger: Ledger) -> None:
     """A first message, so that what follows finds a conversation."""
-    for number in range(6):
-        if ledger.nudge("first", f"hello {number}").receipt == "delivered":
-            world.oracle.wait_for(f"hello {number}")
-            world.oracle.wait_quiet(0.5)
-            return
-        time.sleep(2)
-    raise Failed("no first message was delivered")
+    ledger.add("first", world.say("hello"))
+    world.oracle.wait_quiet(0.5)
 
 
 def finish(world: World, ledger: Ledger, situation: str, pid: int | None) -> list[str]:
@@ -121,16 +117,56 @@ def busy(world: World, texts: Texts, count: int, mode: str | None) -> list[str]:
 
 def work(world: World, ledger: Ledger, text: str) -> None:
     """The model does as it is told, and is at it when this returns."""
-    for _ in range(3):
-        receipt = ledger.nudge("work", text)
+    ledger.add("work", world.say(text))
+
+
+def woken(world: World, texts: Texts, count: int) -> list[str]:
+    """With Escape or Ctrl-C first: an idle agent does not end by it, one at work is interrupted where that is known."""
+    world.up()
+    ledger = Ledger(world)
+    first(world, ledger)
+    pid = world.pid()
+    problems = []
+    for number in range(count):
+        mode = ("wake", "interrupt")[number % 2]
+        is_busy = number % 4 >= 2
+        if is_busy:
+            work(world, ledger, f"{('SILENT:8', 'STREAM:8')[number // 4 % 2]} work {number}")
+            time.sleep(texts.random.choice((0, 1, 2)))
+        receipt = ledger.nudge(f"{mode}, {'busy' if is_busy else 'idle'}", texts.next(), mode=mode)
+        world.oracle.wait_quiet(1)
+        if receipt.receipt == "not-sent" or is_busy:
+            # A message that was interrupted may be back in the box.
+            clear(world)
+        ledger.flush(mode)
+        if world.pid() != pid:
+            return [*problems, f"the agent ended: {receipt}"]
+    taken_back = {same(f"{word} work {number}") for word in ("SILENT:8", "STREAM:8") for number in range(count)}
+    for entry in ledger.entries:
+        if same(entry.text) in taken_back and same(entry.text) not in world.oracle.messages():
+            world.oracle.forgive(entry.text)
+            entry.receipt = "taken back by the interrupt"
+    return problems + finish(world, ledger, "woken", pid)
+
+
+def typist_killed(world: World, texts: Texts, count: int) -> list[str]:
+    """SIGKILL of whoever types: its text arrives or not, and is never mixed with the next one."""
+    world.up()
+    ledger = Ledger(world)
+    first(world, ledger)
+    pid = world.pid()
+    for _ in range(count):
+        text = texts.next()
+        after = texts.random.uniform(0, 0.8)
+        world.nudge_killed(text, after)
+        ledger.entries.append(Entry(text, "killed", f"after {after:.2f} s", "its typist was killed"))
+        time.sleep(0.3)
+        receipt = ledger.nudge("after a typist was killed", texts.next())
         if receipt.receipt == "delivered":
-            if not world.oracle.wait_for(text):
-                raise Failed(f"the model did not get the work: {receipt}")
-            return
-        ledger.flush("work")
-        if world.oracle.has(text):
-            return
-    raise Failed(f"no work could be given: {receipt}")
+            world.oracle.wait_for(receipt.text)
+        elif receipt.receipt in ("not-sent", "queued"):
+            ledger.flush("after a typist was killed")
+    return finish(world, ledger, "killed", pid)
 
 
 def at_start(world: World, texts: Texts, count: int) -> list[str]:

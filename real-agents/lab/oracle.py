@@ -59,6 +59,11 @@ class Oracle:
             most |= Counter(same(text) for text in entry["users"])
         return most
 
+    def forgive(self, text: str) -> None:
+        """A message that the agent took back when a person interrupted it is not expected in later requests."""
+        for entry in self.conversation():
+            entry["users"] = [user for user in entry["users"] if same(user) != same(text)]
+
     def is_busy(self) -> bool:
         """The model is in the middle of an answer."""
         return any(entry["n"] not in self.ends for entry in self.conversation())

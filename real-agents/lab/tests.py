@@ -40,6 +40,8 @@ def nudge_parts(agent: str, backend: str, count: int, seed: int) -> dict[str, Pa
         "nudge/crowd": (lambda world: nudges.crowd(world, texts("crowd"), some), {}),
         "nudge/busy": (lambda world: nudges.busy(world, texts("busy"), some, None), {}),
         "nudge/busy-immediate": (lambda world: nudges.busy(world, texts("busy-immediate"), some, "immediate"), {}),
+        "nudge/woken": (lambda world: nudges.woken(world, texts("woken"), some), {}),
+        "nudge/typist-killed": (lambda world: nudges.typist_killed(world, texts("typist-killed"), some), {}),
         "nudge/start": (lambda world: nudges.at_start(world, texts("start"), some), {}),
         "nudge/half-typed": (lambda world: nudges.half_typed(world, texts("half-typed"), some), {}),
         "nudge/permission": (lambda world: nudges.dialog(world, texts("permission"), some, "permission"), {"asks": True}),

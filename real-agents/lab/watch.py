@@ -52,16 +52,9 @@ class Watch:
         return pid
 
     def say(self, text: str) -> None:
-        """By a nudge; it is in the model's log when this returns."""
-        for _ in range(4):
-            receipt = self.world.nudge(text)
-            if receipt.receipt == "delivered" or self.world.oracle.wait_for(text, 5):
-                if not self.world.oracle.wait_for(text):
-                    raise Failed(f"it did not reach the model: {receipt}")
-                if ":" not in text:
-                    self.world.oracle.wait_quiet(0.3)
-                return
-        raise Failed(f"nothing can be said to the agent: {receipt}")
+        self.world.say(text)
+        if ":" not in text:
+            self.world.oracle.wait_quiet(0.3)
 
     def tick(self) -> list[dict]:
         self.ticks += 1

@@ -125,7 +125,9 @@ inherit_env = {inherited}
         return self.view().get("pid")
 
     def nudge(self, text: str, *, mode: str | None = None, seconds: float = 90) -> Receipt:
-        words = ["nudge", UNIT, "--json", *(["--mode", mode] if mode else []), "-"]
+        """`mode` is one of --mode, or wake or interrupt."""
+        how = [f"--{mode}"] if mode in ("wake", "interrupt") else ["--mode", mode] if mode else []
+        words = ["nudge", UNIT, "--json", *how, "-"]
         began = time.monotonic()
         answer = self.ostler(*words, seconds=seconds, stdin=text, check=False)
         past = time.monotonic() - began
@@ -134,7 +136,38 @@ inherit_env = {inherited}
         except ValueError as error:
             raise Failed(f"a nudge printed no receipt but {answer[:200]!r}, for {shown(text)}") from error
         receipt = Receipt(text, document["receipt"], document.get("why") or "", document.get("id"), past)
-        self.tell(f"nudge{f' --mode {mode}' if mode else ''}: {receipt}")
+        self.tell(" ".join(["nudge", *how, str(receipt)]))
+        return receipt
+
+    def nudge_killed(self, text: str, after: float) -> None:
+        """Whoever types it is killed so many seconds later."""
+        words = [self.programs.ostler, "nudge", UNIT, "--json", "-"]
+        typist = subprocess.Popen(words, env=self.env, cwd=self.work, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        try:
+            said = typist.communicate(text, timeout=after)[0].strip()
+        except subprocess.TimeoutExpired:
+            typist.kill()
+            said = "killed " + typist.communicate()[0].strip()
+        self.tell(f"nudge, killed after {after:.2f} s: {said[:200]} for {shown(text)}")
+
+    def settled(self, receipt: Receipt, seconds: float = 90) -> Receipt:
+        """As it is when it no longer waits."""
+        end = time.monotonic() + seconds
+        while receipt.receipt == "queued" and time.monotonic() < end:
+            time.sleep(0.5)
+            now = self.nudges()[receipt.id or ""]
+            receipt = Receipt(receipt.text, now["receipt"], now["why"], receipt.id, receipt.seconds)
+        return receipt
+
+    def say(self, text: str) -> Receipt:
+        """The agent gets it and the model too, or the test has failed."""
+        for _ in range(3):
+            receipt = self.settled(self.nudge(text))
+            # Nothing of it was sent, so it may be said again.
+            if receipt.receipt != "refused":
+                break
+        if receipt.receipt != "delivered" or not self.oracle.wait_for(text):
+            raise Failed(f"it did not reach the model: {receipt}")
         return receipt
 
     def nudges(self) -> dict[str, dict]:
