@@ -1,0 +1,1 @@
+"""Real agents under a real Ostler, against the stand-in model."""
