@@ -22,6 +22,8 @@ struct Stage {
 fn spec(name: &str, version: u64) -> Declared {
     let is_part = name == PART;
     let spec = UnitSpec {
+        idle: None,
+        pool: None,
         name: name.to_owned(),
         argv: vec![format!("v{version}")],
         cwd: "/".to_owned(),
@@ -165,7 +167,7 @@ fn a_part_rests_until_a_unit_begins() {
     stage.declare(vec![spec(PART, 0), spec("a", 0)], &[], true);
     let records = stage.world.unit_records().cloned().collect();
     let mut next = Stage::new();
-    next.step(Event::UnitsKnown { records, boot_id: "boot".to_owned() });
+    next.step(Event::UnitsKnown { records, pools: Vec::new(), boot_id: "boot".to_owned() });
     assert_eq!(next.step(Event::Reconciled { begin: false }), Vec::<String>::new());
     assert_eq!(next.view(PART).0, UnitState::Stopped);
     assert_eq!(next.step(Event::UnitsWoken), [PART, "a"]);

@@ -8,6 +8,9 @@ use ostler_model::{
 /// A run as it is asked for, and nothing special.
 pub fn asked(run_id: RunId, unit: Option<&str>) -> NewRun {
     let record = RunRecord {
+        pool: None,
+        ticket: None,
+        why: None,
         run_id,
         session_id: "s".to_owned(),
         backend_id: Backend::Pipe,

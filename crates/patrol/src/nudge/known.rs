@@ -11,6 +11,8 @@ use ostler_model::AgentState;
 
 /// How long a busy agent may take to stop after Escape or Ctrl-C.
 const STOPPED_WITHIN_MS: u64 = 5_000;
+/// How soon after that its last message is back in the box.
+const BACK_WITHIN_MS: u64 = 700;
 /// How often Enter is pressed for a text that still stands in the box.
 const ENTERS: usize = 3;
 const ENTER_WAIT_MS: u64 = 1_500;
@@ -176,7 +178,9 @@ impl Talk<'_> {
             let judged = self.look()?;
             let is_over = ostler_os::mono_ms() - began >= STOPPED_WITHIN_MS;
             if judged.state != AgentState::Working || is_over {
-                // A message that was not answered yet may be back in the box: that is somebody's text.
+                // A message that was not answered yet comes back into the box a moment later: that is somebody's text.
+                pause(BACK_WITHIN_MS);
+                let judged = self.look()?;
                 return match obstacle(&judged) {
                     Some((refusal, why)) => Err(refused(refusal, why)),
                     None => Ok(()),

@@ -234,6 +234,8 @@ fn when_idle(
             Idle::Yes => match say(&turn, &mut place, &text, speech.before, None) {
                 // It was idle a moment ago: it is looked at again.
                 Said::Refused(Refusal::Obstacle | Refusal::NotReady, why) => why,
+                // It may show its box before it listens. What was taken back may be tried again.
+                Said::Refused(Refusal::NotTaken, why) if place.agent.is_some() => why,
                 said => return Ok(spoken(said)),
             },
             Idle::No(why) => why,

@@ -26,6 +26,7 @@ impl Simulation {
                     let most = self.most.entry(supervisor.instance).or_default();
                     *most = (*most).max(pool.max.unwrap_or(u32::MAX));
                     self.pools.insert(supervisor.instance, *pool);
+                    continue;
                 }
                 Action::Note(entry) => {
                     self.agent_noted(&entry)?;
