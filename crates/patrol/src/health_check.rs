@@ -20,6 +20,8 @@ use std::time::Duration;
 
 const POLL: Duration = Duration::from_secs(2);
 const FAILURES: u32 = 3;
+/// A program that was just started may have no prompt yet.
+const YOUNG_MS: u64 = 15_000;
 const COOLDOWN_MS: u64 = 5 * 60_000;
 /// From this much of a processor on it works: agents at an idle prompt use up to 6 %.
 const BUSY_PERCENT: f64 = 15.0;
@@ -113,6 +115,9 @@ pub fn health_check(
             return Ok(Checked::Waiting { why: told.words });
         }
         (_, Some(Refusal::NoSuchUnit | Refusal::NotRunning | Refusal::NoTerminal)) => {
+            return Ok(Checked::NotRunning { why: told.words });
+        }
+        (_, Some(Refusal::NotReady)) if before.age_ms.is_some_and(|age| age < YOUNG_MS) => {
             return Ok(Checked::NotRunning { why: told.words });
         }
         // Typed or not: it does not take it. It has the rest of its time to show something.

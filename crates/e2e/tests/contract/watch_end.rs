@@ -2,6 +2,7 @@
 
 use crate::daemon::replace_supervisor;
 use crate::watch_setup::Watched;
+use ostler_e2e::{Process, eventually};
 use rustix::process::Signal;
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
 use std::process::Stdio;
@@ -85,8 +86,16 @@ fn a_supervisor_that_hangs_is_not_waited_for() {
 #[test]
 fn nobody_has_to_look() {
     let watched = Watched::new();
-    let script = "trap 'exit 7' TERM; while :; do echo x; sleep 0.01; done";
-    let mut command = watched.command(&["--no-health"], &["sh", "-c", script]);
+    let script = |watched: &Watched| {
+        let ready = watched.path("ready-").display().to_string();
+        format!("trap 'exit 7' TERM; : >{ready}$$; while :; do echo x; sleep 0.01; done")
+    };
+    // Before that, TERM ends it.
+    let until_ready = |watched: &Watched, server: &Process| {
+        let path = watched.path(&format!("ready-{}", server.pid));
+        eventually("its trap is set", || path.exists().then_some(()));
+    };
+    let mut command = watched.command(&["--no-health"], &["sh", "-c", &script(&watched)]);
     let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
     let master = openpt(flags).expect("a terminal");
     grantpt(&master).expect("grantpt");
@@ -101,17 +110,18 @@ fn nobody_has_to_look() {
     ostler_e2e::signal(pid, Signal::HUP);
     old.signal(Signal::KILL);
     let new = watched.server(2);
+    until_ready(&watched, &new);
     ostler_e2e::signal(pid, Signal::TERM);
     assert_eq!(child.wait().expect("a child of ours").code(), Some(7));
     assert!(!new.is_alive());
 
     let watched = Watched::new();
-    let mut command = watched.command(&["--no-health"], &["sh", "-c", script]);
+    let mut command = watched.command(&["--no-health"], &["sh", "-c", &script(&watched)]);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("it starts");
     drop((child.stdout.take(), child.stderr.take()));
     watched.server(1).signal(Signal::KILL);
-    watched.server(2);
+    until_ready(&watched, &watched.server(2));
     ostler_e2e::signal(child.id() as i32, Signal::TERM);
     assert_eq!(child.wait().expect("a child of ours").code(), Some(7));
 }
