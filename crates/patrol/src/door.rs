@@ -7,8 +7,8 @@ use ostler_model::wire::{
     UnitsCall,
 };
 use ostler_model::{
-    Depth, Mail, MailCall, MailDraft, Nudge, NudgeCall, PatrolCall, PatrolMemory, PatrolNote,
-    PatrolSave, RunRecord, UnitLook, UnitView, Waiting,
+    AgentSessionCall, Depth, Mail, MailCall, MailDraft, Nudge, NudgeCall, PatrolCall, PatrolMemory,
+    PatrolNote, PatrolSave, RunRecord, UnitLook, UnitView, Waiting,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -81,6 +81,12 @@ impl Asking {
             Answer::Looks(looks) => looks.into_iter().next()?.view.pid,
             _ => None,
         }
+    }
+
+    /// What its agent calls its conversation. One that cannot be kept keeps nobody from working.
+    pub fn learn_session(&mut self, unit: &str, session: &str) {
+        let call = AgentSessionCall { of: unit.to_owned(), session: Some(session.to_owned()) };
+        let _ = self.call(Call::AgentSession(call));
     }
 
     pub fn live_runs(&mut self) -> Result<Vec<RunRecord>, PatrolError> {

@@ -79,6 +79,12 @@ pub fn all(
             let declared = look.view.agent.as_ref().map(|agent| agent.profile.as_str());
             Agent::find(&book, declared, &look.view, tree)
         });
+        let conversation = known.as_ref().and_then(|agent| agent.recorded().session);
+        if let (Some(conversation), Some(look)) = (conversation, look)
+            && look.view.agent_session.as_deref() != Some(conversation.as_str())
+        {
+            asking.learn_session(&agent.name, &conversation);
+        }
         let shown = drawn.as_ref().map(|drawn| shown::shown(known.as_ref(), drawn));
         let (cpu_percent, cpu) = cpu(look, state, now_ms);
         let output_age_ms =

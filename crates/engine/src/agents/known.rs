@@ -6,7 +6,8 @@ use crate::handle::{Ask, Handle};
 use ostler_core::Event;
 use ostler_core::agent::AgentEvent;
 use ostler_model::{
-    Actor, AgentKnown, AgentReport, AgentState, Backend, Limits, OsText, Resources, RunId, RunSpec,
+    Actor, AgentIdle, AgentKnown, AgentReport, AgentSessionCall, AgentState, Backend, Limits,
+    OsText, Resources, RunId, RunSpec,
 };
 use ostler_os::TreeSubject;
 use std::os::unix::ffi::OsStringExt;
@@ -97,6 +98,20 @@ impl Supervisor {
         while let Ok(news) = self.screens.news.try_recv() {
             let becomes_idle = news.judged.as_ref().is_some_and(|j| j.state == AgentState::Idle)
                 && !self.is_idle(news.run);
+            // One whose screen says nothing is judged by its silence.
+            let idle = match news.judged.as_ref().map(|judged| judged.state) {
+                Some(AgentState::Idle) => AgentIdle::Since { since_ms: self.idle_since(news.run) },
+                Some(
+                    AgentState::Working
+                    | AgentState::Waiting
+                    | AgentState::Limited
+                    | AgentState::Starting,
+                ) => AgentIdle::No,
+                Some(AgentState::Unknown) | None => AgentIdle::Unknown,
+            };
+            if self.live.contains_key(&news.run) {
+                self.agent_idle.insert(news.run, idle);
+            }
             let event =
                 AgentEvent::Judged { judged: news.judged, changed_mono_ms: news.changed_mono_ms };
             self.events.push_back(Event::Agent { run: news.run, event });
@@ -109,6 +124,12 @@ impl Supervisor {
                 let _ = reply.send(self.world.agent(news.run));
             }
         }
+    }
+
+    /// It was idle before, or is from now on.
+    fn idle_since(&self, run: RunId) -> u64 {
+        let view = self.world.agent(run).view.filter(|view| view.state == AgentState::Idle);
+        view.map_or_else(ostler_os::wall_ms, |view| view.since_ms)
     }
 
     fn is_idle(&self, run: RunId) -> bool {
@@ -153,6 +174,11 @@ impl Supervisor {
             AgentAsk::Report { run, pid, report, reply } => {
                 let outcome = match self.whose(pid) {
                     Some(own) if own == run => {
+                        if let Some(session) = report.session.clone() {
+                            let of = run.to_string();
+                            let _ =
+                                self.learn_session(AgentSessionCall { of, session: Some(session) });
+                        }
                         let event = AgentEvent::Reported(bounded(report));
                         self.events.push_back(Event::Agent { run, event });
                         self.turn();

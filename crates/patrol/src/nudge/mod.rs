@@ -209,7 +209,9 @@ fn at_once(
         ));
     };
     waiting::recover(asking, &turn, &mut place)?;
-    Ok(spoken(say(&turn, &mut place, text, speech.before, None)))
+    let said = say(&turn, &mut place, text, speech.before, None);
+    learn(asking, speech.to, &said);
+    Ok(spoken(said))
 }
 
 fn when_idle(
@@ -236,7 +238,10 @@ fn when_idle(
                 Said::Refused(Refusal::Obstacle | Refusal::NotReady, why) => why,
                 // It may show its box before it listens. What was taken back may be tried again.
                 Said::Refused(Refusal::NotTaken, why) if place.agent.is_some() => why,
-                said => return Ok(spoken(said)),
+                said => {
+                    learn(asking, speech.to, &said);
+                    return Ok(spoken(said));
+                }
             },
             Idle::No(why) => why,
             Idle::Gone(why) => return Ok(refused(Refusal::Gone, why)),
@@ -326,6 +331,13 @@ fn say(turn: &Turn, place: &mut Place, text: &str, before: Before, id: Option<&s
         turn.over();
     }
     said
+}
+
+/// The agent told its session by where it wrote the text down.
+fn learn(asking: &mut Asking, unit: &str, said: &Said) {
+    if let Said::Delivered { session: Some(session), .. } = said {
+        asking.learn_session(unit, session);
+    }
 }
 
 fn queue(

@@ -4,7 +4,7 @@ use super::find::{self, Place};
 use super::speak::Said;
 use super::turn::Turn;
 use super::unknown::{Line, clear};
-use super::{Before, Idle, Refusal, Whose, folder, is_idle, receipt_of, say, take_turn};
+use super::{Before, Idle, Refusal, Whose, folder, is_idle, learn, receipt_of, say, take_turn};
 use crate::door::{Asking, Door};
 use crate::error::PatrolError;
 use ostler_model::{Nudge, NudgeCall, Receipt};
@@ -51,7 +51,9 @@ pub fn deliver_one(
 ) -> Result<Option<Nudge>, PatrolError> {
     let claimed = asking.nudges(NudgeCall::Claim { to: unit.to_owned(), most: 1 })?;
     let Some(nudge) = claimed.into_iter().next() else { return Ok(None) };
-    let (receipt, why) = match say(turn, place, &nudge.text, Before::Nothing, Some(&nudge.id)) {
+    let said = say(turn, place, &nudge.text, Before::Nothing, Some(&nudge.id));
+    learn(asking, unit, &said);
+    let (receipt, why) = match said {
         Said::Delivered { proof, .. } => (Receipt::Delivered, proof),
         Said::Refused(Refusal::Obstacle | Refusal::NotReady | Refusal::Gone, why) => {
             (Receipt::Queued, why)
