@@ -133,6 +133,10 @@ impl Profile {
     /// A limit is over when something was said after it.
     fn is_last(&self, screen: &ScreenText, row: usize, found: &InputBox) -> bool {
         const NEAR: usize = 12;
+        // In the line below the box it is what is so now.
+        if row > found.bottom {
+            return true;
+        }
         let Some(between) = screen.lines.get(row + 1..found.top) else { return false };
         let first = self.input.as_ref().and_then(|table| table.first.as_ref());
         let is_said = |line: &String| first.is_some_and(|first| first.is_match(line));

@@ -97,6 +97,7 @@ fn a_question_waits_for_a_person() {
 fn a_limit_is_a_state_with_its_end() {
     expect("claude", AgentState::Limited, &["err-spend", "err-credit"]);
     expect("codex", AgentState::Limited, &["usage-limit", "err-usagepro", "err-quota"]);
+    expect("opencode", AgentState::Limited, &["usage-limit-a"]);
     let limit = judge("codex", "usage-limit");
     assert_eq!(limit.until_ms, Some(1_794_841_320_000), "3:02 PM");
 }

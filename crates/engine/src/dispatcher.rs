@@ -89,6 +89,8 @@ pub struct Supervisor {
     pub(crate) sessions: HashMap<String, AgentSession>,
     /// What is known of agents by those who can tell.
     pub(crate) agent_idle: HashMap<RunId, AgentIdle>,
+    /// The process that types what waits, for each agent that has one.
+    pub(crate) delivering: HashMap<RunId, RunId>,
     pub(crate) cpu_marks: HashMap<RunId, CpuMark>,
     /// Why a unit that may sleep does not, by unit.
     pub(crate) kept_awake: HashMap<String, (RunId, String)>,
@@ -269,6 +271,7 @@ impl Supervisor {
             apps,
             sessions: HashMap::new(),
             agent_idle: HashMap::new(),
+            delivering: HashMap::new(),
             cpu_marks: HashMap::new(),
             kept_awake: HashMap::new(),
             noted: HashMap::new(),

@@ -18,7 +18,7 @@ use crate::error::PatrolError;
 use crate::escalate::{self, Edge, Escalation};
 use crate::files;
 use crate::judge::{self, Judged, Judgement};
-use crate::nudge::deliver_waiting;
+use crate::nudge::{Patience, deliver_waiting};
 use crate::plan::Plan;
 use crate::{lifecycle, report, spawns};
 use ostler_core::patrol;
@@ -275,7 +275,7 @@ fn deal(
         act::act(door, plan, &judged.agent, &decision, seen, words.as_deref())
     };
     if decision.step == Step::Nothing && has_waiting_nudges(judged) {
-        done.told = match deliver_waiting(door, &judged.agent.name) {
+        done.told = match deliver_waiting(door, &judged.agent.name, Patience::None) {
             Ok(typed) => format!("{} of its messages that waited were dealt with", typed.len()),
             Err(error) => format!("its messages still wait: {error}"),
         };

@@ -10,7 +10,7 @@ use ostler_client::ClientError;
 use ostler_model::wire::{Answer, Call};
 use ostler_model::{Nudge, NudgeCall, Priority, Receipt};
 use ostler_patrol::nudge::{
-    Before, Mode, Prefix, Refusal, Speech, Spoken, Whose, deliver_waiting, nudge_as,
+    Before, Mode, Patience, Prefix, Refusal, Speech, Spoken, Whose, deliver_waiting, nudge_as,
 };
 use ostler_patrol::{Door, PatrolError};
 use std::io::{self, Read};
@@ -23,7 +23,7 @@ pub fn nudge(context: &Context, arguments: NudgeArguments) -> Result<Exit, Failu
     if arguments.deliver {
         let own = context.clone();
         let door = Door::new(move || own.connect_patiently());
-        let settled = deliver_waiting(&door, &name).map_err(failure)?;
+        let settled = deliver_waiting(&door, &name, Patience::UntilIdle).map_err(failure)?;
         say!("{} of the nudges that waited for {name} were settled", settled.len());
         return Ok(Exit::DONE);
     }

@@ -96,26 +96,12 @@ impl Supervisor {
     /// What was seen since the last turn.
     pub(crate) fn take_screen_news(&mut self) {
         while let Ok(news) = self.screens.news.try_recv() {
-            let becomes_idle = news.judged.as_ref().is_some_and(|j| j.state == AgentState::Idle)
-                && !self.is_idle(news.run);
-            // One whose screen says nothing is judged by its silence.
-            let idle = match news.judged.as_ref().map(|judged| judged.state) {
-                Some(AgentState::Idle) => AgentIdle::Since { since_ms: self.idle_since(news.run) },
-                Some(
-                    AgentState::Working
-                    | AgentState::Waiting
-                    | AgentState::Limited
-                    | AgentState::Starting,
-                ) => AgentIdle::No,
-                Some(AgentState::Unknown) | None => AgentIdle::Unknown,
-            };
-            if self.live.contains_key(&news.run) {
-                self.agent_idle.insert(news.run, idle);
-            }
+            let rests = news.judged.as_ref().is_some_and(|j| j.state == AgentState::Idle);
+            self.screen_says(news.run, news.judged.as_ref().map(|judged| judged.state));
             let event =
                 AgentEvent::Judged { judged: news.judged, changed_mono_ms: news.changed_mono_ms };
             self.events.push_back(Event::Agent { run: news.run, event });
-            if becomes_idle {
+            if rests {
                 self.deliver_nudges(news.run);
             }
             if let Some(reply) = news.reply {
@@ -126,18 +112,36 @@ impl Supervisor {
         }
     }
 
+    /// Whether it may sleep. A screen that says nothing leaves that to its silence, or to who knows better.
+    fn screen_says(&mut self, run: RunId, state: Option<AgentState>) {
+        let idle = match state {
+            None => return,
+            Some(AgentState::Idle) => AgentIdle::Since { since_ms: self.idle_since(run) },
+            Some(
+                AgentState::Working
+                | AgentState::Waiting
+                | AgentState::Limited
+                | AgentState::Starting,
+            ) => AgentIdle::No,
+            Some(AgentState::Unknown) => AgentIdle::Unknown,
+        };
+        if self.live.contains_key(&run) {
+            self.agent_idle.insert(run, idle);
+        }
+    }
+
     /// It was idle before, or is from now on.
     fn idle_since(&self, run: RunId) -> u64 {
         let view = self.world.agent(run).view.filter(|view| view.state == AgentState::Idle);
         view.map_or_else(ostler_os::wall_ms, |view| view.since_ms)
     }
 
-    fn is_idle(&self, run: RunId) -> bool {
-        self.world.agent(run).view.is_some_and(|view| view.state == AgentState::Idle)
-    }
-
     /// What waits for an agent is typed when it comes to rest, by a process of its own as any other nudge.
     fn deliver_nudges(&mut self, run: RunId) {
+        let under_way = self.delivering.get(&run);
+        if under_way.is_some_and(|delivery| self.live.contains_key(delivery)) {
+            return;
+        }
         let unit = self.world.record(run).and_then(|record| record.unit.clone());
         let Some(unit) = unit else { return };
         let waits = self.registry.queued_nudges(self.instance, &unit, ostler_os::wall_ms());
@@ -158,7 +162,9 @@ impl Supervisor {
         spec.scope_key = None;
         spec.limits = Limits { timeout_ms: Some(DELIVERY_MS), ..Limits::default() };
         spec.resources = Resources::default();
-        let _ = self.new_run(Box::new(spec), Actor::Supervisor);
+        let Ok(delivery) = self.new_run(Box::new(spec), Actor::Supervisor) else { return };
+        self.delivering.retain(|_, delivery| self.live.contains_key(delivery));
+        self.delivering.insert(run, delivery);
     }
 
     pub(crate) fn take_agent(&mut self, ask: AgentAsk) {

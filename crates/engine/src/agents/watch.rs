@@ -9,7 +9,7 @@
 use super::judge::{AgentSubject, Judge};
 use crate::output::OutputState;
 use ostler_model::wire::ScreenText;
-use ostler_model::{AgentJudged, AgentKnown, RunId};
+use ostler_model::{AgentJudged, AgentKnown, AgentState, RunId};
 use ostler_os::{Detail, TreeSubject, Waker, look_at_trees};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -239,7 +239,9 @@ impl Worker {
             watched.due_ms = Some(looked_ms + TREE_MS);
         }
         let is_same = watched.last.as_ref().is_some_and(|last| says_same(last, &judged));
-        if !is_same || reply.is_some() {
+        // A turn may be too short to be seen: one that comes to rest is told each time.
+        let rests = judged.as_ref().is_some_and(|judged| judged.state == AgentState::Idle);
+        if !is_same || rests || reply.is_some() {
             watched.last = Some(judged.clone());
             self.tell(News { run, judged, changed_mono_ms, reply });
         }

@@ -33,7 +33,7 @@ use std::time::Duration;
 use turn::{HalfDone, Turn};
 
 pub use agent::{Agent, book, own_profiles};
-pub use waiting::deliver_waiting;
+pub use waiting::{Patience, deliver_waiting};
 
 /// How long somebody else may type.
 const TURN_MS: u64 = 30_000;

@@ -8,14 +8,30 @@ use super::{Before, Idle, Refusal, Whose, folder, is_idle, learn, receipt_of, sa
 use crate::door::{Asking, Door};
 use crate::error::PatrolError;
 use ostler_model::{Nudge, NudgeCall, Receipt};
+use std::time::Duration;
 
 /// Whoever types there now delivers what waits as well, so this is not waited for long.
 const TURN_MS: u64 = 1_000;
 /// A tick has other things to do.
 const WITHIN_MS: u64 = 10_000;
 
+/// What is done while the agent works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Patience {
+    None,
+    UntilIdle,
+}
+
+const LOOK_AGAIN: Duration = Duration::from_millis(300);
+
 /// Types what waits for the unit, one after the other, while it is idle. Those that were settled are returned.
-pub fn deliver_waiting(door: &Door, unit: &str) -> Result<Vec<Nudge>, PatrolError> {
+///
+/// With `patience`, one that works in between is waited for: it may have taken up the first of them.
+pub fn deliver_waiting(
+    door: &Door,
+    unit: &str,
+    patience: Patience,
+) -> Result<Vec<Nudge>, PatrolError> {
     let mut asking = door.open()?;
     let mut settled = Vec::new();
     let Ok(view) = find::unit(&mut asking, unit)? else { return Ok(settled) };
@@ -31,6 +47,10 @@ pub fn deliver_waiting(door: &Door, unit: &str) -> Result<Vec<Nudge>, PatrolErro
     while ostler_os::mono_ms() - began < WITHIN_MS {
         match is_idle(&mut place) {
             Idle::Yes => {}
+            Idle::No(_) if patience == Patience::UntilIdle => {
+                ostler_os::nap(LOOK_AGAIN);
+                continue;
+            }
             Idle::No(_) | Idle::Gone(_) => break,
         }
         match deliver_one(&mut asking, &turn, &mut place, unit)? {
