@@ -44,7 +44,7 @@ class Histories:
         for number in range(first, first + count):
             self.one(number)
             if self.problems:
-                self.problems.append(f"in history {number} of {self.name}: --only '{self.world.folder.name}' --seed {self.seed} --first {number}")
+                self.problems.append(f"in history {number} of {self.name}: --only '{self.name}' --seed {self.seed} --first {number}")
                 break
         return self.problems
 
@@ -222,7 +222,7 @@ class Histories:
         """At the end of a history every receipt agrees with the log."""
         self.leave_terminal()
         self.world.oracle.wait_quiet(1)
-        self.ledger.flush(f"event {self.number}")
+        self.ledger.flush(f"event {self.number}", lambda: self.ticks(1))
         known = len(self.ledger.entries)
         for message in self.watch.from_patrol():
             self.ledger.typed("patrol", message)

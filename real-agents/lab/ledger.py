@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from .oracle import same
@@ -53,13 +54,13 @@ class Ledger:
                     entry.receipt, entry.why = nudge["receipt"], f"queued, then: {nudge['why']}"
         return [entry for entry in waiting if entry.receipt == "queued"]
 
-    def flush(self, situation: str) -> None:
+    def flush(self, situation: str, meanwhile: Callable[[], None] = lambda: time.sleep(0.5)) -> None:
         """What waits is typed when the agent comes to rest; what still waits then, by further nudges."""
         end = time.monotonic() + BY_ITSELF
         while waiting := self.update():
             if time.monotonic() > end:
                 break
-            time.sleep(0.5)
+            meanwhile()
         self.late += [f"not typed within {BY_ITSELF} s although the agent was at rest: {shown(entry.text)}: {entry.situation}" for entry in waiting]
         before = None
         for _ in range(FLUSHES):

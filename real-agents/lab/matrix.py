@@ -20,9 +20,6 @@ from .offline import leave_the_network
 from .tests import Test, all_tests, short_tests
 from .world import Failed, Programs, World
 
-# In the short form no test begins later than this.
-SHORT_SECONDS = 120
-
 
 @dataclass
 class Result:
@@ -39,8 +36,7 @@ class Matrix:
         folders = [str(agents / "node24/node_modules/node/bin"), str(agents / "agents/node_modules/.bin")]
         self.programs = Programs(str(Path(arguments.ostler).resolve()), folders)
         self.scratch = Path(tempfile.mkdtemp(prefix="real-agents-"))
-        self.keep, self.short = arguments.keep, arguments.short
-        self.began = time.monotonic()
+        self.keep = arguments.keep
         self.without_tmux = "" if shutil.which("tmux") else "tmux is not installed"
         self.lock = threading.Lock()
         self.open: set[World] = set()
@@ -50,8 +46,6 @@ class Matrix:
         result = Result(test)
         if test.backend == "tmux":
             result.skipped = self.without_tmux
-        if self.short and time.monotonic() - self.began > SHORT_SECONDS:
-            result.skipped = f"{SHORT_SECONDS} s of the short form are over"
         if self.is_ended:
             result.skipped = "the run was ended"
         if not result.skipped:

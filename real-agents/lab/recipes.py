@@ -61,6 +61,9 @@ model_provider = "mock"
 approval_policy = "{policy}"
 sandbox_mode = "{sandbox}"
 check_for_update_on_startup = false
+# Or no command in its sandbox reaches Ostler's socket.
+[sandbox_workspace_write]
+network_access = true
 [model_providers.mock]
 name = "mock"
 base_url = "http://127.0.0.1:{seat.port}/v1"

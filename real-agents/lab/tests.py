@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from . import nudges, patrol, watch
 from .histories import Histories
 from .recipes import RECIPES
 from .texts import Texts
+from .tour import tour
 from .world import World
 
 AGENTS = ("claude", "codex", "opencode")
 BACKENDS = ("pty", "tmux")
-# In the short form: which parts, and how many texts each.
-SHORT = {"nudge/idle": 12, "nudge/busy-immediate": 4, "nudge/half-typed": 3, "nudge/permission": 3, "patrol/mail-read": 0, "patrol/permission": 0}
 
 
 @dataclass(frozen=True)
@@ -73,14 +73,12 @@ def patrol_parts(agent: str) -> dict[str, Part]:
 
 
 def short_tests(seed: int) -> list[Test]:
-    """Each agent in few situations; the backends take turns."""
+    """Each agent once through many situations; opencode, which is slow, on one backend, which changes with the seed."""
+    seats = [("opencode", BACKENDS[seed % 2])] + [(agent, backend) for agent in ("codex", "claude") for backend in BACKENDS]
     tests = []
-    for row, part in enumerate(SHORT):
-        for column, agent in enumerate(AGENTS):
-            backend = BACKENDS[(row + column) % 2]
-            parts = nudge_parts(agent, backend, SHORT[part], seed) | patrol_parts(agent)
-            run, options = parts[part]
-            tests.append(Test(f"{part}/{agent}/{backend}", agent, backend, options, run))
+    for agent, backend in seats:
+        texts = Texts(f"{seed} {agent} {backend} tour")
+        tests.append(Test(f"tour/{agent}/{backend}", agent, backend, watch.options(asks=True), partial(tour, texts=texts)))
     return tests
 
 
