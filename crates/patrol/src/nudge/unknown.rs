@@ -57,6 +57,11 @@ pub(super) fn speak(
         Err(said) => return Ok(said),
     };
     let editing = terminal.editing();
+    // Agents run such a text instead of reading it, and nobody knows whether this program is one.
+    if text.trim_start().starts_with(['!', '/']) && !matches!(editing, Editing::Kernel { .. }) {
+        let why = "a text that begins with ! or / may be a command there, and its program has no profile; put a word in front of it";
+        return Ok(Said::Refused(Refusal::Unsendable, why.to_owned()));
+    }
     if text.len() > LINE_MOST && matches!(editing, Editing::Kernel { .. }) {
         let why = format!(
             "its program reads lines, and a line has at most {LINE_MOST} bytes; send it as mail"
