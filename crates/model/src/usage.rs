@@ -92,6 +92,7 @@ struct SpareView {
     agent: Option<Box<AgentView>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     part: Option<Part>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pool: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     agent_session: Option<String>,
