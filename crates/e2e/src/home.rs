@@ -2,9 +2,12 @@
 
 use crate::call::{Background, Output};
 use crate::process::{Process, processes_with};
+use crate::skip::is_root;
 use crate::waiting::eventually;
 use rustix::process::Signal;
 use serde_json::Value;
+use std::os::unix::fs::chown;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -13,12 +16,16 @@ use std::time::Duration;
 /// Everything that is started through a home carries this variable with the home's own value.
 const MARKER: &str = "OSTLER_E2E";
 
+/// A user who is not root: `nobody` on Linux.
+pub const STRANGER: u32 = 65_534;
+
 pub struct Home {
     folder: tempfile::TempDir,
     home: PathBuf,
     marker: String,
     variables: Vec<(String, String)>,
     disk: Option<PathBuf>,
+    user: Option<u32>,
 }
 
 impl Default for Home {
@@ -47,7 +54,24 @@ impl Home {
                 .collect(),
             folder,
             disk: None,
+            user: None,
         }
+    }
+
+    /// A home of an ordinary user, who may make no cgroups: every call is made as that user. If the
+    /// tests do not run as root, that is whoever runs them.
+    pub fn of_ordinary_user() -> Self {
+        let mut home = Self::new();
+        if is_root() {
+            chown(home.folder(), Some(STRANGER), Some(STRANGER)).expect("the folder is given away");
+            let binary = home.folder().join("ostler");
+            let linked = std::fs::hard_link(Self::binary(), &binary);
+            linked.or_else(|_| std::fs::copy(Self::binary(), &binary).map(drop)).expect("a copy");
+            home.user = Some(STRANGER);
+        } else {
+            home.set("OSTLER_NO_CGROUP", "1");
+        }
+        home
     }
 
     /// Mounts a disk of this size at a place in the test's folder; `None` where we may not.
@@ -115,6 +139,9 @@ impl Home {
             command.env_remove(name);
         }
         command.env("OSTLER_HOME", &self.home).env(MARKER, &self.marker);
+        if let Some(user) = self.user {
+            command.uid(user).gid(user).env("HOME", self.folder()).current_dir(self.folder());
+        }
         for (name, value) in &self.variables {
             command.env(name, value);
         }
@@ -122,7 +149,9 @@ impl Home {
     }
 
     pub fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = self.program(Self::binary());
+        // An ordinary user may not be let into the folder that the tests were built in.
+        let binary = self.user.map_or_else(Self::binary, |_| self.folder().join("ostler"));
+        let mut command = self.program(binary);
         command.args(arguments);
         command
     }

@@ -1,0 +1,1 @@
+//! Files that are another's, or no files at all: refused by name, at once.

@@ -1,0 +1,1 @@
+//! A journal of millions of entries: read in small pieces, kept within its bounds.

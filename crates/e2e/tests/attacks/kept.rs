@@ -1,0 +1,1 @@
+//! Output that was written is shown, whoever was killed; together it has a bound.

@@ -1,0 +1,1 @@
+//! Units that end again and again: never a storm of starts.

@@ -1,0 +1,1 @@
+//! Sizes and sequences without end: bounded.
