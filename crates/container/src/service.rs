@@ -20,23 +20,24 @@ const NOBODY: &str = "podman";
 
 /// Podman, if it is here, may be used, and nobody serves it; `own` is where we would.
 pub fn unserved_podman(get: impl Fn(&str) -> Option<String>, own: &Path) -> Option<PathBuf> {
+    let podman = || ostler_os::find_tool(PODMAN).and_then(|found| std::path::absolute(found).ok());
+    is_unserved(get, own).then(podman).flatten()
+}
+
+/// Whether podman would be ours to serve, by what the environment says.
+fn is_unserved(get: impl Fn(&str) -> Option<String>, own: &Path) -> bool {
     let set = |name: &str| get(name).filter(|value| !value.is_empty());
     let own = format!("unix://{}", own.display());
     // Decided before, and not to be changed by what appeared since.
-    if set("CONTAINER_HOST").as_deref() != Some(&*own) {
-        if set("CONTAINER_RUNTIME").as_deref() == Some("docker") {
-            return None;
-        }
-        let is_there = |place: &String| {
-            place.strip_prefix("unix://").is_none_or(|path| Path::new(path).exists())
-        };
-        let is_named = set("CONTAINER_HOST").is_some()
-            || (set("CONTAINER_RUNTIME").is_none() && set("DOCKER_HOST").is_some());
-        if is_named || crate::engine::places(get).iter().any(is_there) {
-            return None;
-        }
+    if set("CONTAINER_HOST").as_deref() == Some(&*own) {
+        return true;
     }
-    ostler_os::find_tool(PODMAN).and_then(|found| std::path::absolute(found).ok())
+    let is_named = set("CONTAINER_RUNTIME").as_deref() == Some("docker")
+        || set("CONTAINER_HOST").is_some()
+        || (set("CONTAINER_RUNTIME").is_none() && set("DOCKER_HOST").is_some());
+    let is_there =
+        |place: &String| place.strip_prefix("unix://").is_none_or(|path| Path::new(path).exists());
+    !is_named && !crate::engine::places(get).iter().any(is_there)
 }
 
 /// Becomes the service. Returns only if it cannot.
@@ -130,8 +131,7 @@ mod tests {
         let get = |name: &str| {
             pairs.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
         };
-        let own = Path::new("/nowhere/podman.sock");
-        unserved_podman(get, own).is_some() || ostler_os::find_tool(PODMAN).is_none()
+        is_unserved(get, Path::new("/nowhere/podman.sock"))
     }
 
     #[test]

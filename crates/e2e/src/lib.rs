@@ -32,3 +32,14 @@ macro_rules! helper {
         env!(concat!("CARGO_BIN_EXE_", $name))
     };
 }
+
+/// The programs that a test needs: where one of them is missing the test is skipped, and counted.
+#[macro_export]
+macro_rules! needs {
+    ($($program:literal),+) => {
+        if let Some(missing) = [$($program),+].into_iter().find(|name| !$crate::is_installed(name)) {
+            $crate::skipped(&format!("{missing} is not installed"));
+            return;
+        }
+    };
+}

@@ -141,6 +141,7 @@ macro_rules! on_both_terminals {
         $(#[$doc])*
         #[test]
         fn $tmux() {
+            ostler_e2e::needs!("tmux");
             $behaviour($crate::agents_setup::On::Tmux);
         }
     };

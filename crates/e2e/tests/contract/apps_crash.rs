@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 /// back with its token, none is restarted, and their heartbeats are judged from the new start.
 #[test]
 fn twenty_apps_outlive_the_supervisor() {
+    ostler_e2e::needs!("python3", "node", "npm");
     let apps = Apps::new();
     let names: Vec<String> = (0..20).map(|n| format!("a{n}")).collect();
     for (n, name) in names.iter().enumerate() {
@@ -52,6 +53,7 @@ fn twenty_apps_outlive_the_supervisor() {
 /// A5: one that is silent under the new supervisor is judged by it, and not for what was before.
 #[test]
 fn silence_counts_from_the_new_start() {
+    ostler_e2e::needs!("python3");
     let apps = Apps::of(
         "a",
         Kind::Raw,
@@ -74,6 +76,7 @@ fn silence_counts_from_the_new_start() {
 /// A2, A4: the supervisor dies while the app starts: it goes on where it was.
 #[test]
 fn a_start_goes_on_under_the_next_one() {
+    ostler_e2e::needs!("python3");
     let apps = Apps::of("a", Kind::Raw, &format!("{SHORT}\n{SOON}\n{QUICK_END}"));
     apps.up();
     let mut puppet = apps.puppet("a");
@@ -88,6 +91,7 @@ fn a_start_goes_on_under_the_next_one() {
 /// A7: the supervisor dies while an app ends: the next one sees it to its end.
 #[test]
 fn an_end_goes_on_under_the_next_one() {
+    ostler_e2e::needs!("python3");
     let apps = Apps::of("a", Kind::Raw, &format!("{LONG}\nstop = {{ grace = \"3s\" }}"));
     apps.up();
     let mut puppet = apps.ready_puppet("a");
@@ -103,6 +107,7 @@ fn an_end_goes_on_under_the_next_one() {
 /// A4: the launch secret and the token are the same under the next supervisor; nothing of it is in the files.
 #[test]
 fn proofs_are_good_under_the_next_one() {
+    ostler_e2e::needs!("python3");
     let apps = Apps::of("a", Kind::Raw, &format!("{LONG}\n{QUICK_END}"));
     apps.up();
     let mut puppet = apps.ready_puppet("a");

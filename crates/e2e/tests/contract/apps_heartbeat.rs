@@ -12,6 +12,7 @@ const SLOW_DEATH: &str = "heartbeat = { interval = \"100ms\", timeout = \"300ms\
 /// A5: three missed: restarted, and everything that was judged is told.
 #[test]
 fn silence_is_death() {
+    ostler_e2e::needs!("python3");
     let apps = Apps::of("a", Kind::Raw, &format!("{SHORT}\n{SOON}\n{QUICK_END}"));
     apps.up();
     let mut puppet = apps.puppet("a");
@@ -35,6 +36,7 @@ fn silence_is_death() {
 /// A5: unhealthy at the timeout, before it is dead; the next beat makes it well again.
 #[test]
 fn silence_is_unhealthy_first() {
+    ostler_e2e::needs!("python3");
     let apps = Apps::of("a", Kind::Raw, &format!("{SLOW_DEATH}\n{SOON}\n{QUICK_END}"));
     apps.up();
     let mut puppet = apps.ready_puppet("a");
@@ -52,6 +54,7 @@ fn silence_is_unhealthy_first() {
 /// A5: who beats lives, and what it says of itself is kept.
 #[test]
 fn who_beats_lives() {
+    ostler_e2e::needs!("python3");
     let apps = Apps::of("a", Kind::Raw, &format!("{LONG}\n{QUICK_END}"));
     apps.up();
     let mut puppet = apps.ready_puppet("a");
@@ -70,6 +73,7 @@ fn who_beats_lives() {
 /// A5: silence inside of what was declared is not death; the next beat takes it back.
 #[test]
 fn busy_is_not_death() {
+    ostler_e2e::needs!("python3");
     let apps = Apps::of("a", Kind::Raw, &format!("{SHORT}\n{SOON}\n{QUICK_END}"));
     let ways = [
         ("until", "'busyUntil': int(time.time() * 1000) + 3600000"),
@@ -108,6 +112,7 @@ fn busy_is_not_death() {
 /// A5: until it registers and is ready, its silence has another deadline; and its own beats before count.
 #[test]
 fn the_time_to_start_is_apart() {
+    ostler_e2e::needs!("python3");
     let apps = Apps::of("a", Kind::Raw, &format!("{SHORT}\n{SOON}\n{QUICK_END}"));
     apps.add("b", Kind::Raw, &format!("{SHORT}\n{SOON}\n{QUICK_END}"));
     apps.up();
@@ -128,6 +133,7 @@ fn the_time_to_start_is_apart() {
 /// A5: an app that closes its socket and lives on is silent too.
 #[test]
 fn without_a_connection_it_is_silent() {
+    ostler_e2e::needs!("python3");
     let apps = Apps::of("a", Kind::Raw, &format!("{SHORT}\n{SOON}\n{QUICK_END}"));
     apps.up();
     let mut puppet = apps.puppet("a");
@@ -163,12 +169,14 @@ fn hangs(kind: Kind, busy: &str, done: &str, hang: &str) {
 /// A5: in Python.
 #[test]
 fn an_app_in_python_that_hangs_is_restarted() {
+    ostler_e2e::needs!("python3");
     hangs(Kind::Python, "await app.busy_for(60)", "await app.busy_for(0)", "time.sleep(3)");
 }
 
 /// A5: in Node.
 #[test]
 fn an_app_in_node_that_hangs_is_restarted() {
+    ostler_e2e::needs!("node", "npm");
     let hang = "Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3000)";
     hangs(Kind::Node, "await app.busyFor(60000);", "await app.busyFor(0)", hang);
 }
@@ -176,6 +184,7 @@ fn an_app_in_node_that_hangs_is_restarted() {
 /// A5: an app that says it is leaving is not judged for its silence meanwhile, and its end is its own.
 #[test]
 fn an_app_that_leaves_is_not_judged() {
+    ostler_e2e::needs!("python3");
     let apps = Apps::of(
         "a",
         Kind::Raw,
@@ -228,6 +237,7 @@ fn touch(project: &Project, name: &str) {
 /// A5: a program that speaks to systemd: READY=1 makes it ready, WATCHDOG=1 keeps it alive, its absence does not.
 #[test]
 fn a_watchdog_as_to_systemd() {
+    ostler_e2e::needs!("python3");
     let words = "until('go')\nsay('READY=1')\nwhile not os.path.exists('silent'):\n    say('STATUS=well\\nWATCHDOG=1')\n    time.sleep(0.05)";
     let body = speaker(words)
         + "ready = { notify = true }\nheartbeat = { interval = \"100ms\", timeout = \"1s\", misses = 10 }";
@@ -258,6 +268,7 @@ fn a_watchdog_as_to_systemd() {
 /// A5: EXTEND_TIMEOUT_USEC gives more time to become ready, and to be silent.
 #[test]
 fn more_time_as_to_systemd() {
+    ostler_e2e::needs!("python3");
     let words = "say('EXTEND_TIMEOUT_USEC=60000000')\nuntil('go')\nsay('READY=1')\nuntil('never')";
     let body = speaker(words) + "ready = { notify = true, timeout = \"3s\" }";
     let other = speaker("until('never')") + "ready = { notify = true, timeout = \"3s\" }";
@@ -276,6 +287,7 @@ fn more_time_as_to_systemd() {
 /// A5: STOPPING=1: its silence from then on is not judged.
 #[test]
 fn stopping_as_to_systemd() {
+    ostler_e2e::needs!("python3");
     let beats = "heartbeat = { interval = \"100ms\", timeout = \"1s\", misses = 10 }\nready = { notify = true }";
     let stops = speaker("say('READY=1')\nsay('STOPPING=1')\nuntil('never')") + beats;
     let silent = speaker("say('READY=1')\nuntil('never')") + beats;

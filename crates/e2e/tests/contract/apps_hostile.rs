@@ -45,6 +45,7 @@ impl Beside {
 /// A4, A12: registers as another app.
 #[test]
 fn it_says_that_it_is_another() {
+    ostler_e2e::needs!("python3");
     let mut beside = Beside::ready();
     for _ in 0..3 {
         let answer = beside.hostile.eval("Wire().register(id='@e2e/neighbour')");
@@ -62,6 +63,7 @@ fn it_says_that_it_is_another() {
 /// A4, A12: forges a token; and uses one that it has stolen, which is worth nothing on a connection of its own.
 #[test]
 fn it_forges_a_token() {
+    ostler_e2e::needs!("python3");
     let mut beside = Beside::ready();
     let stolen = beside.neighbour.token();
     beside.hostile.run(&format!(
@@ -83,6 +85,7 @@ fn it_forges_a_token() {
 /// A3, A12: 2 MiB without an end of the line.
 #[test]
 fn it_sends_a_line_without_an_end() {
+    ostler_e2e::needs!("python3");
     let mut beside = Beside::ready();
     for _ in 0..3 {
         beside.hostile.run("bad = Wire()\ntry: bad.send(b'x' * (2 << 20))\nexcept OSError: pass");
@@ -95,6 +98,7 @@ fn it_sends_a_line_without_an_end() {
 /// A3, A12: 100,000 messages a second, as fast as it can, on all the connections that it may have.
 #[test]
 fn it_floods_with_messages() {
+    ostler_e2e::needs!("python3");
     let mut beside = Beside::ready();
     beside.hostile.run(
         "def flood(wire):\n\
@@ -118,6 +122,7 @@ fn it_floods_with_messages() {
 /// A3, A12: a flood of nothing: empty lines, and lines that are too long.
 #[test]
 fn it_floods_with_nothing() {
+    ostler_e2e::needs!("python3");
     for text in ["b'\\n' * 65536", "b'x' * 600000 + b'\\n'"] {
         let mut beside = Beside::ready();
         beside.hostile.run(&format!(
@@ -136,6 +141,7 @@ fn it_floods_with_nothing() {
 /// A3, A12: half a message, and no more: its other connections are answered, and it is judged by its heartbeats.
 #[test]
 fn it_sends_half_a_message_and_hangs() {
+    ostler_e2e::needs!("python3");
     let mut beside = Beside::with(SHORT);
     beside
         .hostile
@@ -147,6 +153,7 @@ fn it_sends_half_a_message_and_hangs() {
 /// A3, A12: JSON that is deep, and what is no UTF-8, in many ways.
 #[test]
 fn it_sends_deep_json_and_bad_text() {
+    ostler_e2e::needs!("python3");
     let mut beside = Beside::ready();
     beside.hostile.run(
         "lines = [b'[' * 200000, b'{\"a\":' * 40000, b'\"' + b'\\\\' * 100001, b'\\xff' * 100000, b'{\"id\":\"\\xc3\\x28\"}',\n\
@@ -163,6 +170,7 @@ fn it_sends_deep_json_and_bad_text() {
 /// A3, A12: a thousand connections.
 #[test]
 fn it_opens_a_thousand_connections() {
+    ostler_e2e::needs!("python3");
     let mut beside = Beside::ready();
     beside.hostile.run(
         "import resource\n\
@@ -183,6 +191,7 @@ fn it_opens_a_thousand_connections() {
 /// A2, A12: never registers.
 #[test]
 fn it_never_registers() {
+    ostler_e2e::needs!("python3");
     let mut beside = Beside::with("ready = { register = \"300ms\" }");
     beside.hostile.until_gone();
     // And so the next one.
@@ -193,6 +202,7 @@ fn it_never_registers() {
 /// A4, A12: registers again and again, on the same and on other connections.
 #[test]
 fn it_registers_twice() {
+    ostler_e2e::needs!("python3");
     let mut beside = Beside::ready();
     beside.hostile.run(
         "for _ in range(200):\n\
@@ -213,6 +223,7 @@ fn it_registers_twice() {
 /// A5, A12: closes its socket and lives on.
 #[test]
 fn it_closes_its_socket_and_lives_on() {
+    ostler_e2e::needs!("python3");
     let mut beside = Beside::with(SHORT);
     beside.hostile.run("w = become_ready(); w.socket.close()");
     beside.hostile.until_gone();
@@ -222,6 +233,7 @@ fn it_closes_its_socket_and_lives_on() {
 /// A7, A12: ignores shutdown, and every signal that can be ignored.
 #[test]
 fn it_ignores_shutdown() {
+    ostler_e2e::needs!("python3");
     let mut beside = Beside::ready();
     beside.hostile.run(
         "for n in set(signal.Signals) - {signal.SIGKILL, signal.SIGSTOP}:\n\
@@ -239,6 +251,7 @@ fn it_ignores_shutdown() {
 /// A8, A12: leaks descriptors: it has as many as it may, and no more.
 #[test]
 fn it_leaks_descriptors() {
+    ostler_e2e::needs!("python3");
     let mut beside = Beside::with(&format!("{LONG}\nlimits = {{ fds = 64 }}"));
     beside.hostile.run(
         "import resource\n\
@@ -262,6 +275,7 @@ fn it_leaks_descriptors() {
 /// A7, A12: forks away, twice and with a session of its own: it is found and ended with the rest.
 #[test]
 fn it_forks_away() {
+    ostler_e2e::needs!("python3");
     let mut beside = Beside::ready();
     beside.hostile.run(
         "read, write = os.pipe()\n\
@@ -290,6 +304,7 @@ fn it_forks_away() {
 /// A3, A12: never reads what it is answered. It is not waited for by others, and is judged by its heartbeats.
 #[test]
 fn it_never_reads_its_answers() {
+    ostler_e2e::needs!("python3");
     let mut beside =
         Beside::with("heartbeat = { interval = \"100ms\", timeout = \"2s\", misses = 20 }");
     beside.hostile.run(
@@ -312,6 +327,7 @@ fn it_never_reads_its_answers() {
 /// A7, A12: never reads, and is told to end: it has its time, and then it is killed.
 #[test]
 fn it_never_reads_that_it_is_to_end() {
+    ostler_e2e::needs!("python3");
     let mut beside = Beside::ready();
     beside.hostile.run(
         "def push():\n\
@@ -333,6 +349,7 @@ fn it_never_reads_that_it_is_to_end() {
 /// A8, A12: eats memory.
 #[test]
 fn it_eats_memory() {
+    ostler_e2e::needs!("python3");
     let mut beside = Beside::with(&format!("{LONG}\nlimits = {{ memory = \"96M\" }}"));
     beside.hostile.run("w = become_ready()");
     beside.apps.until_phase(HOSTILE, "ready");
@@ -350,6 +367,7 @@ fn it_eats_memory() {
 /// A12: crashes as fast as it can.
 #[test]
 fn it_crashes_again_and_again() {
+    ostler_e2e::needs!("python3");
     let mut beside = Beside::with(LONG);
     beside.hostile.begin("os.abort()");
     for _ in 0..20 {
@@ -364,6 +382,7 @@ fn it_crashes_again_and_again() {
 /// A12: floods its log.
 #[test]
 fn it_floods_its_log() {
+    ostler_e2e::needs!("python3");
     let mut beside = Beside::ready();
     beside.hostile.run(
         "def write():\n\
@@ -387,6 +406,7 @@ fn it_floods_its_log() {
 /// A10, A12: an app is no operator, however it tries.
 #[test]
 fn it_calls_what_only_operators_may() {
+    ostler_e2e::needs!("python3");
     let mut beside = Beside::ready();
     for method in [
         "apps.list",

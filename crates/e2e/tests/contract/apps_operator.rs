@@ -20,6 +20,7 @@ fn named(name: &str) -> Value {
 /// A9, A10: every app, none that is no app, by state and by name.
 #[test]
 fn the_list_is_of_apps_alone() {
+    ostler_e2e::needs!("python3");
     let apps = Apps::new();
     for name in ["one", "two", "other"] {
         apps.add(name, Kind::Raw, &format!("{LONG}\n{QUICK_END}"));
@@ -70,6 +71,7 @@ fn the_list_is_of_apps_alone() {
 /// A9: what an app uses is of its whole tree.
 #[test]
 fn usage_is_of_the_whole_tree() {
+    ostler_e2e::needs!("python3");
     let apps = Apps::of("a", Kind::Raw, &format!("{LONG}\n{QUICK_END}"));
     apps.up();
     let mut puppet = apps.ready_puppet("a");
@@ -88,6 +90,7 @@ fn usage_is_of_the_whole_tree() {
 /// A10: what there is to know of one.
 #[test]
 fn one_app_in_full() {
+    ostler_e2e::needs!("python3");
     let apps = Apps::new();
     let fields = json!({ "name": "An app", "version": "1.2.3", "mine": [1, 2], "capabilities": { "resources": { "limits": { "maxFds": 512 } } } });
     apps.add_with("a", Kind::Raw, &format!("{LONG}\n{QUICK_END}\nconfig = {{ x = 1 }}"), fields);
@@ -109,6 +112,7 @@ fn one_app_in_full() {
 /// A10: an app that is not there, and calls that are wrong.
 #[test]
 fn what_is_not_there_is_told() {
+    ostler_e2e::needs!("python3");
     let apps = Apps::of("a", Kind::Raw, QUICK_END);
     apps.up();
     let mut operator = apps.operator();
@@ -133,6 +137,7 @@ fn what_is_not_there_is_told() {
 /// A10: what it wrote, by stream and in lines; of one that has ended as well.
 #[test]
 fn logs_are_lines_of_streams() {
+    ostler_e2e::needs!("python3");
     let apps = Apps::of("a", Kind::Raw, &format!("{LONG}\n{QUICK_END}"));
     apps.up();
     let mut puppet = apps.ready_puppet("a");
@@ -160,6 +165,7 @@ fn logs_are_lines_of_streams() {
 /// A10: start, stop, restart return when it is so, and say if it is not.
 #[test]
 fn what_is_asked_is_done_before_it_is_answered() {
+    ostler_e2e::needs!("python3");
     let once = "restart = { initial = \"10ms\", limit = { count = 1, window = \"1m\" } }";
     let body = format!("{LONG}\n{QUICK_END}\n{once}\nready = {{ register = \"500ms\" }}");
     let apps = Apps::of("good", Kind::Python, LONG);
@@ -191,6 +197,7 @@ fn what_is_asked_is_done_before_it_is_answered() {
 /// A10: without waiting, it is answered at once.
 #[test]
 fn who_does_not_want_to_wait_need_not() {
+    ostler_e2e::needs!("python3");
     let apps = Apps::of("a", Kind::Raw, &format!("{LONG}\nstop = {{ grace = \"50s\" }}"));
     apps.up();
     let mut puppet = apps.ready_puppet("a");
@@ -221,6 +228,7 @@ fn until_told(subscriber: &mut Wire, name: &str, state: &str) -> Value {
 /// A10: a subscriber is told each change, of all or of one.
 #[test]
 fn a_subscriber_is_told_each_change() {
+    ostler_e2e::needs!("python3");
     let restart = "restart = { initial = \"10ms\", max = \"10ms\" }";
     let apps = Apps::of("a", Kind::Raw, &format!("{LONG}\n{QUICK_END}\n{restart}"));
     apps.add("b", Kind::Raw, &format!("{LONG}\n{QUICK_END}\n{restart}"));
@@ -256,6 +264,7 @@ fn a_subscriber_is_told_each_change() {
 /// A10: a subscriber that does not read holds up nobody.
 #[test]
 fn a_subscriber_that_does_not_read_holds_up_nobody() {
+    ostler_e2e::needs!("python3");
     let apps = Apps::new();
     crate::apps_setup::Neighbour::add(&apps);
     apps.up();

@@ -28,6 +28,7 @@ fn with_token(wire: &mut Wire, method: &str, token: &str) -> Value {
 /// A4: what registering gives.
 #[test]
 fn registering_gives_a_token() {
+    ostler_e2e::needs!("python3");
     let (apps, mut puppet) = started();
     puppet.run("w = Wire()");
     let answer = puppet.eval("w.register()");
@@ -45,6 +46,7 @@ fn registering_gives_a_token() {
 /// A4: before register APP_NOT_REGISTERED; then no token, a wrong token, another's token: UNAUTHORIZED.
 #[test]
 fn without_its_token_nothing_is_done() {
+    ostler_e2e::needs!("python3");
     let (apps, mut puppet) = started();
     apps.add("b", Kind::Raw, &format!("{LONG}\n{QUICK_END}"));
     apps.up();
@@ -76,6 +78,7 @@ fn without_its_token_nothing_is_done() {
 /// A4: somebody else may not register as the app, and both are told of it.
 #[test]
 fn a_stranger_is_not_the_app() {
+    ostler_e2e::needs!("python3");
     let (apps, mut puppet) = started();
     let mut stranger = apps.operator();
     let (code, told) = stranger.refused("app.register", registration("a", json!({})));
@@ -98,6 +101,7 @@ fn a_stranger_is_not_the_app() {
 /// A4: the launch secret proves the app from outside of its tree.
 #[test]
 fn the_launch_secret_proves_it() {
+    ostler_e2e::needs!("python3");
     let (apps, mut puppet) = started();
     let secret = puppet.eval("os.environ['OPENCLAWOS_LAUNCH_SECRET']");
     let mut outside = apps.operator();
@@ -119,6 +123,7 @@ fn the_launch_secret_proves_it() {
 /// A4: a child and a grandchild of the app's process are the app; also after its parent is gone.
 #[test]
 fn its_descendants_are_the_app() {
+    ostler_e2e::needs!("python3");
     let (apps, mut puppet) = started();
     puppet.run(
         "import subprocess\n\
@@ -132,6 +137,7 @@ fn its_descendants_are_the_app() {
 /// A4: what a registration must hold.
 #[test]
 fn a_registration_that_is_wrong_is_told() {
+    ostler_e2e::needs!("python3");
     let (_apps, mut puppet) = started();
     puppet.run("w = Wire()");
     for manifest in [
@@ -153,6 +159,7 @@ fn a_registration_that_is_wrong_is_told() {
 /// A4: the token is good on a new connection, and for as long as the process lives.
 #[test]
 fn a_reconnect_resumes_with_the_token() {
+    ostler_e2e::needs!("python3");
     let (apps, mut puppet) = started();
     puppet.run("w = become_ready(); token = w.token; w.socket.close()");
     puppet.run("w = Wire(); w.token = token");
@@ -176,6 +183,7 @@ fn a_reconnect_resumes_with_the_token() {
 /// A4: a second connection that registers takes the events over; the first is told and closed.
 #[test]
 fn a_second_connection_supersedes_the_first() {
+    ostler_e2e::needs!("python3");
     let (apps, mut puppet) = started();
     puppet.run("w = become_ready(); second = Wire()");
     assert_eq!(puppet.eval("second.register()['result']['token'] == w.token"), true);

@@ -78,24 +78,28 @@ fn crashes_until_it_is_disabled(kind: Kind, crash: &str) {
 /// A6, A11: in Python.
 #[test]
 fn an_app_in_python_crashes_five_times() {
+    ostler_e2e::needs!("python3");
     crashes_until_it_is_disabled(Kind::Python, "os._exit(1)");
 }
 
 /// A6, A11: in Node.
 #[test]
 fn an_app_in_node_crashes_five_times() {
+    ostler_e2e::needs!("python3", "node", "npm");
     crashes_until_it_is_disabled(Kind::Node, "process.exit(1)");
 }
 
 /// A6, A11: in Rust.
 #[test]
 fn an_app_in_rust_crashes_five_times() {
+    ostler_e2e::needs!("python3");
     crashes_until_it_is_disabled(Kind::Rust, "exit");
 }
 
 /// A6: what a manifest without more gets is the document's policy.
 #[test]
 fn the_documents_policy_is_the_default() {
+    ostler_e2e::needs!("python3");
     let apps = Apps::of("a", Kind::Raw, "stop = { grace = \"300ms\" }");
     apps.up();
     apps.puppet("a").begin("os._exit(1)");
@@ -112,6 +116,7 @@ fn the_documents_policy_is_the_default() {
 /// A6: an app that ends with 0 by itself is not a crash, if the unit says so; a stop is none at all.
 #[test]
 fn a_stop_is_no_crash() {
+    ostler_e2e::needs!("python3");
     let apps = Apps::of("a", Kind::Raw, &format!("{LONG}\n{QUICK_END}"));
     apps.up();
     for _ in 0..6 {

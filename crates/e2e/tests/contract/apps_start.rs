@@ -41,12 +41,14 @@ fn goes_through_its_states(kind: Kind) {
 /// A1, A2, A5, A7, A9: an app in Python on its SDK: started, ready, beating, stopped, started again.
 #[test]
 fn an_app_in_python_goes_through_its_states() {
+    ostler_e2e::needs!("python3");
     goes_through_its_states(Kind::Python);
 }
 
 /// A1, A2, A5, A7, A9: the same in Node.
 #[test]
 fn an_app_in_node_goes_through_its_states() {
+    ostler_e2e::needs!("node", "npm");
     goes_through_its_states(Kind::Node);
 }
 
@@ -59,6 +61,7 @@ fn an_app_in_rust_goes_through_its_states() {
 /// A1: each state of a unit is one of the five, and this is the mapping.
 #[test]
 fn every_state_is_one_of_five() {
+    ostler_e2e::needs!("python3");
     let body = format!("{SOON}\n{LONG}\nstop = {{ grace = \"20s\" }}");
     let apps = Apps::of("a", Kind::Raw, &body);
     let pair = |state: &str| {
@@ -95,6 +98,7 @@ fn every_state_is_one_of_five() {
 /// A1: between two starts it is in error, with what is waited for.
 #[test]
 fn an_app_that_waits_to_be_started_again_is_in_error() {
+    ostler_e2e::needs!("python3");
     let body = format!("{QUICK_END}\nrestart = {{ initial = \"1h\", max = \"1h\" }}");
     let apps = Apps::of("a", Kind::Raw, &body);
     apps.up();
@@ -108,6 +112,7 @@ fn an_app_that_waits_to_be_started_again_is_in_error() {
 /// A2: the environment is the allow-list, what the manifest names, what the unit adds, and the ways to talk back.
 #[test]
 fn the_environment_is_what_was_granted() {
+    ostler_e2e::needs!("python3");
     let mut apps = Apps::new();
     let granted = json!({ "capabilities": { "resources": { "env": ["GRANTED", "NOT_THERE"] } } });
     for (name, value) in [
@@ -176,6 +181,7 @@ fn the_environment_is_what_was_granted() {
 /// A2: never registers, and the error says that.
 #[test]
 fn one_that_never_registers_is_told_so() {
+    ostler_e2e::needs!("python3");
     let once = "restart = { initial = \"10ms\", limit = { count = 1, window = \"1m\" } }";
     let body = format!("{once}\n{QUICK_END}\nready = {{ register = \"300ms\", timeout = \"1h\" }}");
     let apps = Apps::of("a", Kind::Raw, &body);
@@ -193,6 +199,7 @@ fn one_that_never_registers_is_told_so() {
 /// A2: registers but is never ready: another deadline, another error.
 #[test]
 fn one_that_is_never_ready_is_told_so() {
+    ostler_e2e::needs!("python3");
     let once = "restart = { initial = \"10ms\", limit = { count = 1, window = \"1m\" } }";
     let body = format!(
         "{once}\n{QUICK_END}\n{LONG}\nready = {{ register = \"30s\", timeout = \"300ms\" }}"
@@ -209,6 +216,7 @@ fn one_that_is_never_ready_is_told_so() {
 /// A2: `ostler up` waits for an app, and its failure is the command's.
 #[test]
 fn up_waits_for_what_the_app_says() {
+    ostler_e2e::needs!("python3");
     let once = "restart = { initial = \"10ms\", limit = { count = 1, window = \"1m\" } }";
     let apps = Apps::of(
         "a",
@@ -235,6 +243,7 @@ fn up_waits_for_what_the_app_says() {
 /// A2: an app that ends before it registers has failed with its own exit code.
 #[test]
 fn one_that_ends_before_it_registers_says_its_exit() {
+    ostler_e2e::needs!("python3");
     let once = "restart = { initial = \"10ms\", limit = { count = 1, window = \"1m\" } }";
     let apps = Apps::of("a", Kind::Raw, &format!("{once}\n{QUICK_END}"));
     apps.up();
@@ -246,6 +255,7 @@ fn one_that_ends_before_it_registers_says_its_exit() {
 /// A2: what a manifest asks for is checked before anything is spawned, and the file is named.
 #[test]
 fn a_manifest_that_is_wrong_starts_nothing() {
+    ostler_e2e::needs!("python3");
     let apps = Apps::of("a", Kind::Raw, "");
     let wrong = json!({ "capabilities": { "resources": { "env": ["A=B"], "limits": { "maxMemory": 5 } } } });
     apps.add_with("b", Kind::Raw, "", wrong);
@@ -264,6 +274,7 @@ fn a_manifest_that_is_wrong_starts_nothing() {
 /// A2: `main` runs by its kind, and something that is executable runs itself.
 #[test]
 fn main_runs_by_its_kind() {
+    ostler_e2e::needs!("python3");
     let apps = Apps::new();
     apps.add_with("own", Kind::Raw, &format!("{LONG}\n{QUICK_END}"), json!({ "main": "program" }));
     let program = apps.folder("own").join("program");
@@ -283,6 +294,7 @@ fn main_runs_by_its_kind() {
 /// A2: the socket is the user's own.
 #[test]
 fn the_socket_is_the_users_own() {
+    ostler_e2e::needs!("python3");
     let apps = Apps::of("a", Kind::Raw, QUICK_END);
     apps.up();
     apps.puppet("a");
@@ -293,6 +305,7 @@ fn the_socket_is_the_users_own() {
 /// A2: the configuration of the unit is what the app gets, over what its schema says; a change is told to one that runs.
 #[test]
 fn an_app_is_told_its_configuration() {
+    ostler_e2e::needs!("python3", "node", "npm");
     for kind in [Kind::Python, Kind::Node, Kind::Rust] {
         let apps = Apps::new();
         let schema = json!({ "configSchema": { "type": "object", "properties": {

@@ -19,6 +19,7 @@ fn end(apps: &Apps) -> (String, Option<i64>, Option<i64>) {
 /// A7: the event with its timeout; when it exits in time it is not killed, and all of it is over.
 #[test]
 fn an_app_is_asked_and_ends_by_itself() {
+    ostler_e2e::needs!("python3");
     let apps = Apps::of("a", Kind::Raw, &format!("{LONG}\nstop = {{ grace = \"30s\" }}"));
     apps.up();
     let mut puppet = apps.ready_puppet("a");
@@ -47,6 +48,7 @@ fn an_app_is_asked_and_ends_by_itself() {
 /// A7: one that ignores it is killed at the timeout, with its whole tree, and that is what is reported.
 #[test]
 fn one_that_ignores_it_is_killed_with_its_tree() {
+    ostler_e2e::needs!("python3");
     let apps = Apps::of("a", Kind::Raw, &format!("{LONG}\n{QUICK_END}"));
     apps.up();
     let mut puppet = apps.ready_puppet("a");
@@ -72,6 +74,7 @@ fn one_that_ignores_it_is_killed_with_its_tree() {
 /// A7: it exits in time and leaves a child behind: the child is killed too.
 #[test]
 fn what_it_leaves_behind_is_killed() {
+    ostler_e2e::needs!("python3");
     let apps = Apps::of("a", Kind::Raw, &format!("{LONG}\nstop = {{ grace = \"2s\" }}"));
     apps.up();
     let mut puppet = apps.ready_puppet("a");
@@ -88,6 +91,7 @@ fn what_it_leaves_behind_is_killed() {
 /// A7: one that is not connected gets the signal.
 #[test]
 fn one_that_is_not_connected_is_sent_term() {
+    ostler_e2e::needs!("python3");
     let apps = Apps::of("a", Kind::Raw, &format!("{LONG}\nstop = {{ grace = \"30s\" }}"));
     apps.up();
     let mut puppet = apps.ready_puppet("a");
@@ -107,6 +111,7 @@ fn one_that_is_not_connected_is_sent_term() {
 /// A7: one that has not registered yet gets the signal.
 #[test]
 fn one_that_never_registered_is_sent_term() {
+    ostler_e2e::needs!("python3");
     let apps = Apps::of("a", Kind::Raw, "stop = { grace = \"30s\" }");
     apps.up();
     let mut puppet = apps.puppet("a");
@@ -118,6 +123,7 @@ fn one_that_never_registered_is_sent_term() {
 /// A7: it comes back after it was told: it is told again.
 #[test]
 fn who_reconnects_while_it_ends_is_told_again() {
+    ostler_e2e::needs!("python3");
     let apps = Apps::of("a", Kind::Raw, &format!("{LONG}\nstop = {{ grace = \"30s\" }}"));
     apps.up();
     let mut puppet = apps.ready_puppet("a");
@@ -134,6 +140,7 @@ fn who_reconnects_while_it_ends_is_told_again() {
 /// A7: heartbeats are not judged while it ends.
 #[test]
 fn silence_while_it_ends_is_not_judged() {
+    ostler_e2e::needs!("python3");
     let apps = Apps::of("a", Kind::Raw, &format!("{SHORT}\n{SOON}\nstop = {{ grace = \"30s\" }}"));
     apps.up();
     let mut puppet = apps.puppet("a");
@@ -152,6 +159,7 @@ fn silence_while_it_ends_is_not_judged() {
 /// A7: `apps.restart` ends the old one in the same way, and answers when the new one is ready.
 #[test]
 fn a_restart_asks_first() {
+    ostler_e2e::needs!("python3", "node", "npm");
     for kind in [Kind::Python, Kind::Node, Kind::Rust] {
         let apps = Apps::of("a", kind, LONG);
         apps.up();
@@ -170,6 +178,7 @@ fn a_restart_asks_first() {
 /// A7: a signal from somebody else: the SDK tears down and tells the supervisor.
 #[test]
 fn a_signal_from_outside_is_an_end_of_its_own() {
+    ostler_e2e::needs!("python3", "node", "npm");
     for kind in [Kind::Python, Kind::Node, Kind::Rust] {
         let apps = Apps::of("a", kind, &format!("{LONG}\nrestart = {{ when = \"on-failure\" }}"));
         apps.up();
@@ -187,6 +196,7 @@ fn a_signal_from_outside_is_an_end_of_its_own() {
 /// A7: the whole daemon stops: each app is asked.
 #[test]
 fn when_all_stops_each_app_is_asked() {
+    ostler_e2e::needs!("python3", "node", "npm");
     let apps = Apps::new();
     apps.add("p", Kind::Python, LONG);
     apps.add("n", Kind::Node, LONG);

@@ -13,6 +13,7 @@ fn ready() -> (Apps, crate::apps_setup::Puppet) {
 /// A3: the form of a response; what may be left out; unknown fields; a number as an id; the order of answers.
 #[test]
 fn a_request_and_its_answer() {
+    ostler_e2e::needs!("python3");
     let (_apps, mut puppet) = ready();
     let answer = puppet
         .eval("w.call('app.heartbeat', {'status': {'status': 'healthy'}}, timestamp=5, more=[1])");
@@ -54,6 +55,7 @@ fn a_request_and_its_answer() {
 /// A3: what is no request is answered with INVALID_REQUEST, says why, and the connection lives.
 #[test]
 fn what_is_no_request_is_told_and_forgiven() {
+    ostler_e2e::needs!("python3");
     let (apps, mut puppet) = ready();
     for (line, id, told) in [
         (r"b'{\n'", "", "not a request"),
@@ -98,6 +100,7 @@ fn what_is_no_request_is_told_and_forgiven() {
 /// A3: a line of 256 KiB is heard, one byte more is not, and the next is.
 #[test]
 fn a_line_that_is_too_long_is_told_and_forgiven() {
+    ostler_e2e::needs!("python3");
     let (apps, mut puppet) = ready();
     puppet.run(
         "def long(length):\n\
@@ -120,6 +123,7 @@ fn a_line_that_is_too_long_is_told_and_forgiven() {
 /// A3: more than 1 MiB without an end: told, and then closed. The app may come again.
 #[test]
 fn a_line_without_an_end_is_told_and_closed() {
+    ostler_e2e::needs!("python3");
     let (apps, mut puppet) = ready();
     puppet.run("bad = Wire()\ntry:\n  bad.send(b'x' * (1 << 20) + b'y' * (64 << 10))\nexcept OSError: pass");
     let answer = puppet.eval("bad.answer()");
@@ -136,6 +140,7 @@ fn a_line_without_an_end_is_told_and_closed() {
 /// A3: the same holds for an operator.
 #[test]
 fn an_operator_keeps_to_the_same_line() {
+    ostler_e2e::needs!("python3");
     let (apps, _puppet) = ready();
     let mut operator = apps.operator();
     operator.send(b"what?\n").expect("it is sent");
@@ -152,6 +157,7 @@ fn an_operator_keeps_to_the_same_line() {
 /// A3: eight connections of an app, and the ninth is told and closed; one that is closed makes room.
 #[test]
 fn an_app_has_eight_connections() {
+    ostler_e2e::needs!("python3");
     let (apps, mut puppet) = ready();
     puppet.run("more = [Wire() for _ in range(7)]\nfor one in more: one.token = w.token");
     assert_eq!(puppet.eval("[one.code('x') for one in more]"), json!(vec!["METHOD_NOT_FOUND"; 7]));
@@ -175,6 +181,7 @@ fn an_app_has_eight_connections() {
 /// A3: who sends faster than the limit is read later, and loses nothing.
 #[test]
 fn who_is_too_fast_is_read_later_and_loses_nothing() {
+    ostler_e2e::needs!("python3");
     let (apps, mut puppet) = ready();
     puppet.run(
         "def flood():\n\

@@ -14,7 +14,7 @@ fn open_cgroup() -> Option<&'static str> {
 #[test]
 fn a_descendant_that_leaves_the_cgroup_is_found() {
     let Some(procs) = open_cgroup() else {
-        eprintln!("skipped: no cgroup v2 may be written here");
+        ostler_e2e::skipped("no cgroup v2 may be written here");
         return;
     };
     let home = Home::new();

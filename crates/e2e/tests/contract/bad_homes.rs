@@ -1,21 +1,15 @@
 //! Homes that are another's, read-only or full: told clearly, and what runs goes on.
 
 use crate::daemon::{Daemon, QUICK, answering, install, quick_home, status};
-use ostler_e2e::{Home, Signal, eventually, helper};
+use ostler_e2e::{Home, STRANGER, Signal, eventually, helper, is_root};
 use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const NOBODY: u32 = 65_534;
-
-fn is_root() -> bool {
-    rustix::process::getuid().is_root()
-}
-
 fn skipped() {
-    println!("skipped: needs root");
+    ostler_e2e::skipped("it needs root");
 }
 
 /// Takes all the room that is left.
@@ -37,7 +31,7 @@ fn a_home_of_another_is_refused() {
     }
     let home = Home::new();
     std::fs::create_dir(home.path()).expect("a folder");
-    chown(home.path(), Some(NOBODY), Some(NOBODY)).expect("given away");
+    chown(home.path(), Some(STRANGER), Some(STRANGER)).expect("given away");
     for verb in [&["start"][..], &["runs"], &["run", "--", "true"]] {
         let output = home.ostler(verb);
         assert!([1, 125].contains(&output.code), "{output:?}");
@@ -63,7 +57,7 @@ fn a_home_that_may_not_be_entered_is_told() {
     install(Home::binary(), &binary);
     let as_nobody = |words: &[&str]| {
         let mut command = home.program(&binary);
-        command.args(words).uid(NOBODY).gid(NOBODY).current_dir("/");
+        command.args(words).uid(STRANGER).gid(STRANGER).current_dir("/");
         home.spawn_program(command).finish()
     };
     for words in [&["start"][..], &["runs"]] {

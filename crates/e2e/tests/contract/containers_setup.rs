@@ -2,7 +2,7 @@
 //! Where one cannot be had, the test says *skipped* and why.
 
 use crate::units::Project;
-use ostler_e2e::{Process, Signal, eventually};
+use ostler_e2e::{Process, Signal, eventually, is_installed, skipped};
 use serde_json::Value;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
@@ -39,28 +39,12 @@ fn shared(kind: Kind) -> Result<&'static Engine, String> {
 
 /// The one that tests share, or `None` with the reason told.
 pub fn engine(kind: Kind) -> Option<&'static Engine> {
-    shared(kind).map_err(|why| skipped(kind, &why)).ok()
+    shared(kind).map_err(|why| skipped(&format!("no {kind:?} here: {why}"))).ok()
 }
 
 /// One for this test alone, that may be stopped and frozen.
 pub fn own_engine(kind: Kind) -> Option<Engine> {
-    Engine::new(kind).map_err(|why| skipped(kind, &why)).ok()
-}
-
-/// Said where a reader sees it, and counted where somebody counts.
-fn skipped(kind: Kind, why: &str) {
-    let test = std::thread::current().name().unwrap_or_default().to_owned();
-    let told = format!("skipped: {test}: no {kind:?} here: {why}");
-    println!("{told}");
-    if let Some(path) = std::env::var_os("OSTLER_E2E_SKIPPED") {
-        let file = std::fs::File::options().append(true).create(true).open(path);
-        file.and_then(|mut file| writeln!(file, "{told}")).expect("written");
-    }
-}
-
-fn is_installed(program: &str) -> bool {
-    let found = Command::new("sh").args(["-c", &format!("command -v {program}")]).output();
-    found.is_ok_and(|found| found.status.success())
+    Engine::new(kind).map_err(|why| skipped(&format!("no {kind:?} here: {why}"))).ok()
 }
 
 impl Engine {

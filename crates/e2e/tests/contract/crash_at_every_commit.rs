@@ -138,7 +138,8 @@ fn one_that_ended_before_its_process_was_recorded_has_its_end() {
     let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").expect("a version");
     let mut numbers = kernel.split('.').map(|number| number.parse().unwrap_or(0));
     if (numbers.next(), numbers.next()) < (Some(6), Some(15)) {
-        return println!("skipped: Linux {} does not tell how a stranger ended", kernel.trim());
+        let kernel = kernel.trim();
+        return ostler_e2e::skipped(&format!("Linux {kernel} does not tell how a stranger ended"));
     }
     let mut home = Home::new();
     let file = home.folder().join("now");

@@ -16,7 +16,7 @@ fn fill(disk: &Path) -> PathBuf {
 }
 
 fn skipped() {
-    println!("skipped: a disk cannot be mounted here (needs root)");
+    ostler_e2e::skipped("a disk cannot be mounted here (needs root)");
 }
 
 /// X1, R12: no room for the log: the run goes on to its end, what was lost is told.

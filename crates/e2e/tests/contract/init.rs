@@ -26,7 +26,7 @@ fn both() -> Vec<bool> {
     if may_be_first() {
         return vec![false, true];
     }
-    println!("skipped as process 1: a process namespace cannot be made here");
+    ostler_e2e::skipped("as process 1: a process namespace cannot be made here");
     vec![false]
 }
 

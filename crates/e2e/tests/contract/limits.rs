@@ -48,6 +48,7 @@ fn has_old_groups(record: &Value) -> bool {
 /// lives on. Nothing is left behind.
 #[test]
 fn one_that_eats_memory_says_so_and_its_neighbour_lives() {
+    ostler_e2e::needs!("python3");
     for (way, variables) in WAYS {
         let home = Home::with(variables);
         let neighbour =
@@ -86,6 +87,7 @@ fn one_that_eats_memory_says_so_and_its_neighbour_lives() {
 /// A8: the whole tree counts, and a shell that only waits for the one that eats passes its end on.
 #[test]
 fn the_whole_tree_counts() {
+    ostler_e2e::needs!("python3");
     for (way, variables) in WAYS {
         let home = Home::with(variables);
         let script = "python3 -c \"$0\" & python3 -c \"$0\" & wait; wait; exit 3";
@@ -99,6 +101,7 @@ fn the_whole_tree_counts() {
 /// Where the kernel killed a child only, the run goes on; the journal knows, and its end is its own.
 #[test]
 fn a_child_that_is_killed_for_memory_is_noted_and_the_run_goes_on() {
+    ostler_e2e::needs!("python3");
     let home = Home::new();
     let script =
         "python3 -c \"$0\"; echo status $?; until test -e \"$1\"; do sleep 0.02; done; exit 0";
@@ -107,7 +110,7 @@ fn a_child_that_is_killed_for_memory_is_noted_and_the_run_goes_on() {
     let run = home.start(&["--memory", "64M"], &["sh", "-c", script, EATER, gate]);
     let record = home.record(&run);
     if !has_old_groups(&record) {
-        eprintln!("skipped: only the older groups kill one of many here");
+        ostler_e2e::skipped("only the older groups kill one of many here");
         std::fs::write(gate, "").expect("written");
         home.wait(&run);
         return;
@@ -130,6 +133,7 @@ fn a_child_that_is_killed_for_memory_is_noted_and_the_run_goes_on() {
 /// An adopted run is kept to the same limits, and says so when it ends by them.
 #[test]
 fn an_adopted_run_that_is_killed_for_memory_says_so() {
+    ostler_e2e::needs!("python3");
     for (way, variables) in WAYS {
         let mut home = Home::with(variables);
         home.set(QUICK.0, QUICK.1);
@@ -151,12 +155,13 @@ fn an_adopted_run_that_is_killed_for_memory_says_so() {
 /// It ends for want of memory while nobody is there: the next supervisor learns it from the kernel.
 #[test]
 fn an_end_for_memory_meanwhile_is_learned() {
+    ostler_e2e::needs!("python3");
     let home = Home::with(&[("OSTLER_WAIT_MS", "1000")]);
     let gate = home.folder().join("gate");
     let path = gate.to_str().expect("a path");
     let run = home.start_ready(&["--memory", "64M"], &["python3", "-c", WAITING_EATER, path]);
     if !has_old_groups(&home.record(&run)) {
-        eprintln!("skipped: a watch sees nothing while nobody is there");
+        ostler_e2e::skipped("a watch sees nothing while nobody is there");
         return;
     }
     let root = home.root(&run);
@@ -264,6 +269,7 @@ fn bad_limits_are_refused() {
 /// A unit that is killed for memory says so wherever it is seen, is started again, and its neighbour is not.
 #[test]
 fn a_unit_that_eats_memory_says_so_everywhere() {
+    ostler_e2e::needs!("python3");
     for (way, variables) in WAYS {
         let mut seen = Seen::of(&[]);
         for (name, value) in variables {
@@ -290,6 +296,7 @@ fn a_unit_that_eats_memory_says_so_everywhere() {
 /// A9: what is shown is of the whole tree, whatever it is found by.
 #[test]
 fn usage_is_of_the_whole_tree() {
+    ostler_e2e::needs!("python3");
     for (way, variables) in WAYS {
         let mut seen = Seen::of(&[]);
         for (name, value) in variables {

@@ -203,7 +203,7 @@ fn a_mailbox_is_exported_as_a_file() {
 fn a_full_disk_refuses_mail_and_loses_none() {
     let mut home = Home::new();
     let Some(disk) = home.small_disk("disk", 4 << 20) else {
-        println!("skipped: a disk cannot be mounted here (needs root)");
+        ostler_e2e::skipped("a disk cannot be mounted here (needs root)");
         return;
     };
     home.set("OSTLER_REGISTRY", disk.join("r.db").to_str().expect("a path"));

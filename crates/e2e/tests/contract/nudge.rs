@@ -18,6 +18,7 @@ macro_rules! in_every_terminal {
         $(#[$doc])*
         #[test]
         fn $tmux() {
+            ostler_e2e::needs!("tmux");
             $behaviour(Kept::Tmux);
         }
     };

@@ -24,6 +24,7 @@ fn in_town(town: &Town, verb: &str, rest: &[&str]) -> Output {
 /// P9: somebody who scrolls there does not keep a text away; the mode is left.
 #[test]
 fn copy_mode_is_left() {
+    ostler_e2e::needs!("tmux");
     let town = Town::new(Kept::Tmux, &["paste"]);
     in_town(&town, "copy-mode", &[]).ok();
     let mode =
@@ -37,6 +38,7 @@ fn copy_mode_is_left() {
 /// P9: a session that is killed under a text: it was not delivered, and that is said.
 #[test]
 fn a_session_that_is_killed_meanwhile() {
+    ostler_e2e::needs!("tmux");
     let town = Town::new(Kept::Tmux, &["blind"]);
     let speaking =
         town.project.spawn(&["nudge", "agent", "--mode", "immediate", "--json", "hello"]);
@@ -55,6 +57,7 @@ fn a_session_that_is_killed_meanwhile() {
 /// P9, R10: a line that somebody has begun is not sent with our text behind it.
 #[test]
 fn a_line_that_somebody_has_begun_is_left_to_them() {
+    ostler_e2e::needs!("tmux");
     let town = Town::new(Kept::Tmux, &["paste"]);
     in_town(&town, "send-keys", &["-l", "half a line"]).ok();
     eventually("it is shown", || {
@@ -74,6 +77,7 @@ fn a_line_that_somebody_has_begun_is_left_to_them() {
 /// P9: a session that somebody else made is typed into only if that is asked for, and a pane whose program is dead is not.
 #[test]
 fn a_session_of_somebody_else_is_typed_into_only_if_asked() {
+    ostler_e2e::needs!("tmux");
     let project = Project::new();
     let (home, socket) = (&project.home, project.home.folder().join("theirs"));
     let record = project.path("record");

@@ -19,6 +19,7 @@ fn a_dead_one_is_started(seat: Seat) {
 /// P1, P3
 #[test]
 fn a_dead_session_is_started_on_the_next_tick_in_tmux() {
+    ostler_e2e::needs!("tmux");
     a_dead_one_is_started(Seat::Tmux);
 }
 
@@ -85,6 +86,7 @@ fn one_that_hangs_climbs_the_ladder(seat: Seat) {
 /// P3
 #[test]
 fn one_that_hangs_with_work_climbs_the_ladder_in_tmux() {
+    ostler_e2e::needs!("tmux");
     one_that_hangs_climbs_the_ladder(Seat::Tmux);
 }
 
@@ -145,6 +147,7 @@ fn one_that_is_busy_is_not_disturbed() {
 /// P7: a session that lives while the agent in it is dead is made anew.
 #[test]
 fn an_agent_dead_in_a_live_session_is_started_anew() {
+    ostler_e2e::needs!("tmux");
     let body = format!("{WAITS}\nprocess = [\"claude\"]");
     let town = Town::new(Seat::Tmux, "", &[("deacon", &body)]);
     town.heartbeat("deacon", Duration::ZERO, 1);

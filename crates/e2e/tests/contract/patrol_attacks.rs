@@ -30,6 +30,7 @@ fn false_tmux(town: &Town, script: &str) -> String {
 /// it once, and once that it is over.
 #[test]
 fn a_tmux_that_gives_no_answer_kills_nobody_and_is_told_once() {
+    ostler_e2e::needs!("tmux");
     let town = Town::new(Seat::Tmux, "", &[("deacon", WAITS), ("other", WAITS)]);
     town.up();
     let before = [town.process("deacon"), town.process("other")];
@@ -310,6 +311,7 @@ fn busy_until_the_year_9999_is_busy_until_tomorrow() {
 /// P7: a session, a server or a shim that somebody ends under an agent: it comes back, and there is never a second copy.
 #[test]
 fn whatever_is_ended_under_an_agent_there_is_one_of_it() {
+    ostler_e2e::needs!("tmux");
     let town = Town::new(Seat::Tmux, "", &[("deacon", WAITS)]);
     town.up();
     let socket = town.project.home.file("tmux.sock");
@@ -347,6 +349,7 @@ fn whatever_is_ended_under_an_agent_there_is_one_of_it() {
 /// P1, P7: patrol and supervisor die in the middle of a tick that is just starting an agent: one of it, in the end.
 #[test]
 fn a_tick_that_is_killed_leaves_one_agent() {
+    ostler_e2e::needs!("tmux");
     let town = Town::new(Seat::Tmux, "", &[("deacon", WAITS), ("other", WAITS)]);
     town.up();
     let other = town.process("other");
@@ -379,6 +382,7 @@ fn a_tick_that_is_killed_leaves_one_agent() {
 /// server; one of the same name is seen as such, spoken to, and a person is told.
 #[test]
 fn the_users_own_sessions_survive_everything() {
+    ostler_e2e::needs!("tmux");
     let agents = [("deacon", HANGS), ("other", HANGS)];
     let mut town = Town::new(Seat::Tmux, "tmux = \"default\"", &agents);
     let folder = town.project.home.folder().to_str().expect("text").to_owned();
@@ -432,6 +436,7 @@ fn the_users_own_sessions_survive_everything() {
 /// P5: the program on the disk may be replaced under a daemon that runs, and its agents are started all the same.
 #[test]
 fn an_agent_is_started_though_our_program_was_replaced() {
+    ostler_e2e::needs!("tmux");
     let town = Town::new(Seat::Tmux, "", &[("deacon", WAITS)]);
     let program = town.project.folder().join("ostler");
     let place = |from: &Path| {
@@ -488,6 +493,7 @@ fn a_broken_file_and_a_town_that_is_gone_stop_no_patrol() {
 /// P7: triage thinks for a while, and the agent comes back to work meanwhile: it is not restarted.
 #[test]
 fn one_that_moves_while_triage_thinks_is_left_alone() {
+    ostler_e2e::needs!("tmux");
     let triage = "[patrol.triage]\ncooldown = \"0\"\ncommand = [\"sh\", \"think\"]\ncwd = \".\"";
     let town = Town::new(Seat::Tmux, triage, &[("deacon", HANGS)]);
     let think = r#"case "$(cat)" in

@@ -214,6 +214,7 @@ fn window(home: &Home, run: &str) {
 /// R13: another terminal inside of a terminal.
 #[test]
 fn a_run_can_be_attached_to_in_tmux() {
+    ostler_e2e::needs!("tmux");
     let home = Home::new();
     let run = home.start_ready(&["--pty"], &["sh", "-c", ECHO]);
     window(&home, &run);
@@ -225,6 +226,7 @@ fn a_run_can_be_attached_to_in_tmux() {
 /// R13: a window that is closed takes its viewer with it, and nothing else: no end of input, no cancel.
 #[test]
 fn a_window_that_is_closed_leaves_the_run_alone() {
+    ostler_e2e::needs!("tmux");
     let home = Home::new();
     for _ in 0..10 {
         let run = home.start_ready(&["--pty"], &["sh", "-c", ECHO]);

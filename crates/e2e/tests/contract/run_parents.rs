@@ -104,6 +104,7 @@ fn a_run_that_a_unit_started_ends_with_it() {
 /// R21: an agent in a pane is of its own run, and not of the server that its pane is a child of.
 #[test]
 fn a_run_that_an_agent_in_tmux_started_ends_with_it() {
+    ostler_e2e::needs!("tmux");
     for variables in [&[][..], &[("OSTLER_NO_CGROUP", "1")][..]] {
         let tmux = Tmux::with(variables);
         tmux.project.declare(&[("a", &unit(&starts(&["-- sleep 709"], "-- sleep 710"), ""))]);

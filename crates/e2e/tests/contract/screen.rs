@@ -61,6 +61,7 @@ fn a_screen_is_shown_as_text_pty() {
 /// T1: the same in tmux.
 #[test]
 fn a_screen_is_shown_as_text_tmux() {
+    ostler_e2e::needs!("tmux");
     let tmux = Tmux::of(&[("a", &unit(DRAWS, ""))]);
     tmux.project.up();
     shown(&tmux.project);
@@ -71,6 +72,7 @@ fn a_screen_is_shown_as_text_tmux() {
 /// T1: in tmux the screen has the size of whoever attached, and is drawn anew with it.
 #[test]
 fn a_screen_in_tmux_follows_who_attaches() {
+    ostler_e2e::needs!("tmux");
     let script = "draw() { printf '\\033[2J\\033[H%s\\r\\n' \"$(stty size)\"; printf '%0*d' $(stty size | cut -d' ' -f2) 0; }; \
                   trap draw WINCH; draw; while :; do sleep 0.05; done";
     let tmux = Tmux::of(&[("a", &unit(script, ""))]);
@@ -97,6 +99,7 @@ fn a_screen_in_tmux_follows_who_attaches() {
 /// T1: a flood through tmux ends as it ended on the terminal.
 #[test]
 fn a_flood_in_tmux_is_drawn_to_its_end() {
+    ostler_e2e::needs!("tmux");
     let script = "head -c 9000000 /dev/zero | tr '\\\\0' 'x' | fold -w 100; printf '\\033[2J\\033[Hthe end'; exec sleep 1000";
     let tmux = Tmux::of(&[("a", &unit(script, ""))]);
     tmux.project.up();

@@ -64,11 +64,8 @@ fn jobs_in_groups_of_their_own_are_ended() {
 /// R8: `npm run`, which is a shell in a node in a shell.
 #[test]
 fn npm_run_is_ended_with_its_children() {
+    ostler_e2e::needs!("npm");
     let home = Home::new();
-    if home.program("npm").arg("--version").output().is_err() {
-        println!("skipped: npm is not installed");
-        return;
-    }
     let package = r#"{"name":"x","version":"1.0.0","scripts":{"dev":"sleep 301 & sleep 302 & echo ready; wait"}}"#;
     std::fs::write(home.folder().join("package.json"), package).expect("a package");
     let folder = home.folder().to_str().expect("a path").to_owned();

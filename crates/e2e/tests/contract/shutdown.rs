@@ -113,7 +113,7 @@ fn stop_leaves_no_boundary_behind() {
     let run = home.start(&[], &["sleep", "750"]);
     let record = home.record(&run);
     let Some(leaf) = record["cgroup"].as_str().map(std::path::PathBuf::from) else {
-        println!("skipped: no cgroup can be made here");
+        ostler_e2e::skipped("no cgroup can be made here");
         return;
     };
     assert!(leaf.exists());

@@ -115,6 +115,7 @@ fn an_idle_agent_sleeps() {
 /// W15: so it is in tmux.
 #[test]
 fn an_idle_agent_in_tmux_sleeps() {
+    ostler_e2e::needs!("tmux");
     sleeps(Kept::Tmux);
 }
 
@@ -166,6 +167,7 @@ fn mail_wakes_a_sleeper() {
 /// W15: so it is in tmux.
 #[test]
 fn mail_wakes_a_sleeper_in_tmux() {
+    ostler_e2e::needs!("tmux");
     mail_wakes(Kept::Tmux);
 }
 
@@ -192,6 +194,7 @@ fn a_nudge_wakes_a_sleeper() {
 /// W15: so it is in tmux.
 #[test]
 fn a_nudge_wakes_a_sleeper_in_tmux() {
+    ostler_e2e::needs!("tmux");
     nudge_wakes(Kept::Tmux);
 }
 
@@ -219,6 +222,7 @@ fn attach_wakes_a_sleeper() {
 /// W15: so it is in tmux.
 #[test]
 fn attach_wakes_a_sleeper_in_tmux() {
+    ostler_e2e::needs!("tmux");
     attach_wakes(Kept::Tmux);
 }
 
@@ -255,6 +259,7 @@ fn the_word_of_who_knows_the_agent_counts() {
 /// W14, W15: whose session is not known would come back as another, so it does not sleep until it is.
 #[test]
 fn who_could_not_be_resumed_does_not_sleep() {
+    ostler_e2e::needs!("tmux");
     let sleeper = Sleeper(Tmux::new());
     let body = body(&sleeper.project, Kept::Own, "").replace("echo again", "echo again {session}");
     sleeper.project.declare(&[("agent", &body)]);
@@ -271,6 +276,7 @@ fn who_could_not_be_resumed_does_not_sleep() {
 /// W12, W15: a sleeper leaves its place in its pool to one that waits, and queues when it is woken.
 #[test]
 fn a_sleeper_leaves_its_place() {
+    ostler_e2e::needs!("tmux");
     let sleeper = Sleeper(Tmux::new());
     let agent = format!("{}\npool = \"one\"", body(&sleeper.project, Kept::Own, ""));
     let other = "command = [\"sleep\", \"1000\"]\npool = \"one\"";
@@ -312,6 +318,7 @@ fn mail_that_came_in_a_crash_is_not_slept_through() {
 /// P3, W15: to the patrol a sleeper is neither dead nor hung; work that its command knows of wakes it.
 #[test]
 fn the_patrol_lets_a_sleeper_sleep() {
+    ostler_e2e::needs!("tmux");
     let town = Town::new(Seat::Pty, "", &[]);
     let agent = body(&town.project, Kept::Own, "");
     let is_kept = |line: &&str| !line.starts_with("backend") && !line.starts_with("restart");

@@ -6,6 +6,7 @@ use ostler_e2e::{Process, Terminal, eventually};
 /// P7: up, ls, logs, why, restart, stop, start, down: one session, and nothing is left.
 #[test]
 fn a_session_has_the_life_of_a_unit() {
+    ostler_e2e::needs!("tmux");
     let tmux = Tmux::of(&[("a", &unit(IDLE, AGAIN))]);
     let project = &tmux.project;
     project.up();
@@ -46,6 +47,7 @@ fn a_session_has_the_life_of_a_unit() {
 /// P8: how it ended is told as it was, and all that it wrote is in its log.
 #[test]
 fn ends_are_told_as_they_were() {
+    ostler_e2e::needs!("tmux");
     let never = "restart = { when = \"never\" }";
     let tmux = Tmux::of(&[
         ("clean", &unit("seq 1 30000", never)),
@@ -78,6 +80,7 @@ fn ends_are_told_as_they_were() {
 /// P8: the program has what is declared, what tmux says of the place, and nothing of ours beside its run's id.
 #[test]
 fn its_environment_is_what_is_declared() {
+    ostler_e2e::needs!("tmux");
     let script = "env | sort | sed 's/^/V:/'; ulimit -n; umask; pwd; sleep 1000";
     let more = "env.SECRET = \"it's #{x} 100%\"\nlimits = { fds = 321 }\ncwd = \"/\"";
     let tmux = Tmux::of(&[("a", &unit(script, more))]);
@@ -103,6 +106,7 @@ fn its_environment_is_what_is_declared() {
 /// P8: what has run before is resumed, and only that.
 #[test]
 fn a_unit_that_ran_before_is_resumed() {
+    ostler_e2e::needs!("tmux");
     let more = format!("resume = [\"sh\", \"-c\", \"echo again; sleep 1000\"]\n{AGAIN}");
     let tmux = Tmux::of(&[("a", &unit("echo first; sleep 1000", &more))]);
     let project = &tmux.project;
@@ -118,6 +122,7 @@ fn a_unit_that_ran_before_is_resumed() {
 /// P9: attach is tmux's own, and leaving it leaves everything running; write points to nudge.
 #[test]
 fn attach_goes_into_the_session() {
+    ostler_e2e::needs!("tmux");
     let tmux = Tmux::of(&[("a", &unit(IDLE, ""))]);
     let project = &tmux.project;
     project.up();

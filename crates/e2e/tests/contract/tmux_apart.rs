@@ -9,6 +9,7 @@ const NO_GROUPS: [(&str, &str); 2] = [("OSTLER_NO_CGROUP", "1"), ("OSTLER_LIMITS
 /// R2: whoever can be found is ended; that nobody else is left is not known, and not said.
 #[test]
 fn descendants_are_found_without_a_boundary() {
+    ostler_e2e::needs!("tmux");
     let script = "setsid sh -c 'trap \"\" TERM HUP; sleep 1000' & \
                   (setsid sh -c 'trap \"\" TERM HUP; sleep 1000' &) ; echo ready; wait";
     let tmux = Tmux::with(&NO_GROUPS);
@@ -26,6 +27,7 @@ fn descendants_are_found_without_a_boundary() {
 /// P7: a killed shim without a boundary: what it kept is found and ended, then there is one anew.
 #[test]
 fn a_killed_shim_without_a_boundary() {
+    ostler_e2e::needs!("tmux");
     let tmux = Tmux::with(&NO_GROUPS);
     tmux.project.declare(&[("a", &unit(IDLE, AGAIN))]);
     let project = &tmux.project;
@@ -40,6 +42,7 @@ fn a_killed_shim_without_a_boundary() {
 /// P8: what an agent uses is the unit's, with a boundary and without, and so is its limit.
 #[test]
 fn usage_and_limits_are_the_agents() {
+    ostler_e2e::needs!("tmux");
     for variables in [&NO_GROUPS[..], &NO_GROUPS[..1], &[]] {
         let tmux = Tmux::with(variables);
         let hold = "x=$(head -c 60000000 /dev/zero | tr '\\0' x); echo ready; sleep 1000";

@@ -30,6 +30,7 @@ fn call(project: &Project, verb: &str, file: &Path) -> Output {
 /// D12: up, reload and down of another file, with another environment, restart and end nobody.
 #[test]
 fn a_second_file_touches_no_agent_of_the_first() {
+    ostler_e2e::needs!("tmux");
     let tmux = Tmux::of(&[("a", &unit(IDLE, AGAIN))]);
     let project = &tmux.project;
     let plan = project.up().text();
@@ -59,6 +60,7 @@ fn a_second_file_touches_no_agent_of_the_first() {
 /// D12: it starts when the first unit needs it, and not with the daemon.
 #[test]
 fn the_server_starts_when_it_is_first_needed() {
+    ostler_e2e::needs!("tmux");
     let tmux = Tmux::of(&[("plain", "command = [\"sleep\", \"1000\"]")]);
     let project = &tmux.project;
     project.up();
@@ -77,6 +79,7 @@ fn the_server_starts_when_it_is_first_needed() {
 /// D12: a person sees it with --all, and by name; stopping it alone is refused with what to do instead.
 #[test]
 fn the_server_is_shown_and_not_stopped_by_name() {
+    ostler_e2e::needs!("tmux");
     let tmux = Tmux::of(&[("a", &unit(IDLE, AGAIN))]);
     let project = &tmux.project;
     project.up();
@@ -102,6 +105,7 @@ fn the_server_is_shown_and_not_stopped_by_name() {
 /// D12: a unit of a file may be called tmux; it is another one.
 #[test]
 fn a_unit_called_tmux_is_the_users_own() {
+    ostler_e2e::needs!("tmux");
     let tmux = Tmux::of(&[("a", &unit(IDLE, AGAIN)), ("tmux", "command = [\"sleep\", \"1000\"]")]);
     let project = &tmux.project;
     project.up();
@@ -114,6 +118,7 @@ fn a_unit_called_tmux_is_the_users_own() {
 /// D13: five kills within a minute, of the patrol and of the server: both come back, and say that they always do.
 #[test]
 fn parts_of_ostler_are_never_given_up_on() {
+    ostler_e2e::needs!("tmux");
     let town = Town::new(Seat::Tmux, "", &[("agent", WAITS)]);
     town.up();
     let project = &town.project;

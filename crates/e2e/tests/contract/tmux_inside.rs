@@ -19,6 +19,7 @@ fn inner(tmux: &Tmux) -> Process {
 /// R20: a session that an agent makes is on a server of its own, in its run, and ends with it.
 #[test]
 fn a_session_that_an_agent_makes_ends_with_it() {
+    ostler_e2e::needs!("tmux");
     for variables in [&[][..], &[NO_GROUPS][..]] {
         let tmux = Tmux::with(variables);
         tmux.project.declare(&[("a", &unit(MAKES, AGAIN))]);
@@ -43,6 +44,7 @@ fn a_session_that_an_agent_makes_ends_with_it() {
 /// R20: the same for an agent that is killed: what it left is ended before it comes back.
 #[test]
 fn what_a_killed_agent_made_does_not_outlive_it() {
+    ostler_e2e::needs!("tmux");
     let tmux = Tmux::of(&[("a", &unit(MAKES, AGAIN))]);
     tmux.project.up();
     let first = inner(&tmux);
@@ -56,6 +58,7 @@ fn what_a_killed_agent_made_does_not_outlive_it() {
 /// R20: who is on the user's own server is told of it; who names a place for servers has it.
 #[test]
 fn on_the_users_server_an_agent_is_told_of_it() {
+    ostler_e2e::needs!("tmux");
     let says = "echo server=$TMUX pane=$TMUX_PANE place=$TMUX_TMPDIR; sleep 1000";
     let tmux = Tmux::of(&[
         ("own", &unit(says, "tmux = \"default\"")),
@@ -74,6 +77,7 @@ fn on_the_users_server_an_agent_is_told_of_it() {
 /// R20: a session that somebody makes on the daemon's server is nobody's unit: it is left alone, and ends with the server.
 #[test]
 fn a_strangers_session_on_the_daemons_server_ends_with_the_daemon() {
+    ostler_e2e::needs!("tmux");
     let tmux = Tmux::of(&[("a", &unit("sleep 1000", AGAIN))]);
     tmux.project.up();
     let server = tmux.project.process(SERVER);

@@ -7,6 +7,7 @@ use std::os::unix::fs::symlink;
 /// P8: a supervisor that was killed is followed by one that takes the session up: the same process, no output lost.
 #[test]
 fn a_session_outlives_the_supervisor() {
+    ostler_e2e::needs!("tmux");
     let script = "i=0; while :; do i=$((i+1)); echo n$i; sleep 0.01; done";
     let tmux = Tmux::of(&[("a", &unit(script, AGAIN))]);
     let project = &tmux.project;
@@ -38,6 +39,7 @@ fn a_session_outlives_the_supervisor() {
 /// P5: without tmux the same file works: a terminal of ours, and everybody is told.
 #[test]
 fn without_tmux_it_has_a_terminal_of_ours() {
+    ostler_e2e::needs!("tmux");
     let mut tmux = Tmux::new();
     let folder = tmux.project.home.folder().join("bin");
     std::fs::create_dir(&folder).expect("a folder");
@@ -63,6 +65,7 @@ fn without_tmux_it_has_a_terminal_of_ours() {
 /// P7: a home whose path is longer than a socket's address has its server at a shorter place, for this user alone.
 #[test]
 fn a_home_with_a_long_path_has_its_server_elsewhere() {
+    ostler_e2e::needs!("tmux");
     let mut tmux = Tmux::new();
     let long = format!("{}/h", "long".repeat(40));
     let home = std::mem::take(&mut tmux.project.home).at(&long);
@@ -87,6 +90,7 @@ fn a_home_with_a_long_path_has_its_server_elsewhere() {
 /// P8: a server that stands still is no reason to end anybody; one who is told to end is ended nevertheless.
 #[test]
 fn a_server_that_stands_still_does_not_hold_up_a_stop() {
+    ostler_e2e::needs!("tmux");
     let tmux = Tmux::of(&[("a", &unit(IDLE, AGAIN))]);
     let project = &tmux.project;
     project.up();

@@ -11,6 +11,7 @@ fn on_own(session: &str) -> String {
 /// P7: the user's sessions, one with a similar name among them, survive everything.
 #[test]
 fn the_users_sessions_survive_everything() {
+    ostler_e2e::needs!("tmux");
     let tmux = Tmux::of(&[("deacon", &on_own("hq-deacon"))]);
     let names = ["hq-deaco", "hq-deacon-2", "mine"];
     let theirs = names.map(|name| tmux.own_session(name));
@@ -37,6 +38,7 @@ fn the_users_sessions_survive_everything() {
 /// P7: a session that has the name and is not ours is left alone, and the unit says whose it is.
 #[test]
 fn a_strangers_session_is_refused() {
+    ostler_e2e::needs!("tmux");
     let tmux = Tmux::of(&[("a", &on_own("mine"))]);
     let theirs = tmux.own_session("mine");
     let project = &tmux.project;
@@ -52,6 +54,7 @@ fn a_strangers_session_is_refused() {
 /// P7: `up` starts the user's server where there is none, and it ends as it always would.
 #[test]
 fn up_starts_the_users_server() {
+    ostler_e2e::needs!("tmux");
     let tmux = Tmux::of(&[("a", &on_own("a"))]);
     let project = &tmux.project;
     project.up();
@@ -75,6 +78,7 @@ fn up_starts_the_users_server() {
 /// P7: two daemons with the same names do not end each other's sessions.
 #[test]
 fn two_homes_do_not_mix() {
+    ostler_e2e::needs!("tmux");
     let tmux = Tmux::of(&[("a", &on_own("shared"))]);
     tmux.project.up();
     let process = tmux.project.process("a");

@@ -7,6 +7,7 @@ use ostler_e2e::{Process, Signal, eventually};
 /// P7: a session or a server that somebody closed is noticed, told, and made again by the unit's policy.
 #[test]
 fn a_closed_session_and_a_closed_server_are_noticed() {
+    ostler_e2e::needs!("tmux");
     let tmux = Tmux::of(&[("a", &unit(IDLE, AGAIN))]);
     let project = &tmux.project;
     project.up();
@@ -26,6 +27,7 @@ fn a_closed_session_and_a_closed_server_are_noticed() {
 /// P7: a program that does not heed the end of its terminal does not outlive its session.
 #[test]
 fn one_that_ignores_the_end_of_its_session_is_ended() {
+    ostler_e2e::needs!("tmux");
     let script = "trap '' HUP TERM; echo ready; while :; do sleep 0.05; done";
     let more = format!("{AGAIN}\nstop = {{ grace = \"200ms\" }}");
     let tmux = Tmux::of(&[("a", &unit(script, &more))]);
@@ -41,6 +43,7 @@ fn one_that_ignores_the_end_of_its_session_is_ended() {
 /// P7: the same where somebody else has taken the pane's output, so that its end does not tell.
 #[test]
 fn a_closed_session_is_noticed_though_its_output_is_another_s() {
+    ostler_e2e::needs!("tmux");
     let script = "trap '' HUP; echo ready; while :; do sleep 0.05; done";
     let tmux = Tmux::of(&[("a", &unit(script, AGAIN))]);
     let project = &tmux.project;
@@ -57,6 +60,7 @@ fn a_closed_session_is_noticed_though_its_output_is_another_s() {
 /// P7: it is ours by its number: another name changes nothing, and what others open in it goes with it.
 #[test]
 fn a_renamed_and_split_session_is_still_ours() {
+    ostler_e2e::needs!("tmux");
     let tmux = Tmux::of(&[("a", &unit(IDLE, AGAIN))]);
     let project = &tmux.project;
     project.up();
@@ -77,6 +81,7 @@ fn a_renamed_and_split_session_is_still_ours() {
 /// P7: whoever left the session, the group and the parent behind is ended too, and who ignores TERM is killed.
 #[test]
 fn no_descendant_outlives_a_stop() {
+    ostler_e2e::needs!("tmux");
     let script = "setsid sh -c 'trap \"\" TERM HUP; echo one; sleep 1000' & \
                   (setsid sh -c 'trap \"\" TERM HUP; sleep 1000' &) ; \
                   sh -c 'trap \"\" TERM HUP; sleep 1000' & echo ready; wait";
@@ -94,6 +99,7 @@ fn no_descendant_outlives_a_stop() {
 /// P7: what an agent leaves behind when it ends by itself is ended as with any other run.
 #[test]
 fn what_an_agent_leaves_behind_is_ended() {
+    ostler_e2e::needs!("tmux");
     let script = "setsid sleep 100000 & echo ready; sleep 0.2; exit 0";
     let tmux = Tmux::of(&[("a", &unit(script, "restart = { when = \"never\" }"))]);
     tmux.project.call(&["up"]);
@@ -105,6 +111,7 @@ fn what_an_agent_leaves_behind_is_ended() {
 /// P7: a shim that was killed takes nothing with it that would be left: the next one closes what it left.
 #[test]
 fn a_killed_shim_leaves_nothing() {
+    ostler_e2e::needs!("tmux");
     let tmux = Tmux::of(&[
         ("a", &unit(IDLE, AGAIN)),
         ("b", &unit(IDLE, "restart = { when = \"never\" }")),
@@ -124,6 +131,7 @@ fn a_killed_shim_leaves_nothing() {
 /// P7: what a hook of the user's would start again in our pane does not come back.
 #[test]
 fn a_respawn_hook_is_disarmed() {
+    ostler_e2e::needs!("tmux");
     let tmux = Tmux::of(&[("a", &unit("echo one >> n; exit 0", "restart = { when = \"never\" }"))]);
     let conf = tmux.project.home.folder().join(".tmux.conf");
     std::fs::write(conf, "set-hook -g pane-died respawn-pane\nset -g destroy-unattached on\n")
@@ -137,6 +145,7 @@ fn a_respawn_hook_is_disarmed() {
 /// P8: memory of the agent counts as the unit's, and its limit holds.
 #[test]
 fn limits_hold_in_a_session() {
+    ostler_e2e::needs!("tmux");
     let tmux = Tmux::of(&[(
         "a",
         &unit(
