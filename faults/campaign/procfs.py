@@ -8,6 +8,7 @@ import signal as signals
 import threading
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
 PR_SET_CHILD_SUBREAPER = 36
 
@@ -108,6 +109,16 @@ def group(pid: int) -> str:
         if line.startswith("0::"):
             return line[3:]
     return ""
+
+
+def open_files(pid: int) -> list[Path]:
+    found = []
+    try:
+        for handle in os.scandir(f"/proc/{pid}/fd"):
+            found.append(Path(os.readlink(handle.path)))
+    except OSError:
+        pass
+    return found
 
 
 def raw(pid: int, name: str) -> bytes:

@@ -81,6 +81,14 @@ def is_below(pid: int, whom: set[int], everyone: dict[int, Look]) -> bool:
     return False
 
 
+def by_lock(world: World, pid: int) -> str | None:
+    """The run of the copy whose lock it has inherited: without cgroups, the only trace of one that has no environment."""
+    for file in procfs.open_files(pid):
+        if file.parent == world.facts / "locks":
+            return next((life.run for life in reversed(lives(world, "lives")) if life.name == file.name), None)
+    return None
+
+
 def members(world: World, everyone: dict[int, Look]) -> list[Member]:
     strangers = {process.pid for process in world.bystanders} | set(world.home.reaper.waited)
     below = {look.process.pid: look for look in procfs.descendants(os.getpid(), everyone)}
@@ -102,6 +110,8 @@ def members(world: World, everyone: dict[int, Look]) -> list[Member]:
         leaf = LEAF.search(procfs.group(pid))
         verb = words[1] if len(words) > 1 and words[0].endswith("ostler") else None
         run = procfs.variable(pid, "OSTLER_RUN_ID")
+        if not leaf and not run:
+            run = by_lock(world, pid)
         if leaf and leaf[1] != world.home.instance():
             leaf = None
         found.append(Member(look, leaf[2] if leaf else None, run, verb))

@@ -9,6 +9,7 @@ use std::io::{BufRead, BufReader, Write};
 /// A9, A10: list, info and logs, by each way to write an id with a scope.
 #[test]
 fn http_rest_tells_of_apps() {
+    ostler_e2e::needs!("python3");
     let web = Web::new();
     let list = web.get("/api/apps").json();
     let app = &list["apps"][0];
@@ -38,6 +39,7 @@ fn http_rest_tells_of_apps() {
 /// A10: what is wrong is told, with a status that fits.
 #[test]
 fn http_refusals_say_what_would_be_right() {
+    ostler_e2e::needs!("python3");
     let web = Web::new();
     for (method, path, status, code) in [
         ("GET", "/api/apps/@e2e/none", 404, "NOT_FOUND"),
@@ -61,6 +63,7 @@ fn http_refusals_say_what_would_be_right() {
 /// A10: stop, start and restart have happened when they are answered; without waiting they happen soon.
 #[test]
 fn http_stops_starts_and_restarts() {
+    ostler_e2e::needs!("python3");
     let web = Web::new();
     let first = web.project.process("bot");
     let done = json!({ "ok": true });
@@ -84,6 +87,7 @@ fn http_stops_starts_and_restarts() {
 /// A10: JSON-RPC 2.0, one by one, in batches, and without an answer.
 #[test]
 fn http_speaks_json_rpc() {
+    ostler_e2e::needs!("python3");
     let web = Web::new();
     let call = |id: Value, method: &str, params: Value| json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
     let info = web.rpc(&call(json!(7), "apps.info", json!({ "packageId": ID })));
@@ -127,6 +131,7 @@ fn http_speaks_json_rpc() {
 /// A10: who follows is told how it is, then what changes; and no longer once the token is revoked.
 #[test]
 fn http_events_tell_changes() {
+    ostler_e2e::needs!("python3");
     let web = Web::new();
     let mut stream = web.connect();
     let head = format!("Host: {}\r\nAuthorization: Bearer {}", web.address, web.token);
@@ -152,6 +157,7 @@ fn http_events_tell_changes() {
 /// A10: what Prometheus reads is well formed, no series is there twice, and the app is in it.
 #[test]
 fn http_metrics_can_be_read() {
+    ostler_e2e::needs!("python3");
     let web = Web::new();
     let answer = web.get("/metrics");
     assert!(answer.head.contains("content-type: text/plain; version=0.0.4"), "{}", answer.head);
@@ -172,6 +178,7 @@ fn http_metrics_can_be_read() {
 /// A10: the document tells exactly what is there.
 #[test]
 fn http_document_is_true() {
+    ostler_e2e::needs!("python3");
     let web = Web::new();
     let document = web.get("/openapi.json").json();
     let in_docs = include_str!("../../../../docs/openapi.json");
@@ -195,6 +202,7 @@ fn http_document_is_true() {
 /// Off unless asked: nothing listens, and there is no thread for it.
 #[test]
 fn http_is_off_by_default() {
+    ostler_e2e::needs!("python3");
     let project = Project::of(&[("calm", "command = [\"sleep\", \"971\"]")]);
     project.up().ok();
     let pid = project.home.supervisor_pid();
@@ -229,6 +237,7 @@ fn tcp_sockets(pid: i32) -> usize {
 /// A wrong address is refused with what would be right, and so is one that others can reach.
 #[test]
 fn http_only_at_loopback() {
+    ostler_e2e::needs!("python3");
     for (address, told) in [("0.0.0.0:0", "127.0.0.1:0"), ("here", "127.0.0.1:7420")] {
         let home = ostler_e2e::Home::with(&[crate::daemon::QUICK, ("OSTLER_HTTP", address)]);
         let output = home.ostler(&["start"]);
@@ -241,6 +250,7 @@ fn http_only_at_loopback() {
 /// After SIGKILL of the supervisor, and after an upgrade, it is there again: same port, same token, same app.
 #[test]
 fn http_comes_back_at_the_same_port() {
+    ostler_e2e::needs!("python3");
     let web = Web::new();
     let app = web.project.process("bot");
     let back = |what: &str| {
@@ -260,6 +270,7 @@ fn http_comes_back_at_the_same_port() {
 /// A port that is taken is told and tried again; meanwhile everything else works.
 #[test]
 fn http_waits_for_a_port_that_is_taken() {
+    ostler_e2e::needs!("python3");
     let stranger = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = stranger.local_addr().expect("an address").to_string();
     let project = Project::with(&[crate::daemon::QUICK, ("OSTLER_HTTP", &address)]);

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 /// Without the one token that is valid now, nothing is told but that we live.
 #[test]
 fn http_asks_for_the_token() {
+    ostler_e2e::needs!("python3");
     let mut web = Web::new();
     let host = web.address.clone();
     let with = |web: &Web, value: &str| {
@@ -59,6 +60,7 @@ fn http_asks_for_the_token() {
 /// The token is nowhere in the home, and its digest is for the user alone.
 #[test]
 fn http_token_is_not_kept() {
+    ostler_e2e::needs!("python3");
     let web = Web::new();
     let secret = web.token.strip_prefix("ostler_").expect("its prefix");
     assert_eq!(secret.len(), 64);
@@ -73,6 +75,7 @@ fn http_token_is_not_kept() {
 /// A page elsewhere whose name suddenly means this machine gets nothing, even with the token.
 #[test]
 fn http_is_not_rebound() {
+    ostler_e2e::needs!("python3");
     let web = Web::new();
     let port = web.address.rsplit(':').next().expect("a port").to_owned();
     let bearer = format!("Bearer {}", web.token);
@@ -107,6 +110,7 @@ fn http_is_not_rebound() {
 /// More than 1 MiB is not read, told beforehand or not; nor are endless headers.
 #[test]
 fn http_does_not_read_without_end() {
+    ostler_e2e::needs!("python3");
     let web = Web::new();
     let head = format!(
         "POST /rpc HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\nConnection: close\r\n",
@@ -137,6 +141,7 @@ fn http_does_not_read_without_end() {
 /// Who sends a byte now and then, or nothing at all, is shut out; a full house turns others away and then recovers.
 #[test]
 fn http_slow_clients_keep_nobody_out() {
+    ostler_e2e::needs!("python3");
     let web = Web::new();
     let began = Instant::now();
     let mut slow = web.connect();
@@ -163,6 +168,7 @@ fn http_slow_clients_keep_nobody_out() {
 /// One who follows and never reads costs nothing that grows, and the others are told as before.
 #[test]
 fn http_a_follower_who_never_reads_holds_up_nobody() {
+    ostler_e2e::needs!("python3");
     let web = Web::new();
     let deaf: Vec<(u16, TcpStream)> = (0..32).map(|_| web.follow()).collect();
     assert!(deaf.iter().all(|(status, _)| *status == 200));

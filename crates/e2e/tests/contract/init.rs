@@ -95,7 +95,7 @@ fn orphans_are_reaped() {
         // Twenty grandchildren whose parents are gone, then a look at who is dead and not reaped.
         let script = "for i in $(seq 20); do sh -c 'sleep 0.02 & exit 0'; done; \
              for i in $(seq 100); do sleep 0.05; \
-             z=$(cat /proc/[0-9]*/stat 2>/dev/null | grep -c \"(sleep) Z\"); \
+             z=$(cat /proc/[0-9]*/stat 2>/dev/null | grep -c \"(sleep) Z $PPID \"); \
              [ \"$z\" = 0 ] && [ \"$i\" -gt 3 ] && { echo none; exit 0; }; done; echo left; exit 1";
         let output = home.spawn_program(init(&home, as_first, &["sh", "-c", script])).finish();
         assert_eq!(output.text(), "none\n", "{output:?}");
