@@ -111,6 +111,14 @@ def group(pid: int) -> str:
     return ""
 
 
+def memory(pid: int) -> int:
+    """Bytes that are its own: anonymous, resident."""
+    for line in raw(pid, "status").decode(errors="replace").splitlines():
+        if line.startswith("RssAnon:"):
+            return int(line.split()[1]) << 10
+    return 0
+
+
 def open_files(pid: int) -> list[Path]:
     found = []
     try:

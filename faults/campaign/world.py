@@ -65,6 +65,9 @@ class World:
             Unit("numbers", "numbers 5 2", AT_ONCE, numbered=True),
             Unit("bursts", "numbers 200 400", SOON, numbered=True),
             Unit("terminal", "numbers 20 3", f'backend = "pty"\n{AT_ONCE}', numbered=True),
+            # Forty lines, and then nothing for days: what was said before a kill is shown after it.
+            Unit("said", "numbers 1000000000 40", AT_ONCE, numbered=True),
+            Unit("shown", "numbers 1000000000 40", f'backend = "pty"\n{AT_ONCE}', numbered=True),
             Unit("usual", "life 1500 1", "", must_run=False),
             Unit("asked", "", f'health = {{ exec = ["test", "-d", "{self.facts}"], interval = "300ms", timeout = "10s", start_after = "0", failures = 3 }}\n{AT_ONCE}'),
             Unit("web", f"port {self.ports[0]}", f'ready = {{ http = "http://127.0.0.1:{self.ports[0]}/" }}\nhealth = {{ http = "http://127.0.0.1:{self.ports[0]}/", expect = "healthy", interval = "500ms", timeout = "10s", failures = 3, start_after = "1s" }}\n{SOON}'),

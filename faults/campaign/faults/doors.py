@@ -2,10 +2,14 @@
 
 import os
 import socket
+import threading
 import time
 
-from ..story import SLOW
+from .. import procfs
+from ..story import SLOW, Violation
 from . import fault
+
+MOST_MEMORY = 200  # MiB; a debug build with its layer has much more than a release
 
 SOCKETS = [("ostler.sock", socket.SOCK_STREAM), ("kernel.sock", socket.SOCK_STREAM), ("guardian.sock", socket.SOCK_DGRAM)]
 HALVES = [b'{"id":1,"type":"ru', b'{"run":{"command":["true"]', b"[" * 100000, b'"' + b"a" * 300000, b"\xff\xfe\x00\n" * 50, b"{}\n" * 1000,
@@ -47,6 +51,48 @@ def crowd(campaign, choice):
     time.sleep(choice.choice([0.1, 1, 3]))
     for caller in callers:
         caller.close()
+
+
+def unread(path: str, asked: bytes, until: float) -> None:
+    """Asks as much as it can for as long as it can, and reads nothing."""
+    while time.monotonic() < until:
+        try:
+            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as caller:
+                caller.settimeout(0.2)
+                caller.connect(path)
+                while time.monotonic() < until:
+                    try:
+                        caller.send(asked * 50)
+                    except TimeoutError:
+                        time.sleep(0.02)
+        except OSError:
+            time.sleep(0.02)
+
+
+@fault("hostile", weight=2)
+def hostile(campaign, choice):
+    """Eight callers that ask without end and never read, while others are to be answered."""
+    methods = ["ping", "runs", "units", "entries", "metrics", "unit-views", "nonsense"]
+    until = time.monotonic() + choice.choice([1, 3, 6])
+    callers = []
+    for _ in range(8):
+        name, method = choice.choice(["ostler.sock", "kernel.sock"]), choice.choice(methods)
+        asked = b'{"id":1,"type":"request","method":"%s","params":{}}\n' % method.encode()
+        callers.append(threading.Thread(target=unread, args=(str(campaign.home.path / name), asked, until), daemon=True))
+    for caller in callers:
+        caller.start()
+    began, slowest = time.monotonic(), 0.0
+    while time.monotonic() < until:
+        at = time.monotonic()
+        campaign.home.call("ls", seconds=90)
+        slowest = max(slowest, time.monotonic() - at)
+    for caller in callers:
+        caller.join()
+    supervisor = campaign.home.supervisor()
+    memory = procfs.memory(supervisor.pid) >> 20 if supervisor else 0
+    campaign.tell(f"  eight hostile callers for {time.monotonic() - began:.0f} s: others waited {slowest:.2f} s at most, the supervisor has {memory} MiB")
+    if memory > MOST_MEMORY:
+        raise Violation(f"hostile callers: the supervisor has grown to {memory} MiB, {MOST_MEMORY} are its bound")
 
 
 @fault("commands", weight=3)

@@ -16,7 +16,7 @@ NEVER = (bystanders.touched, copies.overlapping, containers.alone)
 SETTLED = (daemon.alone, units.running, containers.running, containers.kept, containers.stranger, patrol.alone, patrol.sessions,
            ownership.everybody_has_a_run, ownership.no_leaf_of_the_ended, records.sound,
            records.copies_have_one, records.open_ones_live, records.lease, daemon.sound_registry)
-ONCE_CALM = (output.whole, mail.once, records.counters)
+ONCE_CALM = (output.whole, output.shown, mail.once, records.counters)
 
 TELL_AFTER = 8  # seconds
 

@@ -85,3 +85,21 @@ def whole(oracle, snapshot):
     told = {row["run_id"] for row in registry.rows(oracle.world.home.registry, "SELECT run_id FROM entries WHERE what = 'output-lost'")}
     found += [f"{run} has lost output, and the journal does not tell" for run in logs.gaps - told - oracle.world.untold if run in snapshot.records]
     return found + logs.wrong
+
+
+SHOWN = 3  # lines
+
+
+def shown(oracle, snapshot):
+    """`ostler logs` ends at least where the file on disk ended before it was asked: nothing that was kept is hidden."""
+    found = []
+    for run, record in snapshot.records.items():
+        reading = oracle.output.readings.get(run)
+        if record["state"] == "exited" or reading is None or reading.next == 0:
+            continue
+        kept = reading.next
+        said = oracle.world.home.call("logs", run, "-n", str(SHOWN))
+        numbers = [int(line) for line in said.out.split() if len(line) == 10 and line.isdigit()]
+        if not numbers or max(numbers) + 1 < kept:
+            found.append(f"the log of {run} ({record['unit']}) has {kept} lines on disk, and `logs` ends at {numbers[-1:]}: {said.code} {said.err[-200:]!r}")
+    return found
