@@ -5,9 +5,8 @@ use crate::connection;
 use crate::looks::Looked;
 use crate::metrics::{app_exposition, exposition};
 use crate::viewers::Viewers;
-use ostler_engine::{Handle, Home};
+use ostler_engine::{Handle, Home, Listening};
 use ostler_model::app_wire::{Fault, FaultCode};
-use ostler_os::Door;
 use ostler_registry::{Reader, RegistryError};
 use std::cell::{Cell, RefCell};
 use std::io;
@@ -90,8 +89,8 @@ const PARTING_WORDS: Duration = Duration::from_millis(50);
 impl Server {
     pub fn open(
         engine: Handle,
-        door: Door,
-        app_door: Option<Door>,
+        door: Listening,
+        app_door: Option<Listening>,
         home: Home,
         version: &'static str,
     ) -> Result<Self, ServeError> {
@@ -160,8 +159,8 @@ impl Server {
     }
 }
 
-async fn serve(door: Door, shared: Rc<Shared>, mut closed: oneshot::Receiver<Duration>) {
-    let Ok(listener) = tokio::net::UnixListener::from_std(door.listener) else { return };
+async fn serve(mut door: Listening, shared: Rc<Shared>, mut closed: oneshot::Receiver<Duration>) {
+    let Ok(mut listener) = tokio::net::UnixListener::from_std(door.first) else { return };
     let mut connections = JoinSet::new();
     let mut pulse = shared.engine.pulse();
     let most = loop {
@@ -173,6 +172,11 @@ async fn serve(door: Door, shared: Rc<Shared>, mut closed: oneshot::Receiver<Dur
                 // Out of descriptors: those who are in will leave; nobody is lost but this caller.
                 Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
             },
+            Some(next) = door.next.recv() => {
+                for stream in take_next(&mut listener, next).await {
+                    connections.spawn_local(connection::serve(stream, Rc::clone(&shared)));
+                }
+            }
             Some(_) = connections.join_next(), if !connections.is_empty() => {}
             Ok(()) = pulse.changed() => {
                 let seen = *pulse.borrow_and_update();
@@ -185,11 +189,29 @@ async fn serve(door: Door, shared: Rc<Shared>, mut closed: oneshot::Receiver<Dur
     let _ = tokio::time::timeout(most, shared.until_all_given()).await;
 }
 
+/// Accepts at `next` from now on; returns the callers that had connected before the old socket lost its file.
+async fn take_next(
+    listener: &mut tokio::net::UnixListener,
+    next: std::os::unix::net::UnixListener,
+) -> Vec<tokio::net::UnixStream> {
+    let Ok(next) = tokio::net::UnixListener::from_std(next) else { return Vec::new() };
+    let old = std::mem::replace(listener, next);
+    let mut waiting = Vec::new();
+    while waiting.len() < WAITING_MOST
+        && let Ok(Ok((stream, _))) = tokio::time::timeout(Duration::ZERO, old.accept()).await
+    {
+        waiting.push(stream);
+    }
+    waiting
+}
+
+/// As many as the kernel queues.
+const WAITING_MOST: usize = 4_096;
 /// So many changes may wait for one who listens slowly.
 const TOPICS_MOST: usize = 256;
 
-async fn hear_apps(door: Door, shared: Rc<Shared>) {
-    let Ok(listener) = tokio::net::UnixListener::from_std(door.listener) else { return };
+async fn hear_apps(mut door: Listening, shared: Rc<Shared>) {
+    let Ok(mut listener) = tokio::net::UnixListener::from_std(door.first) else { return };
     let crowd = Rc::new(Crowd::default());
     let mut connections = JoinSet::new();
     loop {
@@ -201,6 +223,12 @@ async fn hear_apps(door: Door, shared: Rc<Shared>) {
                 }
                 Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
             },
+            Some(next) = door.next.recv() => {
+                for stream in take_next(&mut listener, next).await {
+                    let (crowd, shared) = (Rc::clone(&crowd), Rc::clone(&shared));
+                    connections.spawn_local(apps::serve(stream, crowd, shared));
+                }
+            }
             Some(_) = connections.join_next(), if !connections.is_empty() => {}
         }
     }

@@ -70,7 +70,7 @@ impl Context {
     fn place(&self) -> Result<Place, Failure> {
         Ok(Place {
             home: self.home.path().to_owned(),
-            socket: self.home.socket().to_owned(),
+            sockets: self.home.sockets(),
             log: self.home.log(),
             program: ostler_os::own_executable()?,
             environment: environment()?,

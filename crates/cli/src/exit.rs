@@ -99,6 +99,8 @@ impl From<ClientError> for Failure {
             },
             ClientError::Stopped { .. }
             | ClientError::Gone { .. }
+            | ClientError::Untrusted(_)
+            | ClientError::ForeignSocket { .. }
             | ClientError::StartFailed { .. }
             | ClientError::NoAnswer { .. }
             | ClientError::Lost(_)

@@ -13,6 +13,12 @@ pub enum ClientError {
         "the daemon of {home} is gone, and nobody starts it again; what it looked after may still run: `ostler runs` takes it up and shows it"
     )]
     Gone { home: PathBuf },
+    #[error(transparent)]
+    Untrusted(ostler_os::FolderRefused),
+    #[error(
+        "the socket {socket} belongs to uid {owner}, you are uid {user}: nothing was sent; find out who put it there, and remove it"
+    )]
+    ForeignSocket { socket: PathBuf, owner: u32, user: u32 },
     #[error("the supervisor could not be started: {report}")]
     StartFailed { report: String },
     #[error(

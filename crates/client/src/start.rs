@@ -23,7 +23,8 @@ pub enum Start {
 #[derive(Clone, Debug)]
 pub struct Place {
     pub home: PathBuf,
-    pub socket: PathBuf,
+    /// Where it may be reached, the usual place first.
+    pub sockets: Vec<PathBuf>,
     pub log: PathBuf,
     /// Our own executable.
     pub program: PathBuf,
@@ -52,7 +53,7 @@ pub fn connect(place: &Place, start: Start) -> Result<Client, ClientError> {
 }
 
 pub fn find(place: &Place, start: Start) -> Result<Found, ClientError> {
-    let call = || greet(&place.socket, PATIENCE).map(|(client, _)| client);
+    let call = || Ok(greet(&place.sockets, PATIENCE)?.map(|(client, _)| client));
     Ok(match reach(place, start, call)? {
         (client, Whose::Theirs) => Found::Running(client),
         (client, Whose::Ours) => Found::Started(client),
@@ -61,7 +62,7 @@ pub fn find(place: &Place, start: Start) -> Result<Found, ClientError> {
 
 /// One question that may be put twice, and its answer; it travels with the greeting.
 pub fn ask(place: &Place, start: Start, question: &Call) -> Answered {
-    let call = || put(&place.socket, question.clone(), PATIENCE);
+    let call = || put(&place.sockets, question.clone(), PATIENCE);
     reach(place, start, call).and_then(|(answer, _)| answer)
 }
 
@@ -75,11 +76,12 @@ enum Whose {
 fn reach<T>(
     place: &Place,
     start: Start,
-    call: impl Fn() -> Option<T>,
+    call: impl Fn() -> Result<Option<T>, ClientError>,
 ) -> Result<(T, Whose), ClientError> {
+    trust(&place.home)?;
     let patient_until = ostler_os::mono_ms() + PATIENCE.as_millis() as u64;
     loop {
-        if let Some(answer) = call() {
+        if let Some(answer) = call()? {
             return Ok((answer, Whose::Theirs));
         }
         if start == Start::IfNeeded {
@@ -116,7 +118,7 @@ fn reach<T>(
         };
         // The owner may still be about to open its door, or be just closing it.
         for _ in 0..20 {
-            if let Some(answer) = call() {
+            if let Some(answer) = call()? {
                 return Ok((answer, whose));
             }
             ostler_os::nap(STEP);
@@ -125,10 +127,45 @@ fn reach<T>(
     Err(ClientError::NoAnswer { home: place.home.clone(), seconds: WAIT_SECONDS })
 }
 
+/// A folder that is not there yet is made by whoever starts the daemon.
+fn trust(folder: &Path) -> Result<(), ClientError> {
+    match ostler_os::trust_folder(folder) {
+        Err(ostler_os::FolderRefused::Unseen { source, .. })
+            if matches!(source.kind(), io::ErrorKind::NotFound) =>
+        {
+            Ok(())
+        }
+        outcome => outcome.map_err(ClientError::Untrusted),
+    }
+}
+
+/// A connection to a socket of this user, in a folder that nobody else can write. Who is at the other side is known
+/// before anything is sent: a request holds the caller's environment.
+fn open(sockets: &[PathBuf]) -> Result<Option<Client>, ClientError> {
+    let user = ostler_os::user_id();
+    for socket in sockets {
+        socket.parent().map_or(Ok(()), trust)?;
+        let Ok(stream) = ostler_os::connect(socket) else { continue };
+        let Ok(peer) = ostler_os::peer_of(&stream) else { continue };
+        if peer.uid != user {
+            let socket = socket.clone();
+            return Err(ClientError::ForeignSocket { socket, owner: peer.uid, user });
+        }
+        return Client::new(stream).map(Some);
+    }
+    Ok(None)
+}
+
 /// A supervisor that answers in this time: one that is just going away may still take a connection, and
 /// one that is dead may have left its door open for its successor.
-pub fn greet(socket: &Path, patience: Duration) -> Option<(Client, Pong)> {
-    let mut client = Client::new(ostler_os::connect(socket).ok()?).ok()?;
+pub fn greet(
+    sockets: &[PathBuf],
+    patience: Duration,
+) -> Result<Option<(Client, Pong)>, ClientError> {
+    Ok(open(sockets)?.and_then(|client| greeted(client, patience)))
+}
+
+fn greeted(mut client: Client, patience: Duration) -> Option<(Client, Pong)> {
     client.be_patient(Some(patience)).ok()?;
     let Ok(Answer::Pong(pong)) = client.call(Call::Ping) else { return None };
     client.be_patient(None).ok()?;
@@ -136,8 +173,15 @@ pub fn greet(socket: &Path, patience: Duration) -> Option<(Client, Pong)> {
 }
 
 /// A greeting and a question at once; `None` if it has to be put again. Whatever is answered first shows that somebody is there.
-fn put(socket: &Path, question: Call, patience: Duration) -> Option<Answered> {
-    let mut client = Client::new(ostler_os::connect(socket).ok()?).ok()?;
+fn put(
+    sockets: &[PathBuf],
+    question: Call,
+    patience: Duration,
+) -> Result<Option<Answered>, ClientError> {
+    Ok(open(sockets)?.and_then(|client| answered(client, question, patience)))
+}
+
+fn answered(mut client: Client, question: Call, patience: Duration) -> Option<Answered> {
     client.be_patient(Some(patience)).ok()?;
     client.ask(Call::Ping).ok()?;
     client.ask(question).ok()?;
@@ -196,7 +240,7 @@ mod tests {
         let door = UnixListener::bind(&socket).expect("a door");
         let place = Place {
             home: home.path().to_owned(),
-            socket,
+            sockets: vec![socket],
             log: home.path().join("log"),
             program: "/nonexistent/ostler".into(),
             environment: Vec::new(),

@@ -9,6 +9,7 @@ use crate::findings::Findings;
 use crate::load::{Circumstances, is_unit_name};
 use crate::policy::{backoff, restart, schedule};
 use crate::problem::{Problem, nearest};
+use crate::read::read_file;
 use crate::tmux::is_in_tmux;
 use crate::words::{BackendWord, Command, SuspendWord};
 use ostler_model::{
@@ -270,10 +271,8 @@ impl<'a> Reader<'a> {
         let mut env = BTreeMap::new();
         if let Some(file) = &table.env_file {
             let path = resolve(folder, &file.0);
-            let read = std::fs::read_to_string(&path).map_err(|error| match error.kind() {
-                std::io::ErrorKind::NotFound => "there is no such file".to_owned(),
-                std::io::ErrorKind::InvalidData => "it is not text in UTF-8".to_owned(),
-                _ => error.to_string(),
+            let read = read_file(&path, ENV_FILE_MOST).and_then(|bytes| {
+                String::from_utf8(bytes).map_err(|_| "it is not text in UTF-8".to_owned())
             });
             match read.and_then(|text| variables(&text)) {
                 Ok(read) => env.extend(read),
@@ -292,6 +291,9 @@ impl<'a> Reader<'a> {
         env
     }
 }
+
+/// More is no list of variables: a program's arguments and environment together have 2 MiB.
+const ENV_FILE_MOST: u64 = 2 << 20;
 
 /// A part of Ostler is started again for ever, whatever units of the user do.
 pub(crate) fn of_part(part: Part, spec: UnitSpec) -> UnitSpec {

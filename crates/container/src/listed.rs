@@ -2,12 +2,16 @@
 
 use ostler_model::ContainerOrder;
 use std::io::ErrorKind;
+use std::path::Path;
+
+/// As much as is read of it when it is declared.
+const LIST_MOST: u64 = 256 << 10;
 
 /// Only if the list can be read and says so.
 pub(crate) fn is_unlisted(order: &ContainerOrder) -> bool {
     let Some(listed) = &order.spec.listed else { return false };
-    match std::fs::read_to_string(&listed.file) {
-        Ok(text) => listed.is_in(&text) == Some(false),
+    match ostler_os::read_small_file(Path::new(&listed.file), LIST_MOST) {
+        Ok(text) => listed.is_in(&String::from_utf8_lossy(&text)) == Some(false),
         Err(error) => error.kind() == ErrorKind::NotFound,
     }
 }

@@ -10,7 +10,7 @@ use ostler_model::{
 use serde_json::json;
 use std::collections::HashMap;
 use std::io::ErrorKind;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 impl Supervisor {
     /// Makes the run of a unit the run of its container's shim.
@@ -193,6 +193,9 @@ impl Supervisor {
     }
 }
 
+/// As much as is read of a list when it is declared.
+const LIST_MOST: u64 = 256 << 10;
+
 /// Those that a list of agents no longer has. A list that cannot be read has everybody.
 pub(crate) fn unlisted<'a>(units: impl Iterator<Item = &'a UnitSpec>) -> Vec<String> {
     let mut lists: HashMap<&str, Option<String>> = HashMap::new();
@@ -201,9 +204,9 @@ pub(crate) fn unlisted<'a>(units: impl Iterator<Item = &'a UnitSpec>) -> Vec<Str
         let container = unit.container.as_deref();
         let Some(listed) = container.and_then(|own| own.listed.as_ref()) else { continue };
         let list = lists.entry(&listed.file).or_insert_with(|| {
-            match std::fs::read_to_string(&listed.file) {
+            match ostler_os::read_small_file(Path::new(&listed.file), LIST_MOST) {
                 Err(error) if error.kind() == ErrorKind::NotFound => Some("{}".to_owned()),
-                list => list.ok(),
+                list => list.ok().and_then(|list| String::from_utf8(list).ok()),
             }
         });
         if list.as_deref().and_then(|text| listed.is_in(text)) == Some(false) {

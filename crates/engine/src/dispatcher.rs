@@ -16,6 +16,7 @@ use crate::limit_watch::LimitWatch;
 use crate::live::{CLIENT_TOKEN, LiveRun, TOKENS, survey};
 use crate::output::{Drain, DrainEvent};
 use crate::prober::{Probed, Prober};
+use crate::sockets::Sockets;
 use crate::timetable::Timetable;
 use crate::units::UnitWaiter;
 use ostler_core::{Action, Event, Now, World};
@@ -132,6 +133,7 @@ pub struct Supervisor {
     pub(crate) stopped: bool,
     pub(crate) guarded: Guarded,
     pub(crate) guarding: Guarding,
+    pub(crate) sockets: Sockets,
     /// Set when we are to make room for a successor.
     pub(crate) successor: Option<Successor>,
     pub(crate) pulse: watch::Sender<u64>,
@@ -156,11 +158,17 @@ impl Supervisor {
         judge: Arc<dyn Judge>,
     ) -> Result<Self, EngineError> {
         let reaper = Reaper::new().map_err(EngineError::os("listen to signals"))?;
+        let inherited_lock = inheritance.take(LOCK).map(HomeLock::shared);
+        if inherited_lock.as_ref().is_some_and(|lock| !lock.is_in_place(&home.lock())) {
+            // The home was removed meanwhile: what is there now, if anything, is another's.
+            return Err(EngineError::Removed { home: home.path().to_owned() });
+        }
+        let mut home = home;
         home.prepare()?;
         // Whoever gave us the lock has it as well, so that the home has an owner while we are dead. The
         // fence is ours alone, and of children between their birth and their exec.
-        let lock = match inheritance.take(LOCK) {
-            Some(lock) => HomeLock::shared(lock),
+        let lock = match inherited_lock {
+            Some(lock) => lock,
             None => take_lock(&home, &home.lock())?,
         };
         let fence = take_lock(&home, &home.fence())?;
@@ -198,10 +206,6 @@ impl Supervisor {
         let proof = Proof::of(&home.secret()).or_else(|_| Proof::passing());
         let proof = proof.map_err(EngineError::os("make a key for apps"))?;
         let apps = Arc::new(Apps::new(proof, home.app_socket()));
-        if let Some(folder) = home.tmux_socket().parent().filter(|folder| *folder != home.path()) {
-            // Units in tmux say themselves what is wrong with it.
-            let _ = crate::home::make_private_folder(folder);
-        }
         let handle = Handle::new(
             ask_sender,
             waker.clone(),
@@ -254,6 +258,7 @@ impl Supervisor {
             stopped: false,
             guarded,
             guarding,
+            sockets: Sockets::default(),
             successor: None,
             pulse,
             felt,
@@ -323,6 +328,7 @@ impl Supervisor {
                 .min(self.retry_at.unwrap_or(u64::MAX))
                 .min(self.proven_at.unwrap_or(u64::MAX))
                 .min(self.guarding.next_due(now_ms))
+                .min(self.sockets.next_due())
                 .min(self.schedule_due(now_ms));
             self.poller
                 .wait(Some(due.saturating_sub(now_ms)), &mut ready)
@@ -395,13 +401,10 @@ impl Supervisor {
         let unsaved = self.owed.runs.len();
         let _ = self.registry.release(self.instance);
         self.room.close();
-        if self.guarded.guardian.is_none() {
+        if self.guarded.guardian.is_none() && self.lock.is_in_place(&self.home.lock()) {
             let _ = std::fs::remove_file(self.home.pid_file());
         }
-        let _ = std::fs::remove_file(self.home.socket());
-        if let Some(way) = self.home.way_to_socket() {
-            let _ = std::fs::remove_file(way);
-        }
+        self.sockets.remove_all();
         let ended = std::mem::take(&mut self.ended);
         for reply in self.stop_replies.drain(..) {
             let _ = reply.send(Stopped { ended: ended.clone(), unsaved });
@@ -430,6 +433,7 @@ impl Supervisor {
         self.take_memory_news();
         self.take_screen_news();
         self.tend_guardian();
+        self.tend_sockets();
         let now = now();
         if self.world.lease_due(now) {
             self.events.push_back(Event::LeaseDue);

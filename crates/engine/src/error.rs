@@ -8,6 +8,8 @@ use thiserror::Error;
 pub enum EngineError {
     #[error("another supervisor owns {home}")]
     Owned { home: PathBuf },
+    #[error("the home {home} was removed or replaced while its supervisor was away")]
+    Removed { home: PathBuf },
     #[error(transparent)]
     Home(#[from] crate::home::HomeError),
     #[error(transparent)]

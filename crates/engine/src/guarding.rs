@@ -2,17 +2,18 @@
 //! and starts a new one if it dies. Under systemd, systemd is the guardian.
 
 use crate::dispatcher::{GUARDIAN, GUARDIAN_LINE, REPORTS, Supervisor};
-use crate::inheritance::{APP_DOOR, DOOR, End, Inheritance, LOCK, REAPED, SIPHON};
+use crate::inheritance::{
+    APP_DOOR, APP_DOOR_FILE, DOOR, DOOR_FILE, End, Inheritance, LOCK, REAPED, SIPHON,
+};
 use crate::keeper::Keeper;
 use crate::output::{Source, left_over};
 use ostler_core::{Event, ExitStatus};
 use ostler_model::{RunId, What};
-use ostler_os::{Background, Door, Ending, Interest, Note, Process, Siphon};
+use ostler_os::{Background, Ending, Interest, Note, Process, Siphon};
 use serde_json::json;
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::OpenOptions;
-use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::sync::Arc;
@@ -104,6 +105,13 @@ impl Guarding {
         self.permanent.push((name, Box::new(descriptor)));
     }
 
+    /// The same in place of what was held under this name.
+    pub(crate) fn keep_instead(&mut self, name: &'static str, descriptor: impl AsFd + 'static) {
+        self.keeper.let_go(name);
+        self.permanent.retain(|(known, _)| *known != name);
+        self.keep_always(name, descriptor);
+    }
+
     /// The siphon that was left to us, or a new one.
     pub(crate) fn siphon(&mut self) -> Option<(Siphon, Note)> {
         if let Some((siphon, note)) = self.inheritance.take_siphon() {
@@ -152,38 +160,6 @@ pub(crate) fn status_of(ending: Option<Ending>) -> ExitStatus {
 }
 
 impl Supervisor {
-    /// The door that was left open for us, or a new one. Whoever knocks while we are dead is heard later.
-    pub fn open_door(&mut self) -> io::Result<Door> {
-        let held = self.guarding.inheritance.take(DOOR);
-        let path = self.home.socket();
-        let door = match held {
-            Some(listener) if path.exists() => Door::held(listener)?,
-            Some(_) | None => Door::open(path)?,
-        };
-        if let Some(way) = self.home.way_to_socket() {
-            let _ = std::fs::remove_file(&way);
-            let _ = std::os::unix::fs::symlink(self.home.socket(), way);
-        }
-        self.guarding.keeper.let_go(DOOR);
-        self.guarding.keep_always(DOOR, door.listener.try_clone()?);
-        Ok(door)
-    }
-
-    /// As with the door.
-    pub fn open_app_door(&mut self) -> io::Result<Door> {
-        let path = self.apps.socket().to_owned();
-        if let Some(folder) = path.parent() {
-            crate::home::make_private_folder(folder)?;
-        }
-        let door = match self.guarding.inheritance.take(APP_DOOR) {
-            Some(listener) if path.exists() => Door::held(listener)?,
-            Some(_) | None => Door::open(&path)?,
-        };
-        self.guarding.keeper.let_go(APP_DOOR);
-        self.guarding.keep_always(APP_DOOR, door.listener.try_clone()?);
-        Ok(door)
-    }
-
     /// The door is open: whoever waits for us is told.
     pub fn say_ready(&mut self) {
         let live = self.live.len();
@@ -378,7 +354,8 @@ impl Supervisor {
         // The doors are asked for last of all, and somebody may stand before them.
         let inheritance = &mut self.guarding.inheritance;
         let mut take = |name: &str| Some((name.to_owned(), inheritance.take(name)?));
-        let ours = Inheritance::new([DOOR, APP_DOOR].into_iter().filter_map(&mut take).collect());
+        let doors = [DOOR, DOOR_FILE, APP_DOOR, APP_DOOR_FILE];
+        let ours = Inheritance::new(doors.into_iter().filter_map(&mut take).collect());
         let rest = std::mem::replace(&mut self.guarding.inheritance, ours).rest();
         for name in rest {
             let is_anothers = others.iter().any(|run| name.starts_with(&run.short()));

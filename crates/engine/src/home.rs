@@ -1,10 +1,11 @@
 //! The folder that is an instance: its lock, its id, and where everything else lies.
 
 use ostler_model::{InstanceId, RunId, TmuxOrder};
+use ostler_os::FolderRefused;
 use std::fs;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
@@ -12,10 +13,8 @@ use thiserror::Error;
 pub enum HomeError {
     #[error("the home {path} cannot be used: {source}; set OSTLER_HOME to a folder of yours")]
     Folder { path: PathBuf, source: io::Error },
-    #[error(
-        "the home {path} belongs to uid {owner}, you are uid {user}; set OSTLER_HOME to a folder of yours"
-    )]
-    Foreign { path: PathBuf, owner: u32, user: u32 },
+    #[error(transparent)]
+    Untrusted(#[from] FolderRefused),
     #[error("{path} holds {text:?}, which is no instance id; remove the file and a new id is made")]
     BadInstance { path: PathBuf, text: String },
     #[error(
@@ -25,6 +24,8 @@ pub enum HomeError {
 }
 
 const ADDRESS_MOST: usize = 107;
+/// How folders begin that hold the sockets of a home with a long path.
+const SHORT_PREFIX: &str = "ostler-";
 
 #[derive(Clone, Debug)]
 pub struct Home {
@@ -102,9 +103,7 @@ impl Home {
         if usual.as_os_str().len() + BELOW <= ADDRESS_MOST {
             return usual;
         }
-        let mut short = DefaultHasher::new();
-        unit.hash(&mut short);
-        self.short_folder().join(format!("{:016x}.own", short.finish()))
+        self.short_folder().join(format!("{:016x}.own", short_name(unit.as_bytes())))
     }
 
     /// Where a podman that we serve ourselves listens.
@@ -117,19 +116,43 @@ impl Home {
     }
 
     fn short_folder(&self) -> PathBuf {
-        let mut name = DefaultHasher::new();
-        self.path.hash(&mut name);
-        let folder = format!("ostler-{}-{:016x}", ostler_os::user_id(), name.finish());
-        std::env::temp_dir().join(folder)
+        let name = short_name(self.path.as_os_str().as_bytes());
+        std::env::temp_dir().join(format!("{SHORT_PREFIX}{}-{name:016x}", ostler_os::user_id()))
+    }
+
+    /// Makes the folder of a socket of ours that lies outside of the home, or sees that it is ours alone.
+    pub fn secure_folder_of(&self, socket: &Path) -> io::Result<()> {
+        match socket.parent() {
+            Some(folder) if folder.starts_with(self.short_folder()) => make_private_folder(folder),
+            Some(_) | None => Ok(()),
+        }
     }
 
     pub(crate) fn secret(&self) -> PathBuf {
         self.path.join("secret")
     }
 
-    /// A way to the door for callers who do not know of the folder it is in.
+    /// A way to the socket for callers who do not know of the folder it is in.
     pub(crate) fn way_to_socket(&self) -> Option<PathBuf> {
-        Some(self.path.join("ostler.sock")).filter(|way| *way != self.socket)
+        Some(self.socket_in_home()).filter(|way| *way != self.socket)
+    }
+
+    /// Where the supervisor may be reached, the usual place first.
+    pub fn sockets(&self) -> Vec<PathBuf> {
+        std::iter::once(self.socket.clone()).chain(self.way_to_socket()).collect()
+    }
+
+    pub(crate) fn socket_in_home(&self) -> PathBuf {
+        self.path.join("ostler.sock")
+    }
+
+    pub(crate) fn app_socket_in_home(&self) -> PathBuf {
+        let here = Self { socket: self.socket_in_home(), ..self.clone() };
+        here.app_socket()
+    }
+
+    pub(crate) fn use_socket_in_home(&mut self) {
+        self.socket = self.socket_in_home();
     }
 
     pub fn registry(&self) -> &Path {
@@ -205,16 +228,16 @@ impl Home {
             .collect()
     }
 
-    /// Makes the folders, for this user alone, and refuses another's.
-    pub fn prepare(&self) -> Result<(), HomeError> {
-        for folder in [Some(self.path.as_path()), self.socket.parent()].into_iter().flatten() {
-            let failed = |source| HomeError::Folder { path: folder.to_owned(), source };
-            fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
-            let owner = ostler_os::owner_of(folder).map_err(failed)?;
-            let user = ostler_os::user_id();
-            if owner != user {
-                return Err(HomeError::Foreign { path: folder.to_owned(), owner, user });
-            }
+    /// Makes the folders, for this user alone, and refuses those that others own or can write. Where the user's runtime
+    /// folder is gone, which only root makes again, the sockets are in the home.
+    pub fn prepare(&mut self) -> Result<(), HomeError> {
+        prepare_folder(&self.path)?;
+        let Some(folder) = self.socket.parent().filter(|folder| *folder != self.path) else {
+            return Ok(());
+        };
+        match prepare_folder(folder) {
+            Err(HomeError::Folder { .. }) => self.use_socket_in_home(),
+            outcome => outcome?,
         }
         Ok(())
     }
@@ -251,18 +274,36 @@ impl Home {
     }
 }
 
-/// Replaced whole or not at all.
-/// Made for us alone, or ours alone already: others could put a socket of theirs in our place.
-pub(crate) fn make_private_folder(folder: &Path) -> io::Result<()> {
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    let found = fs::metadata(folder)?;
-    if found.uid() != ostler_os::user_id() {
-        let told = format!("{} belongs to uid {}", folder.display(), found.uid());
-        return Err(io::Error::new(io::ErrorKind::PermissionDenied, told));
-    }
-    Ok(())
+fn prepare_folder(folder: &Path) -> Result<(), HomeError> {
+    let failed = |source| HomeError::Folder { path: folder.to_owned(), source };
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
+    Ok(ostler_os::trust_folder(folder)?)
 }
 
+/// A number for a long name that is the same in every release, because others look for it.
+fn short_name(bytes: &[u8]) -> u64 {
+    const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
+    const PRIME: u64 = 0x0000_0100_0000_01b3;
+    bytes.iter().fold(BASIS, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(PRIME))
+}
+
+/// Made for us alone, or ours alone already: others could put a socket of theirs in our place. Where its first part lies in
+/// a folder that everybody may write to, that part must be a real folder that only we can enter.
+pub(crate) fn make_private_folder(folder: &Path) -> io::Result<()> {
+    let temporary = std::env::temp_dir();
+    let first = folder.strip_prefix(&temporary).ok().and_then(|rest| rest.iter().next());
+    if let Some(first) = first.filter(|first| first.as_bytes().starts_with(SHORT_PREFIX.as_bytes()))
+    {
+        ostler_os::make_own_folder(&temporary.join(first))?;
+    }
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    let denied = |refused: FolderRefused| {
+        io::Error::new(io::ErrorKind::PermissionDenied, refused.to_string())
+    };
+    ostler_os::trust_folder(folder).map_err(denied)
+}
+
+/// Replaced whole or not at all.
 pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let part = path.with_extension("new");
     let mut file =

@@ -41,6 +41,9 @@ impl End {
 pub(crate) const LOCK: &str = "lock";
 pub(crate) const DOOR: &str = "door";
 pub(crate) const APP_DOOR: &str = "app-door";
+/// The files of those two, by which the next supervisor knows that nobody replaced them.
+pub(crate) const DOOR_FILE: &str = "door-file";
+pub(crate) const APP_DOOR_FILE: &str = "app-door-file";
 pub(crate) const REAPED: &str = "reaped";
 pub(crate) const SIPHON: [&str; 3] = ["siphon-out", "siphon-in", "siphon-note"];
 

@@ -35,6 +35,7 @@ mod pulse;
 mod reconcile;
 mod seating;
 mod sessions;
+mod sockets;
 mod spawning;
 mod talking;
 mod ties;
@@ -59,6 +60,7 @@ pub use ostler_screen::panic_is_contained;
 pub use output::{LogReader, OutputState, Piece};
 pub use pools::PoolRefused;
 pub use sessions::SessionRefused;
+pub use sockets::Listening;
 pub use talking::config_version;
 pub use units::{Declaration, Until};
 

@@ -196,6 +196,7 @@ impl Supervisor {
         if !self.is_passing(run) {
             self.prober.forget(run);
             self.apps.forget(run);
+            self.sockets.forget_word(run);
         }
         self.limit_watch.remove(run);
         self.unwatch_screen(run);

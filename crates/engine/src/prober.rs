@@ -162,7 +162,8 @@ async fn work(mut inbox: mpsc::UnboundedReceiver<Order>, engine: Handle, tell: T
         let Some(order) = order else { break };
         match order {
             Order::Hear { run, word, vitals } => {
-                let task = tasks.spawn(apps::hear(word, vitals));
+                let (engine, tell) = (engine.clone(), Arc::clone(&tell));
+                let task = tasks.spawn(apps::hear(word, vitals, engine, tell));
                 running.entry(run).or_default().push(task);
             }
             Order::Pulse { vitals, heartbeat } => {

@@ -153,10 +153,6 @@ impl Supervisor {
             Business::Resting => Business::Resting,
         };
         self.room.trim();
-        if !self.stopping && !self.lock.is_in_place(&self.home.lock()) {
-            // Whoever comes next could not know of our runs, and would start them a second time.
-            self.begin_stop(Actor::Supervisor);
-        }
         let owned = match self.registry.renew(self.instance, &self.own_claims()) {
             Ok(owned) => Ok(owned),
             // Nobody can take a run over in a registry that cannot be written; but it can be read.

@@ -54,6 +54,16 @@ impl Supervisor {
         place.display().to_string()
     }
 
+    /// A server of tmux or podman is never started, nor asked, where somebody else could answer in its place.
+    pub(crate) fn secure_sockets_of(&self, unit: &str) -> std::io::Result<()> {
+        let Some(spec) = self.world.unit(unit).map(|record| &record.spec) else { return Ok(()) };
+        if spec.tmux.is_none() && spec.part.is_none() {
+            return Ok(());
+        }
+        self.home.secure_folder_of(&self.home.tmux_socket())?;
+        self.home.secure_folder_of(&self.home.podman_socket())
+    }
+
     /// Where a session's shim keeps what others have to know.
     fn seat_notes(&self, unit: &str, end: &str) -> PathBuf {
         let folder = self.home.path().join(TmuxOrder::FOLDER);

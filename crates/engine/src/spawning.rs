@@ -44,6 +44,7 @@ impl Supervisor {
         let prepared = |error: io::Error| prepare_error(&spec, error);
         if let Some(unit) = &spec.unit {
             self.vitals_of(unit, run).map_err(prepared)?;
+            self.secure_sockets_of(unit).map_err(prepared)?;
         }
         let tag = RunSpec::run_id_variable(run);
         let environment = environment_of(&spec, &tag).map_err(prepared)?;

@@ -30,7 +30,8 @@ impl Supervisor {
         let mut say =
             |name: &str, value: &str| ways.push(OsText::from(&*format!("{name}={value}")));
         if let Some(app) = &spec.app {
-            let socket = self.apps.socket().to_string_lossy();
+            let socket = self.apps.socket();
+            let socket = socket.to_string_lossy();
             for name in ["OPENCLAWOS_SOCKET", "OPENCLAWOS_KERNEL_SOCKET", "OPENCLAW_KERNEL_SOCKET"]
             {
                 say(name, &socket);
@@ -81,10 +82,16 @@ impl Supervisor {
     /// As a supervisor before us left it, or a new one, which is held for whoever comes after us until the unit is ready:
     /// one that sends a sign of life every second would fill it, and wait.
     fn word_of(&mut self, unit: &str, run: RunId) -> io::Result<UnixDatagram> {
-        if let Some(held) = self.guarding.words.get(&run) {
-            return held.try_clone().map(UnixDatagram::from);
+        let path = self.home.word_of(unit);
+        if let Some(held) = self.guarding.words.get(&run)
+            && let Ok(file) = ostler_os::SocketFile::at(&path)
+        {
+            let word = held.try_clone().map(UnixDatagram::from)?;
+            self.sockets.add_word(run, file);
+            return Ok(word);
         }
-        let word = listen(&self.home.word_of(unit))?;
+        let (word, file) = listen(&path)?;
+        self.sockets.add_word(run, file);
         if !self.world.is_unit_there(unit)
             && let Ok(held) = word.try_clone()
         {
@@ -213,12 +220,9 @@ fn says_itself(spec: &UnitSpec) -> bool {
     spec.app.is_none() && (is_notify || spec.heartbeat.is_some())
 }
 
-fn listen(place: &Path) -> io::Result<UnixDatagram> {
+pub(crate) fn listen(place: &Path) -> io::Result<(UnixDatagram, ostler_os::SocketFile)> {
     if let Some(folder) = place.parent() {
         crate::home::make_private_folder(folder)?;
     }
-    let _ = std::fs::remove_file(place);
-    let socket = UnixDatagram::bind(place)?;
-    socket.set_nonblocking(true)?;
-    Ok(socket)
+    ostler_os::listen_for_words(place)
 }

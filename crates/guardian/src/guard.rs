@@ -13,6 +13,8 @@ use crate::state_file::{Counters, replace};
 use crate::store::Store;
 use crate::time::{age_ms, mono_ms, wall_ms};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{fstat, stat};
+use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::Signal;
 use std::collections::VecDeque;
@@ -24,6 +26,10 @@ const CRASH_LOG: &str = "crash.log";
 const PID_FILE: &str = "ostler.pid";
 /// The home's lock. Who has it is the home's owner.
 const LOCK: &str = "lock";
+/// How often our socket and the lock are looked at: a socket that is gone is back within 3 s.
+const LOOK_EVERY_MS: u64 = 2_500;
+/// Somewhat early if we are awake anyway.
+const EARLY_MS: u64 = 800;
 
 struct Guardian {
     home: PathBuf,
@@ -46,6 +52,8 @@ struct Guardian {
     reporting: Option<OwnedFd>,
     output: Output,
     descriptor_limit: DescriptorLimit,
+    look_due: u64,
+    is_home_lost: bool,
     events: VecDeque<Event>,
     finished: Option<bool>,
 }
@@ -122,6 +130,8 @@ impl Guardian {
             reporting: None,
             output: Output::open(),
             descriptor_limit,
+            look_due: mono_ms() + LOOK_EVERY_MS,
+            is_home_lost: false,
             events: VecDeque::new(),
             finished: None,
         };
@@ -148,7 +158,7 @@ impl Guardian {
             }
             if let Some(clean) = self.finished {
                 if self.store.has(LOCK) {
-                    clear_away();
+                    self.clear_away();
                 }
                 return clean;
             }
@@ -158,16 +168,14 @@ impl Guardian {
     }
 
     fn wait(&self) {
-        let timeout = self.machine.due().map(|due| {
-            let ms = due.saturating_sub(mono_ms());
-            Timespec { tv_sec: (ms / 1_000) as i64, tv_nsec: (ms % 1_000) as i64 * 1_000_000 }
-        });
-        let mut sources = vec![
-            PollFd::new(&self.signals, PollFlags::IN),
-            PollFd::new(&self.mailbox, PollFlags::IN),
-        ];
+        let due = self.machine.due().map_or(self.look_due, |due| due.min(self.look_due));
+        let ms = due.saturating_sub(mono_ms());
+        let timeout =
+            Timespec { tv_sec: (ms / 1_000) as i64, tv_nsec: (ms % 1_000) as i64 * 1_000_000 };
+        let mut sources = vec![PollFd::new(&self.signals, PollFlags::IN)];
+        sources.extend(self.mailbox.sockets().map(|socket| PollFd::new(socket, PollFlags::IN)));
         sources.extend(self.supervisor.as_ref().map(|process| PollFd::new(process, PollFlags::IN)));
-        let _ = poll(&mut sources, timeout.as_ref());
+        let _ = poll(&mut sources, Some(&timeout));
     }
 
     fn gather(&mut self) {
@@ -193,8 +201,27 @@ impl Guardian {
             }
         }
         self.reap_orphans();
+        self.look();
         if self.machine.due().is_some_and(|due| mono_ms() >= due) {
             self.events.push_back(Event::Due);
+        }
+    }
+
+    /// At what others may have taken away. A home that was removed is not guarded any longer: what runs is ended, because
+    /// nobody could find it, and a new home at the same path knows nothing of it.
+    fn look(&mut self) {
+        let now_ms = mono_ms();
+        if now_ms.saturating_add(EARLY_MS) < self.look_due {
+            return;
+        }
+        self.look_due = now_ms + LOOK_EVERY_MS;
+        let lock = self.store.iter().find(|(name, _)| *name == LOCK).map(|(_, lock)| lock);
+        let is_removed = lock.is_some_and(|lock| !is_in_place(lock, &self.home.join(LOCK)));
+        if !is_removed {
+            self.mailbox.tend();
+        } else if !self.is_home_lost {
+            self.is_home_lost = true;
+            self.events.push_back(Event::Asked(Asked::Terminate));
         }
     }
 
@@ -265,7 +292,7 @@ impl Guardian {
                 for process in self.store.processes() {
                     kill(process);
                 }
-                clear_away();
+                self.clear_away();
                 // What is left are our children or will be. We end as a program that ends them all.
                 let error = become_sweeper(&self.executable);
                 self.report.refused(&format!("what is left cannot be ended: {error}"));
@@ -296,6 +323,7 @@ impl Guardian {
 
     fn spawn(&mut self, purpose: Purpose) -> io::Result<()> {
         self.output = Output::open();
+        self.mailbox.forget_earlier();
         let (reports, reporting) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
         for (pid, status) in self.store.ends() {
             tell_end(&reporting, pid, status);
@@ -331,6 +359,15 @@ impl Guardian {
         ]
     }
 
+    /// The files that say that we are there, if they do.
+    fn clear_away(&self) {
+        self.mailbox.remove();
+        let own = std::process::id().to_string();
+        if std::fs::read_to_string(PID_FILE).is_ok_and(|text| text.trim() == own) {
+            let _ = std::fs::remove_file(PID_FILE);
+        }
+    }
+
     fn signal(&self, signal: Signal) {
         if let Some(supervisor) = &self.supervisor {
             supervisor.signal(signal);
@@ -348,10 +385,13 @@ impl Guardian {
     }
 }
 
-/// The files that say that we are there.
-fn clear_away() {
-    let _ = std::fs::remove_file(crate::SOCKET);
-    let _ = std::fs::remove_file(PID_FILE);
+/// Whether the file at this path is the one we hold. One that cannot be looked at counts as in place.
+fn is_in_place(held: &OwnedFd, path: &Path) -> bool {
+    match (fstat(held), stat(path)) {
+        (Ok(held), Ok(there)) => (held.st_dev, held.st_ino) == (there.st_dev, there.st_ino),
+        (Err(_), _) => true,
+        (Ok(_), Err(error)) => !matches!(error, Errno::NOENT | Errno::NOTDIR),
+    }
 }
 
 fn tell_end(reporting: &OwnedFd, pid: i32, status: i32) {

@@ -1,22 +1,29 @@
 //! The socket at which the supervisor tells us things.
 
 use crate::words::{Told, parse};
+use rustix::fs::{Mode, OFlags, fstat, lstat, open};
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags,
     SocketAddrUnix, SocketFlags, SocketType, bind, recvmsg, socket_with, sockopt,
 };
 use std::io::{self, IoSliceMut};
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::Path;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
 
 const TEXT_MOST: usize = 8 << 10;
 /// The kernel's own limit for one message.
 const DESCRIPTORS_MOST: usize = 253;
 const OTHERS_MOST: usize = 64;
 
+/// How many sockets without a file are still read; a supervisor that connected to one uses it all its life.
+const EARLIER_MOST: usize = 8;
+
 pub(crate) struct Mailbox {
+    name: PathBuf,
     socket: OwnedFd,
+    file: Option<OwnedFd>,
+    earlier: Vec<OwnedFd>,
 }
 
 /// A datagram from the supervisor, with what came along.
@@ -28,57 +35,103 @@ pub(crate) struct Letter {
 impl Mailbox {
     /// The name is relative to the working folder: a socket's address is short, a home's path may not be.
     pub(crate) fn open(name: &Path) -> io::Result<Self> {
-        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-        let socket = socket_with(AddressFamily::UNIX, SocketType::DGRAM, flags, None)?;
-        sockopt::set_socket_passcred(&socket, true)?;
-        match std::fs::remove_file(name) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
+        let (socket, file) = listen(name)?;
+        Ok(Self { name: name.to_owned(), socket, file, earlier: Vec::new() })
+    }
+
+    /// Whether the file at the name is the one we made.
+    fn is_in_place(&self) -> bool {
+        let Some(held) = self.file.as_ref().and_then(|file| fstat(file).ok()) else { return true };
+        match lstat(&self.name) {
+            Ok(there) => (there.st_dev, there.st_ino) == (held.st_dev, held.st_ino),
+            Err(error) => error != rustix::io::Errno::NOENT,
         }
-        bind(&socket, &SocketAddrUnix::new(name)?)?;
-        Ok(Self { socket })
+    }
+
+    /// Listens again if the file is gone or another's. What cannot be done now is tried at the next look.
+    pub(crate) fn tend(&mut self) {
+        if self.is_in_place() {
+            return;
+        }
+        if let Ok((socket, file)) = listen(&self.name) {
+            self.earlier.push(std::mem::replace(&mut self.socket, socket));
+            self.file = file;
+            if self.earlier.len() > EARLIER_MOST {
+                // The first is the one that a supervisor is connected to.
+                self.earlier.remove(1);
+            }
+        }
+    }
+
+    /// The next supervisor connects by the name: nobody writes to earlier sockets any more.
+    pub(crate) fn forget_earlier(&mut self) {
+        self.earlier.clear();
+    }
+
+    /// Only if the file is ours.
+    pub(crate) fn remove(&self) {
+        if lstat(&self.name).is_ok() && self.is_in_place() {
+            let _ = std::fs::remove_file(&self.name);
+        }
+    }
+
+    /// All that are to be waited for.
+    pub(crate) fn sockets(&self) -> impl Iterator<Item = &OwnedFd> {
+        self.earlier.iter().chain([&self.socket])
     }
 
     /// The next letter of this process; what others send is thrown away. `None` when there is no more, or
     /// so much of others that it is time to look at something else.
     pub(crate) fn next(&self, from: Option<i32>) -> Option<Letter> {
-        for _ in 0..OTHERS_MOST {
-            let mut text = [0u8; TEXT_MOST];
-            let mut space = [MaybeUninit::uninit();
-                rustix::cmsg_space!(ScmRights(DESCRIPTORS_MOST), ScmCredentials(1))];
-            let mut extra = RecvAncillaryBuffer::new(&mut space);
-            let received = recvmsg(
-                &self.socket,
-                &mut [IoSliceMut::new(&mut text)],
-                &mut extra,
-                RecvFlags::CMSG_CLOEXEC | RecvFlags::DONTWAIT,
-            );
-            let received = match received {
-                Ok(received) => received,
-                Err(rustix::io::Errno::INTR) => continue,
-                Err(_) => return None,
-            };
-            let mut descriptors = Vec::new();
-            let mut sender = None;
-            for message in extra.drain() {
-                match message {
-                    RecvAncillaryMessage::ScmRights(rights) => descriptors.extend(rights),
-                    RecvAncillaryMessage::ScmCredentials(sent) => {
-                        sender = Some(sent.pid.as_raw_nonzero().get());
-                    }
-                    _ => {}
-                }
-            }
-            if sender.is_some() && sender == from && !received.flags.contains(ReturnFlags::TRUNC) {
-                return Some(Letter { told: parse(&text[..received.bytes]), descriptors });
-            }
-        }
-        None
+        self.sockets().find_map(|socket| next_at(socket, from))
     }
 }
 
-impl AsFd for Mailbox {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
+fn listen(name: &Path) -> io::Result<(OwnedFd, Option<OwnedFd>)> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::DGRAM, flags, None)?;
+    sockopt::set_socket_passcred(&socket, true)?;
+    match std::fs::remove_file(name) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        Ok(()) | Err(_) => {}
     }
+    bind(&socket, &SocketAddrUnix::new(name)?)?;
+    // Held open, so that its inode number is not used again.
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok((socket, open(name, flags, Mode::empty()).ok()))
+}
+
+fn next_at(socket: &OwnedFd, from: Option<i32>) -> Option<Letter> {
+    for _ in 0..OTHERS_MOST {
+        let mut text = [0u8; TEXT_MOST];
+        let mut space = [MaybeUninit::uninit();
+            rustix::cmsg_space!(ScmRights(DESCRIPTORS_MOST), ScmCredentials(1))];
+        let mut extra = RecvAncillaryBuffer::new(&mut space);
+        let received = recvmsg(
+            socket,
+            &mut [IoSliceMut::new(&mut text)],
+            &mut extra,
+            RecvFlags::CMSG_CLOEXEC | RecvFlags::DONTWAIT,
+        );
+        let received = match received {
+            Ok(received) => received,
+            Err(rustix::io::Errno::INTR) => continue,
+            Err(_) => return None,
+        };
+        let mut descriptors = Vec::new();
+        let mut sender = None;
+        for message in extra.drain() {
+            match message {
+                RecvAncillaryMessage::ScmRights(rights) => descriptors.extend(rights),
+                RecvAncillaryMessage::ScmCredentials(sent) => {
+                    sender = Some(sent.pid.as_raw_nonzero().get());
+                }
+                _ => {}
+            }
+        }
+        if sender.is_some() && sender == from && !received.flags.contains(ReturnFlags::TRUNC) {
+            return Some(Letter { told: parse(&text[..received.bytes]), descriptors });
+        }
+    }
+    None
 }

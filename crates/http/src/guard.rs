@@ -3,6 +3,7 @@
 
 use crate::refusal::Refusal;
 use crate::routes::Face;
+use crate::slots::Proven;
 use crate::token::{Verdict, digest};
 use axum::extract::{Request, State};
 use axum::http::header::{AUTHORIZATION, CACHE_CONTROL, HOST, ORIGIN, X_CONTENT_TYPE_OPTIONS};
@@ -87,6 +88,9 @@ fn admit(face: &Face, request: &mut Request) -> Result<(), Refusal> {
     };
     match face.tokens.judge(given) {
         Verdict::Right => {
+            if let Some(proven) = request.extensions().get::<Proven>() {
+                proven.set();
+            }
             request.extensions_mut().insert(given);
             Ok(())
         }

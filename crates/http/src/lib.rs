@@ -14,6 +14,7 @@ mod routes;
 mod rpc;
 mod serve;
 mod settings;
+mod slots;
 mod token;
 
 pub use face::{Http, HttpError};

@@ -2,6 +2,7 @@
 
 use crate::patience::Patient;
 use crate::routes::with_whole_id;
+use crate::slots::{Proven, Slots};
 use axum::Router;
 use axum::body::Body;
 use hyper::Request;
@@ -15,7 +16,8 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tower::Service;
 
-const CONNECTIONS_MOST: usize = 128;
+/// A connection on which no request had a valid token ends after this time.
+const STRANGER_WITHIN: Duration = Duration::from_secs(5);
 /// From the first byte that is awaited to the end of the headers; so also for how long one may be idle.
 const HEADERS_WITHIN: Duration = Duration::from_secs(10);
 const HEADERS_MOST: usize = 64;
@@ -28,12 +30,16 @@ connection: close\r\nretry-after: 10\r\n\r\n\
 
 pub async fn serve(listener: TcpListener, router: Router, mut closed: watch::Receiver<bool>) {
     let mut connections = JoinSet::new();
+    let mut slots = Slots::default();
     let theirs = closed.clone();
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
-                Ok((stream, _)) if connections.len() < CONNECTIONS_MOST => {
-                    connections.spawn(converse(stream, router.clone(), theirs.clone()));
+                Ok((stream, _)) if slots.make_room(connections.len()) => {
+                    let proven = Proven::default();
+                    let theirs = theirs.clone();
+                    let conversation = converse(stream, router.clone(), theirs, proven.clone());
+                    slots.add(proven, connections.spawn(conversation));
                 }
                 Ok((stream, _)) => {
                     let _ = stream.try_write(TOO_MANY);
@@ -50,11 +56,19 @@ pub async fn serve(listener: TcpListener, router: Router, mut closed: watch::Rec
     let _ = tokio::time::timeout(LAST_ANSWERS, all).await;
 }
 
-async fn converse(stream: TcpStream, router: Router, mut closed: watch::Receiver<bool>) {
+async fn converse(
+    stream: TcpStream,
+    router: Router,
+    mut closed: watch::Receiver<bool>,
+    proven: Proven,
+) {
     let _ = stream.set_nodelay(true);
+    let shown = proven.clone();
     let service = hyper::service::service_fn(move |request: Request<Incoming>| {
         let mut router = router.clone();
-        router.call(with_whole_id(request.map(Body::new)))
+        let mut request = request.map(Body::new);
+        request.extensions_mut().insert(shown.clone());
+        router.call(with_whole_id(request))
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -65,7 +79,16 @@ async fn converse(stream: TcpStream, router: Router, mut closed: watch::Receiver
     let mut connection = pin!(connection);
     tokio::select! {
         _ = connection.as_mut() => return,
+        () = stays_stranger(&proven) => return,
         _ = closed.wait_for(|closed| *closed) => connection.as_mut().graceful_shutdown(),
     }
     let _ = connection.await;
+}
+
+/// Returns when the time for strangers is over, if the connection is still one's.
+async fn stays_stranger(proven: &Proven) {
+    tokio::time::sleep(STRANGER_WITHIN).await;
+    if proven.is() {
+        std::future::pending::<()>().await;
+    }
 }

@@ -140,6 +140,8 @@ whats! {
     SupervisorStopped => "supervisor-stopped": "supervisor stopped",
     HandedOver => "handed-over": "supervisor made room for a successor",
     WentBack => "went-back": "the old program took its place again",
+    SocketLost => "socket-lost": "lost a socket",
+    HomeLost => "home-lost": "lost its home",
     GuardianLost => "guardian-lost": "guardian died",
     GuardianStarted => "guardian-started": "a new guardian was started",
     StrayKilled => "stray-killed": "stray process was killed",

@@ -16,13 +16,13 @@ pub use platform::background::{Background, start_background, start_beside};
 pub use platform::census::Census;
 pub use platform::client::{Asked, ask_client};
 pub use platform::clock::{mono_ms, started_at_ms, wall_ms};
-pub use platform::door::{Door, Peer, connect, peer_of};
+pub use platform::door::{Door, Peer, SocketFile, clear_socket, connect, peer_of};
 pub use platform::facts::{Facts, facts};
 pub use platform::family::{Alive, Family, alive_in_family, kill_family, kill_marked};
 pub use platform::files::{
     Allocated, HomeLock, NO_WAITING, Note, be_private, executes, free_bytes, holders, holds_open,
     is_last_reserve, lift_descriptor_limit, memory_file, out_of_descriptors, own_executable,
-    owner_of, random, read_memory_file, take_lock, umask, user_id,
+    owner_of, random, read_memory_file, read_small_file, take_lock, umask, user_id,
 };
 pub use platform::foreign_memory::{MemoryKills, watch_memory_kills};
 pub use platform::identity::{boot_id, fingerprint_of, is_same_process, is_taken, parent_pid};
@@ -33,7 +33,7 @@ pub use platform::machine_memory::{MemoryOutlook, memory_outlook};
 pub use platform::members::{Kin, Leader, Member, Members, MemoryState};
 pub use platform::memory::{forget_text, keep_one_heap, trim};
 pub use platform::memory_watch::{MemoryAlarm, MemorySubject, memory_of, rest_alarm};
-pub use platform::notify::{Notifier, Sent};
+pub use platform::notify::{Heard, Notifier, Sent, hear_words, listen_for_words};
 pub use platform::own_end::end_by_signal;
 pub use platform::pipe::{
     Pipe, Siphon, nap, read_some, set_capacity, spin_down_timer_slack, write_all,
@@ -58,6 +58,9 @@ pub use platform::terminal::{
 };
 pub use platform::tool::{
     Told, become_program, find_tool, init_system, run_here, run_tool, start_tool,
+};
+pub use platform::trust::{
+    FolderRefused, make_own_folder, name_of_user, owners_of, trust_folder, user_named,
 };
 pub use platform::unread::{
     LINE_MOST, forget_unread, gives_lines, terminal_of, terminal_size_at, unread,

@@ -5,7 +5,7 @@ use crate::error::PatrolError;
 use ostler_os::NO_WAITING;
 use serde::Serialize;
 use std::fs::OpenOptions;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -92,16 +92,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), PatrolError> {
 /// What others wrote, as far as it is a file and not longer than this. Whatever lies there in its place, a pipe that
 /// nobody writes to for one, is an error, and nobody waits for it.
 pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    let file = OpenOptions::new().read(true).custom_flags(NO_WAITING).open(path)?;
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::other("it is not a file"));
-    }
-    let mut bytes = Vec::new();
-    file.take(most + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > most {
-        return Err(io::Error::other("it is too long"));
-    }
-    Ok(bytes)
+    ostler_os::read_small_file(path, most)
 }
 
 /// Gone already is gone.

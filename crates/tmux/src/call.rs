@@ -18,6 +18,8 @@ pub enum TmuxError {
     NoServer { socket: PathBuf },
     #[error("the tmux server at {} did not answer within {} ms", socket.display(), limit.as_millis())]
     Silent { socket: PathBuf, limit: Duration },
+    #[error("the tmux server at {} belongs to uid {owner}: your environment is not sent to it; use one of your own", socket.display())]
+    Foreign { socket: PathBuf, owner: u32 },
     #[error("tmux refused: {complaint}")]
     Refused { complaint: String },
     #[error("{} cannot be run: {why}", program.display())]
@@ -119,6 +121,7 @@ impl Server {
     }
 
     fn client(&self, all: &[&OsStr], input: &[u8]) -> Result<Printed, TmuxError> {
+        self.is_ours()?;
         ASKED.fetch_add(1, Ordering::Relaxed);
         // A caller inside some pane is not what a question is about.
         let asked = ask_client(&self.program, all, input, &["TMUX", "TMUX_PANE"], self.limit);
@@ -139,6 +142,17 @@ impl Server {
             (complaint, _) => complaint.to_owned(),
         });
         Ok(Printed { text, complaint })
+    }
+
+    /// A client sends its environment: only to a server of this user's.
+    fn is_ours(&self) -> Result<(), TmuxError> {
+        let user = ostler_os::user_id();
+        match ostler_os::owners_of(&self.socket).ok().and_then(|owners| owners.last().copied()) {
+            Some(owner) if owner != user => {
+                Err(TmuxError::Foreign { socket: self.socket.clone(), owner })
+            }
+            Some(_) | None => Ok(()),
+        }
     }
 
     /// Nobody listens at the socket: by the kernel's word, not by tmux's.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 pub struct ReloadArguments {
     /// The supervisor itself: the same as `ostler upgrade`
-    #[arg(long = "self", conflicts_with_all = ["file", "dry_run"])]
+    #[arg(long = "self", conflicts_with_all = ["file", "owner", "dry_run"])]
     pub own: bool,
     #[command(flatten)]
     pub units: ReloadUnitsArguments,
@@ -17,6 +17,9 @@ pub struct ReloadUnitsArguments {
     /// The file; by default the nearest ostler.toml upward from here
     #[arg(short, long, value_name = "FILE")]
     pub file: Option<PathBuf>,
+    /// Use the file although this user owns it, or a folder on the way to it
+    #[arg(long, value_name = "USER", requires = "file")]
+    pub owner: Option<String>,
     /// Only print what would change
     #[arg(long)]
     pub dry_run: bool,
@@ -33,6 +36,9 @@ pub struct UpArguments {
     /// The file, or an app's manifest; by default the nearest ostler.toml upward from here
     #[arg(short, long, value_name = "FILE")]
     pub file: Option<PathBuf>,
+    /// Use the file although this user owns it, or a folder on the way to it
+    #[arg(long, value_name = "USER", requires = "file")]
+    pub owner: Option<String>,
     /// Return at once
     #[arg(long)]
     pub no_wait: bool,
@@ -49,6 +55,9 @@ pub struct DownArguments {
     /// The file; by default the nearest ostler.toml upward from here
     #[arg(short, long, value_name = "FILE")]
     pub file: Option<PathBuf>,
+    /// Use the file although this user owns it, or a folder on the way to it
+    #[arg(long, value_name = "USER", requires = "file")]
+    pub owner: Option<String>,
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
@@ -71,6 +80,9 @@ pub struct ListArguments {
 pub struct CheckArguments {
     /// The file, an app's manifest or a config.json; by default the nearest ostler.toml upward from here
     pub file: Option<PathBuf>,
+    /// Use the file although this user owns it, or a folder on the way to it
+    #[arg(long, value_name = "USER", requires = "file")]
+    pub owner: Option<String>,
     /// Print the JSON Schema of the file instead
     #[arg(long)]
     pub schema: bool,

@@ -137,7 +137,7 @@ fn memory() -> Finding {
 fn home(context: &Context) -> Vec<Finding> {
     let path = context.home.path();
     let mut findings = Vec::new();
-    findings.push(match context.home.prepare() {
+    findings.push(match context.home.clone().prepare() {
         Ok(()) => finding("home", Verdict::Good, path.display().to_string()),
         Err(error) => finding("home", Verdict::Bad, error.to_string()),
     });
@@ -165,7 +165,10 @@ fn home(context: &Context) -> Vec<Finding> {
 
 /// What runs now, and how often it had to be started again.
 fn daemon(context: &Context) -> Vec<Finding> {
-    let status = Status::look(context);
+    let status = match Status::look(context) {
+        Ok(status) => status,
+        Err(failure) => return vec![finding("supervisor", Verdict::Bad, failure.told())],
+    };
     if !status.running {
         let told = "not running; it starts when a command needs it";
         return vec![finding("supervisor", Verdict::Good, told)];

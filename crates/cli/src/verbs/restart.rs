@@ -9,7 +9,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// `stop` and `start` of the daemon: every run is ended, and the units that were wanted begin again. Where none
 /// runs, one is started.
 pub fn restart(context: &Context, json: bool) -> Result<Exit, Failure> {
-    if let Some((_, pong)) = greet(context.home.socket(), PATIENCE)
+    if let Some((_, pong)) = greet(&context.home.sockets(), PATIENCE)?
         && pong.guardian.is_none()
     {
         // What we started in its place would be another's business, and not theirs any more.

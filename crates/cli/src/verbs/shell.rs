@@ -19,7 +19,8 @@ const ENDED_NAMED: u64 = 20;
 
 /// One name a line. Whatever goes wrong, nothing is said and nobody is started: it is only a hint.
 pub fn complete(context: &Context, kinds: &[Names]) -> Exit {
-    let Some((mut client, _)) = greet(context.home.socket(), PATIENCE) else { return Exit::DONE };
+    let greeted = greet(&context.home.sockets(), PATIENCE);
+    let Ok(Some((mut client, _))) = greeted else { return Exit::DONE };
     let _ = client.be_patient(Some(PATIENCE));
     for kind in kinds {
         let (live_only, newest_ended) = match kind {

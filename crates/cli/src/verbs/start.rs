@@ -23,7 +23,7 @@ pub fn start(context: &Context, json: bool) -> Result<Exit, Failure> {
             },
         }
     }
-    let status = Status::look(context);
+    let status = Status::look(context)?;
     if json {
         say!("{}", serde_json::to_string(&status)?);
         return Ok(Exit::DONE);

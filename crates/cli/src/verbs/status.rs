@@ -3,12 +3,13 @@ use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::render::{ago, plain_duration, plain_time};
 use crate::say::say;
-use ostler_client::greet;
+use ostler_client::{ClientError, greet};
 use ostler_engine::Home;
 use ostler_model::wire::{Answer, Call};
 use ostler_model::{Depth, PoolView, UnitState, UnitView};
+use ostler_os::FolderRefused;
 use serde::{Deserialize, Serialize};
-use std::path::Path;
+use std::io::ErrorKind;
 use std::time::Duration;
 
 /// A supervisor that lives answers in this time; one that is just being started may not.
@@ -20,6 +21,9 @@ const PATIENCE: Duration = Duration::from_millis(500);
 #[serde(rename_all = "camelCase")]
 pub struct Status {
     pub running: bool,
+    /// Whether the supervisor answered just now; `null` if nothing runs, or if it was not asked because the home is another
+    /// user's.
+    pub answering: Option<bool>,
     pub pid: Option<i32>,
     pub gateway_pid: Option<i32>,
     pub started_at: Option<String>,
@@ -49,7 +53,7 @@ struct StateFile {
 }
 
 pub fn status(context: &Context, json: bool) -> Result<Exit, Failure> {
-    let status = Status::look(context);
+    let status = Status::look(context)?;
     if json {
         say!("{}", serde_json::to_string(&status)?);
     } else {
@@ -61,11 +65,13 @@ pub fn status(context: &Context, json: bool) -> Result<Exit, Failure> {
 }
 
 impl Status {
-    pub fn look(context: &Context) -> Self {
+    /// A home that may not be looked at is an error: nothing is known of it.
+    pub fn look(context: &Context) -> Result<Self, Failure> {
         let home = &context.home;
         let file = read(home);
         let mut status = Self {
-            running: is_owned(&home.lock()),
+            running: is_owned(home)?,
+            answering: None,
             pid: None,
             gateway_pid: None,
             started_at: file.started_at,
@@ -81,9 +87,18 @@ impl Status {
             pools: Vec::new(),
         };
         if !status.running {
-            return status;
+            return Ok(status);
         }
-        match greet(home.socket(), PATIENCE) {
+        let greeted = match greet(&home.sockets(), PATIENCE) {
+            // Root may look at what the kernel says of another user's home.
+            Err(ClientError::Untrusted(FolderRefused::Foreign { .. })) => None,
+            greeted => {
+                let greeted = greeted?;
+                status.answering = Some(greeted.is_some());
+                greeted
+            }
+        };
+        match greeted {
             Some((mut client, pong)) => {
                 status.pid = pong.guardian;
                 status.gateway_pid = Some(pong.pid as i32);
@@ -120,7 +135,7 @@ impl Status {
             .as_deref()
             .and_then(at_ms)
             .map(|started| ostler_os::wall_ms().saturating_sub(started));
-        status
+        Ok(status)
     }
 
     /// As people read it.
@@ -133,7 +148,11 @@ impl Status {
             say("Last run:", format!(" {}", last.unwrap_or_else(|| "never".to_owned())));
             return lines;
         }
-        let state = if self.gateway_pid.is_some() { "running" } else { "restarting" };
+        let state = match (self.gateway_pid, self.answering) {
+            (None, _) => "restarting",
+            (Some(_), Some(false)) => "running, but it does not answer",
+            (Some(_), Some(true) | None) => "running",
+        };
         say("Gateway:", state.to_owned());
         let pids = [(self.pid, "supervisor"), (self.gateway_pid, "gateway")];
         let pids: Vec<String> =
@@ -187,11 +206,22 @@ fn read(home: &Home) -> StateFile {
 }
 
 /// Whether somebody holds the home's lock, which ends with its holders.
-fn is_owned(lock: &Path) -> bool {
-    match ostler_os::take_lock(lock) {
-        Ok(taken) => taken.is_none(),
+fn is_owned(home: &Home) -> Result<bool, Failure> {
+    let lock = home.lock();
+    match ostler_os::take_lock(&lock) {
+        Ok(taken) => Ok(taken.is_none()),
+        // Whether somebody holds it cannot be seen from here.
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+            let owner = ostler_os::owner_of(home.path());
+            let whose =
+                owner.map_or_else(|_| String::new(), |uid| format!(", which belongs to uid {uid}"));
+            Err(Failure::failed(anyhow::anyhow!(
+                "permission denied: you may not look into the home {}{whose}; call `ostler status` as its owner",
+                home.path().display()
+            )))
+        }
         // It cannot even be opened for writing, or there is none.
-        Err(_) => !ostler_os::holders(lock).is_empty(),
+        Err(_) => Ok(!ostler_os::holders(&lock).is_empty()),
     }
 }
 

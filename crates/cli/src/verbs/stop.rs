@@ -25,10 +25,12 @@ pub fn stop(context: &Context, json: bool) -> Result<Exit, Failure> {
 
 /// The same, without a word.
 pub fn end(context: &Context) -> Result<ShutdownAnswer, Failure> {
-    let status = Status::look(context);
+    let status = Status::look(context)?;
     if !status.running {
         return Err(ClientError::NotRunning { home: context.home.path().to_owned() }.into());
     }
+    // Asked for first: a home that is another's is not stopped by us.
+    let greeted = greet(&context.home.sockets(), PATIENCE)?;
     let open = |pid: Option<i32>| {
         let pid = pid.filter(|pid| ostler_os::holds_open(*pid, &context.home.lock()))?;
         Process::open(&ostler_os::fingerprint_of(pid)?)
@@ -36,7 +38,7 @@ pub fn end(context: &Context) -> Result<ShutdownAnswer, Failure> {
     let (guardian, gateway) = (open(status.pid), open(status.gateway_pid));
     let registry = context.home.registry();
     let live_before = ostler_engine::recorded_live(registry);
-    let asked = greet(context.home.socket(), PATIENCE).map(|(client, _)| ask(client));
+    let asked = greeted.map(|(client, _)| ask(client));
     // After the question: whatever becomes of the supervisor, nobody starts it again.
     if let Some(guardian) = &guardian {
         guardian.signal(Signal::Term);

@@ -7,7 +7,7 @@ use serde_json::json;
 
 /// Needs no supervisor: whoever listens reads the file anew for every request.
 pub fn token(context: &Context, arguments: &TokenArguments) -> Result<Exit, Failure> {
-    context.home.prepare().map_err(Failure::failed)?;
+    context.home.clone().prepare().map_err(Failure::failed)?;
     let tokens = Tokens::of(context.home.path());
     if arguments.revoke {
         let was_there = tokens.revoke().map_err(Failure::failed)?;

@@ -90,7 +90,7 @@ fn check(program: &Path) -> Result<(), Failure> {
 fn successor(context: &Context, before: &Pong) -> Result<Pong, Failure> {
     let deadline = ostler_os::mono_ms() + MOST_MS;
     while ostler_os::mono_ms() < deadline {
-        match greet(context.home.socket(), PATIENCE) {
+        match greet(&context.home.sockets(), PATIENCE)? {
             Some((_, pong)) if pong.pid != before.pid => return Ok(pong),
             Some(_) | None => ostler_os::nap(Duration::from_millis(10)),
         }

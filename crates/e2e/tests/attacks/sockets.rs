@@ -1,1 +1,220 @@
 //! Sockets that vanish or are replaced: the daemon listens again, and takes away only its own.
+
+use crate::both;
+use crate::strangers::{install, set_mode};
+use ostler_e2e::{Background, Home, Output, STRANGER, eventually, helper, is_root, skipped};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, chown};
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+
+/// The layout that is used where `OSTLER_HOME` is not set: sockets in the user's runtime folder.
+struct Default {
+    home: Home,
+    runtime: PathBuf,
+}
+
+impl Default {
+    fn of(home: Home, runtime: &str) -> Self {
+        let home = home.at("state/ostler");
+        let runtime = home.folder().join(runtime);
+        std::fs::create_dir_all(&runtime).expect("a folder");
+        let state = home.folder().join("state");
+        std::fs::create_dir_all(&state).expect("a folder");
+        for folder in [&runtime, &state] {
+            set_mode(folder, 0o700);
+            let owner = home.folder().metadata().expect("a folder").uid();
+            chown(folder, Some(owner), None).expect("given away");
+        }
+        Self { home, runtime }
+    }
+
+    fn call(&self, arguments: &[&str]) -> Output {
+        let mut command = self.home.command(arguments);
+        command.env_remove("OSTLER_HOME");
+        command.env("XDG_STATE_HOME", self.home.folder().join("state"));
+        command.env("XDG_RUNTIME_DIR", &self.runtime);
+        self.home.spawn_program(command).finish()
+    }
+}
+
+fn is_socket(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|found| found.file_type().is_socket())
+}
+
+fn remove_whole(folder: &Path) {
+    // Whoever writes there meanwhile makes it not empty.
+    eventually("the folder is removed", || {
+        let _ = std::fs::remove_dir_all(folder);
+        (!folder.exists()).then_some(())
+    });
+}
+
+/// D14: logind removes the runtime folder at the last logout: callers reach the same daemon again, and runs go on.
+#[test]
+fn a_runtime_folder_that_is_removed_comes_back_with_its_sockets() {
+    for home in both() {
+        let layout = Default::of(home, "run");
+        let run = layout.call(&["run", "-d", "--", "sleep", "1000"]).ok().text();
+        let folder = layout.runtime.join("ostler");
+        assert!(is_socket(&folder.join("ostler.sock")) && is_socket(&folder.join("kernel.sock")));
+        let daemon = layout.home.supervisor().expect("a supervisor");
+        remove_whole(&folder);
+        let listed = layout.call(&["runs"]).ok().text();
+        assert!(listed.contains(&run.trim()[..8]), "{listed}");
+        layout.call(&["ls"]).ok();
+        layout.call(&["run", "--", "true"]).ok();
+        let status = layout.call(&["status", "--json"]).ok().json();
+        assert_eq!(status["answering"], true, "{status}");
+        assert_eq!(layout.home.supervisor(), Some(daemon), "nobody was replaced");
+        eventually("apps are heard again", || is_socket(&folder.join("kernel.sock")).then_some(()));
+        layout.home.stop();
+        assert!(!is_socket(&folder.join("ostler.sock")), "it is taken away at the end");
+    }
+}
+
+/// D14: where the runtime folder cannot be made again, the daemon is reached in its home.
+#[test]
+fn a_runtime_folder_that_only_root_makes_is_not_needed() {
+    if !is_root() {
+        return skipped("needs root");
+    }
+    let layout = Default::of(Home::of_ordinary_user(), "system/user");
+    let system = layout.home.folder().join("system");
+    chown(&system, Some(0), Some(0)).expect("root's");
+    set_mode(&system, 0o755);
+    layout.call(&["run", "-d", "--", "sleep", "1000"]).ok();
+    let daemon = layout.home.supervisor().expect("a supervisor");
+    remove_whole(&layout.runtime);
+    layout.call(&["ls"]).ok();
+    layout.call(&["run", "--", "true"]).ok();
+    assert_eq!(layout.home.supervisor(), Some(daemon));
+    // And by a supervisor that finds it so.
+    layout.home.kill_supervisor();
+    assert_eq!(layout.call(&["runs", "--json"]).ok().json().as_array().map(Vec::len), Some(2));
+    layout.home.stop();
+}
+
+/// D14: whoever puts a socket in the place of ours is not the daemon for longer than 3 s, and nothing else is removed.
+#[test]
+fn a_socket_that_was_replaced_is_taken_back() {
+    for home in both() {
+        home.start(&[], &["sleep", "1000"]);
+        let socket = home.file("ostler.sock");
+        let before = socket.metadata().expect("a socket").ino();
+        std::fs::remove_file(&socket).expect("removed");
+        let other = UnixListener::bind(&socket).expect("another's");
+        let others = socket.metadata().expect("a socket").ino();
+        eventually("it is ours again", || {
+            let now = socket.metadata().ok()?.ino();
+            (now != others && now != before).then_some(())
+        });
+        drop(other);
+        home.ostler(&["ls"]).ok();
+        home.ostler(&["run", "--", "true"]).ok();
+        home.stop();
+    }
+}
+
+/// D14: what is no socket is not removed to make room for one.
+#[test]
+fn a_file_in_the_place_of_a_socket_is_left_there() {
+    for home in both() {
+        home.start(&[], &["sleep", "1000"]);
+        let socket = home.file("kernel.sock");
+        std::fs::remove_file(&socket).expect("removed");
+        std::fs::write(&socket, "mine").expect("written");
+        let told = || home.ostler(&["events", "--json"]).ok().text().contains("is not a socket");
+        eventually("it is told", || told().then_some(()));
+        assert_eq!(std::fs::read_to_string(&socket).expect("read"), "mine");
+        std::fs::remove_file(&socket).expect("removed");
+        eventually("apps are heard again", || is_socket(&socket).then_some(()));
+        home.stop();
+    }
+}
+
+/// D14: a home that was removed ends its daemon, with what it looked after, and never the sockets of the next.
+#[test]
+fn a_home_that_is_removed_and_made_again_belongs_to_its_new_daemon() {
+    for home in both() {
+        let run = home.start(&[], &["sleep", "1000"]);
+        let (root, old) = (home.root(&run), home.supervisor().expect("a supervisor"));
+        let guardian = home.guardian().expect("a guardian");
+        remove_whole(home.path());
+        home.ostler(&["run", "--", "true"]).ok();
+        home.start(&[], &["sleep", "1001"]);
+        let socket = home.file("ostler.sock").metadata().expect("a socket").ino();
+        for process in [&root, &old, &guardian] {
+            process.wait_gone();
+        }
+        assert_eq!(home.file("ostler.sock").metadata().expect("still there").ino(), socket);
+        assert!(is_socket(&home.file("guardian.sock")), "the new guardian's");
+        let status = home.ostler(&["status", "--json"]).ok().json();
+        assert_eq!(status["answering"], true, "{status}");
+        home.ostler(&["run", "--", "true"]).ok();
+        assert_eq!(home.records().len(), 3, "none of the home that was removed");
+        home.stop();
+    }
+}
+
+/// D14: the home is removed and the supervisor dies before it has seen it: the guardian ends what it left.
+#[test]
+fn a_home_that_is_removed_while_its_supervisor_is_dead_leaves_nothing() {
+    for home in both() {
+        let run = home.start(&[], &["sleep", "1000"]);
+        let (root, guardian) = (home.root(&run), home.guardian().expect("a guardian"));
+        remove_whole(home.path());
+        home.kill_supervisor();
+        guardian.wait_gone();
+        root.wait_gone();
+        assert!(!home.file("registry.db").exists(), "nothing is made in a home that was removed");
+    }
+}
+
+/// D14: the guardian's own socket comes back, so that the next supervisor finds it.
+#[test]
+fn the_guardians_socket_comes_back() {
+    for home in both() {
+        let run = home.start(&[], &["sleep", "1000"]);
+        let (root, guardian) = (home.root(&run), home.guardian().expect("a guardian"));
+        std::fs::remove_file(home.file("guardian.sock")).expect("removed");
+        eventually("it is back", || is_socket(&home.file("guardian.sock")).then_some(()));
+        home.kill_supervisor();
+        home.ostler(&["run", "--", "true"]).ok();
+        let status = home.ostler(&["status", "--json"]).ok().json();
+        assert_eq!(status["pid"], guardian.pid, "{status}");
+        assert!(root.is_alive());
+        home.stop();
+    }
+}
+
+/// D14: a unit that says that it is ready finds its socket again.
+#[test]
+fn a_notify_socket_comes_back() {
+    for home in both() {
+        let serve = install(&home, helper!("serve"));
+        let text = format!(
+            "[units.web]\ncommand = [\"{serve}\", \"say\", \"READY=1\"]\nready = {{ notify = true, timeout = \"60s\" }}\n"
+        );
+        let up = up(&home, &text);
+        let socket = home.file("notify/web.sock");
+        eventually("it listens", || is_socket(&socket).then_some(()));
+        remove_whole(&home.file("notify"));
+        eventually("it listens again", || is_socket(&socket).then_some(()));
+        std::fs::write(home.folder().join("go"), "").expect("written");
+        let said = up.finish().ok().text();
+        assert!(said.contains("web: ready"), "{said}");
+        home.stop();
+    }
+}
+
+/// `ostler up` in the folder of the test.
+pub fn up(home: &Home, text: &str) -> Background {
+    let file = home.folder().join("ostler.toml");
+    std::fs::write(&file, text).expect("written");
+    if is_root() && home.folder().metadata().is_ok_and(|found| found.uid() == STRANGER) {
+        chown(&file, Some(STRANGER), Some(STRANGER)).expect("given away");
+    }
+    let mut command = home.command(&["up"]);
+    command.current_dir(home.folder());
+    home.spawn_program(command)
+}

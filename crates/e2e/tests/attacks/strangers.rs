@@ -1,6 +1,34 @@
 //! What another user may try: refused before anything is sent to him.
 
 use crate::both;
+use crate::sockets::up;
+use ostler_e2e::{Home, Output, STRANGER, eventually, helper, is_installed, is_root, skipped};
+use serde_json::Value;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::net::UnixListener;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::time::Duration;
+
+/// A user who is neither root nor the ordinary user of the tests.
+const THIRD: u32 = 4_242;
+
+pub fn set_mode(path: &Path, mode: u32) {
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("mode");
+}
+
+/// A program where an ordinary user may execute it.
+pub fn install(home: &Home, program: &str) -> String {
+    let name = Path::new(program).file_name().expect("a name");
+    let place = home.folder().join(name);
+    if !place.exists() {
+        std::fs::copy(program, &place).expect("a copy");
+        set_mode(&place, 0o755);
+    }
+    place.display().to_string()
+}
 
 /// The ground the other tests stand on: the one home is root's where the tests are, the other is not.
 #[test]
@@ -10,4 +38,362 @@ fn an_ordinary_user_has_a_home_of_its_own() {
         assert_eq!(said["exitCode"], 0, "{said}");
         home.stop();
     }
+}
+
+fn call_as(home: &Home, user: u32, arguments: &[&str]) -> Output {
+    let binary = home.folder().join("ostler-for-all");
+    if !binary.exists() {
+        std::fs::copy(Home::binary(), &binary).expect("a copy");
+        set_mode(&binary, 0o755);
+    }
+    set_mode(home.folder(), 0o755);
+    let mut command = home.program(&binary);
+    command.args(arguments).uid(user).gid(user).current_dir("/");
+    home.spawn_program(command).finish()
+}
+
+/// D15: a socket that another user listens on gets not one byte: the request would hold our environment.
+#[test]
+fn nothing_is_sent_to_a_socket_of_another_user() {
+    if !is_root() {
+        return skipped("needs root");
+    }
+    let home = Home::of_ordinary_user();
+    std::fs::create_dir(home.path()).expect("a folder");
+    let socket = home.file("ostler.sock");
+    let trap = UnixListener::bind(&socket).expect("a trap");
+    set_mode(&socket, 0o777);
+    set_mode(home.path(), 0o700);
+    chown(home.path(), Some(STRANGER), Some(STRANGER)).expect("given away");
+    let heard = std::thread::spawn(move || {
+        let mut all = Vec::new();
+        for _ in 0..4 {
+            let (mut stream, _) = trap.accept().expect("a caller");
+            stream.read_to_end(&mut all).expect("read");
+        }
+        all
+    });
+    for arguments in [&["run", "--", "true"][..], &["ls"], &["--no-start", "runs"], &["up"]] {
+        std::fs::write(home.folder().join("ostler.toml"), "[units.x]\ncommand = \"true\"\n")
+            .expect("written");
+        let output = home.ostler(arguments);
+        assert_ne!(output.code, 0, "{output:?}");
+        assert!(output.stderr.contains("belongs to uid 0"), "{output:?}");
+        assert!(output.stderr.contains("ostler.sock"), "it names the socket: {output:?}");
+    }
+    assert!(heard.join().expect("heard").is_empty(), "not one byte");
+    assert!(home.processes().is_empty(), "nobody was started");
+}
+
+/// D15: a home that others can write to is refused by client and daemon, with the mode that is right; a sticky one is not.
+#[test]
+fn a_home_that_others_can_write_is_refused() {
+    for home in both() {
+        home.ostler(&["start"]).ok();
+        home.stop();
+        for mode in [0o777, 0o770, 0o720] {
+            set_mode(home.path(), mode);
+            for arguments in [&["run", "--", "true"][..], &["ls"], &["start"], &["up", "-f", "/x"]]
+            {
+                let output = home.ostler(arguments);
+                assert_ne!(output.code, 0, "{output:?}");
+                if arguments[0] != "up" {
+                    let told = &output.stderr;
+                    assert!(told.contains(home.path().to_str().expect("text")), "{output:?}");
+                    assert!(told.contains("chmod 700"), "{output:?}");
+                }
+            }
+            // By the daemon as well, whoever starts it.
+            let output = home.ostler(&["supervisor"]);
+            assert_ne!(output.code, 0, "{output:?}");
+            assert!(output.stderr.contains("chmod 700"), "{output:?}");
+        }
+        assert!(home.processes().is_empty());
+        set_mode(home.path(), 0o1777);
+        home.ostler(&["run", "--", "true"]).ok();
+        set_mode(home.path(), 0o700);
+        home.stop();
+    }
+}
+
+/// D15: the folder of the socket is looked at as the home is.
+#[test]
+fn a_runtime_folder_that_others_can_write_is_refused() {
+    for home in both() {
+        let (state, runtime) = (home.folder().join("s"), home.folder().join("r"));
+        let call = |arguments: &[&str]| {
+            let mut command = home.command(arguments);
+            command.env_remove("OSTLER_HOME").env("XDG_STATE_HOME", &state);
+            home.spawn_program({
+                command.env("XDG_RUNTIME_DIR", &runtime);
+                command
+            })
+            .finish()
+        };
+        call(&["start"]).ok();
+        call(&["stop"]).ok();
+        set_mode(&runtime.join("ostler"), 0o777);
+        for arguments in [&["run", "--", "true"][..], &["ls"]] {
+            let output = call(arguments);
+            assert_ne!(output.code, 0, "{output:?}");
+            assert!(output.stderr.contains("r/ostler can be written"), "{output:?}");
+        }
+        assert!(home.processes().is_empty());
+    }
+}
+
+/// D15: root is told how to talk to a user's daemon, and does not do so by accident.
+#[test]
+fn root_does_not_talk_to_a_users_daemon() {
+    if !is_root() {
+        return skipped("needs root");
+    }
+    let home = Home::of_ordinary_user();
+    home.start(&[], &["sleep", "1000"]);
+    for arguments in [&["ls"][..], &["run", "--", "true"], &["stop"], &["restart"]] {
+        let output = call_as(&home, 0, arguments);
+        assert_ne!(output.code, 0, "{output:?}");
+        assert!(output.stderr.contains("you are root"), "{output:?}");
+        assert!(output.stderr.contains("sudo -u '#65534'"), "it says how: {output:?}");
+    }
+    let status = call_as(&home, 0, &["status", "--json"]).ok().json();
+    assert_eq!((&status["running"], &status["answering"]), (&Value::Bool(true), &Value::Null));
+    home.stop();
+}
+
+/// D16: whether a daemon runs in a home that one may not enter is not known, and not "stopped".
+#[test]
+fn a_home_that_may_not_be_entered_is_not_called_stopped() {
+    if !is_root() {
+        return skipped("needs root");
+    }
+    let home = Home::new();
+    home.start(&[], &["sleep", "1000"]);
+    for mode in [0o700, 0o755] {
+        set_mode(home.path(), mode);
+        for arguments in [&["status"][..], &["status", "--json"], &["stop"]] {
+            let output = call_as(&home, STRANGER, arguments);
+            assert!(![0, 3].contains(&output.code), "{output:?}");
+            assert!(output.stderr.to_lowercase().contains("permission denied"), "{output:?}");
+            assert!(!output.text().contains("stopped"), "{output:?}");
+        }
+    }
+    home.stop();
+}
+
+fn up_in(home: &Home, folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = home.command(arguments);
+    command.current_dir(folder);
+    home.spawn_program(command).finish()
+}
+
+/// W16: a file that another user wrote is run only by those who name it and its owner.
+#[test]
+fn up_does_not_run_another_users_file() {
+    if !is_root() {
+        return skipped("needs root");
+    }
+    for home in both() {
+        let folder = home.folder().join("theirs");
+        let below = folder.join("a/b");
+        std::fs::create_dir_all(&below).expect("folders");
+        let file = folder.join("ostler.toml");
+        std::fs::write(&file, "[units.x]\ncommand = [\"sleep\", \"1000\"]\n").expect("written");
+        let named = file.to_str().expect("text");
+        // The file is another's; then a folder on the way to it is.
+        for (path, owner) in [(&file, THIRD), (&folder.join("a"), THIRD), (&folder, THIRD)] {
+            for each in [&file, &folder, &folder.join("a")] {
+                chown(each, Some(0), Some(0)).expect("root's");
+            }
+            chown(path, Some(owner), Some(owner)).expect("given away");
+            for verb in [&["up"][..], &["check"], &["reload"], &["reload", "--dry-run"]] {
+                let output = up_in(&home, &below, verb);
+                assert_ne!(output.code, 0, "{output:?}");
+                let told = format!("{} belongs to 4242", path.display());
+                assert!(output.stderr.contains(&told), "it is named: {output:?}");
+                assert!(output.stderr.contains("--owner 4242"), "it says how: {output:?}");
+            }
+        }
+        chown(&file, Some(THIRD), Some(THIRD)).expect("given away");
+        let by_name = up_in(&home, &below, &["up", "-f", named]);
+        assert_ne!(by_name.code, 0, "a path alone is not a yes: {by_name:?}");
+        let wrong = up_in(&home, &below, &["up", "-f", named, "--owner", "65534"]);
+        assert_ne!(wrong.code, 0, "{wrong:?}");
+        assert!(home.processes().is_empty(), "nothing was run");
+        let agreed = up_in(&home, &below, &["up", "-f", named, "--owner", "4242"]).ok();
+        assert!(agreed.stderr.contains(&format!("using {named}")), "{agreed:?}");
+        up_in(&home, &below, &["down", "-f", named, "--owner", "4242"]).ok();
+        home.stop();
+    }
+}
+
+/// W16: the list of agents is found beside the file, and may be another's all the same.
+#[test]
+fn a_list_of_agents_that_is_another_users_is_not_read() {
+    if !is_root() {
+        return skipped("needs root");
+    }
+    for home in both() {
+        let folder = home.folder().join("p");
+        std::fs::create_dir_all(folder.join(".ploinky")).expect("folders");
+        let list = folder.join(".ploinky/agents.json");
+        std::fs::write(&list, "{}").expect("written");
+        std::fs::write(folder.join("ostler.toml"), "[agents]\n").expect("written");
+        up_in(&home, &folder, &["check"]).ok();
+        chown(&list, Some(THIRD), Some(THIRD)).expect("given away");
+        let output = up_in(&home, &folder, &["check"]);
+        assert_ne!(output.code, 0, "{output:?}");
+        assert!(output.stderr.contains("belongs to uid 4242"), "{output:?}");
+        assert!(output.stderr.contains("agents.json"), "{output:?}");
+    }
+}
+
+/// W17: only a process of its own run says of a unit that it is ready.
+#[test]
+fn another_run_cannot_say_that_a_unit_is_ready() {
+    for home in both() {
+        let serve = install(&home, helper!("serve"));
+        let unit = |name: &str, text: &str| {
+            format!(
+                "[units.{name}]\ncommand = [\"{serve}\", \"say\", \"{text}\"]\n\
+                 ready = {{ notify = true, timeout = \"60s\" }}\n"
+            )
+        };
+        let up = up(&home, &unit("web", "READY=1"));
+        let socket = home.file("notify/web.sock");
+        eventually("it listens", || socket.exists().then_some(()));
+        // From another run, from a process that has ended, and from outside.
+        let other = home.folder().join("other");
+        std::fs::create_dir(&other).expect("a folder");
+        std::fs::write(other.join("go"), "").expect("written");
+        set_mode(&other, 0o777);
+        let place = format!("NOTIFY_SOCKET={}", socket.display());
+        let script = format!("cd {} && exec env {place} {serve} say READY=1", other.display());
+        let forger = home.start(&[], &["sh", "-c", &script]);
+        eventually("the forger has spoken", || other.join("said").exists().then_some(()));
+        let told = || {
+            let events = home.ostler(&["events", "--json"]).ok().text();
+            events.contains("wrote to its notify socket").then_some(())
+        };
+        eventually("it is told", told);
+        let state = home.ostler(&["status", "web", "--json"]).text();
+        assert!(!state.contains("\"state\":\"ready\""), "{state}");
+        std::fs::write(home.folder().join("go"), "").expect("written");
+        let said = up.finish().ok().text();
+        assert!(said.contains("web: ready"), "its own word counts: {said}");
+        home.cancel(&forger);
+        home.stop();
+    }
+}
+
+/// W17: a tool that only notifies waits until it was heard (`BARRIER=1`), and counts as the run that called it.
+#[test]
+fn a_child_that_notifies_and_ends_is_heard() {
+    if !is_installed("systemd-notify") {
+        return skipped("needs systemd-notify");
+    }
+    for home in both() {
+        let text = "[units.web]\ncommand = [\"sh\", \"-c\", \"systemd-notify --ready; exec sleep 1000\"]\n\
+                    ready = { notify = true, timeout = \"60s\" }\n";
+        let said = up(&home, text).finish().ok().text();
+        assert!(said.contains("web: ready"), "{said}");
+        home.stop();
+    }
+}
+
+/// The number that is in the name of the folder for sockets of a home with a long path.
+fn short_name(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}
+
+/// D15: the folder in /tmp for a home with a long path can be guessed: one that is there is used only if it is ours alone.
+#[test]
+fn a_guessed_folder_in_tmp_gets_no_socket() {
+    for home in both() {
+        let user =
+            if is_root() { home.run(&[], &["id", "-u"])["stdout"].clone() } else { Value::Null };
+        let user = user.as_str().map_or_else(
+            || rustix::process::getuid().as_raw().to_string(),
+            |text| text.trim().to_owned(),
+        );
+        home.stop();
+        let mut home = home.at(&"long".repeat(30));
+        let temporary = home.folder().join("tmp");
+        std::fs::create_dir(&temporary).expect("a folder");
+        set_mode(&temporary, 0o1777);
+        home.set("TMPDIR", temporary.to_str().expect("text"));
+        let name = short_name(home.path().as_os_str().as_encoded_bytes());
+        let guessed = temporary.join(format!("ostler-{user}-{name:016x}"));
+        std::fs::create_dir(&guessed).expect("a folder");
+        set_mode(&guessed, 0o777);
+        if is_root() {
+            chown(&guessed, Some(THIRD), Some(THIRD)).expect("given away");
+        }
+        let serve = install(&home, helper!("serve"));
+        std::fs::write(home.folder().join("go"), "").expect("written");
+        let mut units = format!(
+            "[units.web]\ncommand = [\"{serve}\", \"say\", \"READY=1\"]\nready = {{ notify = true }}\nrestart = \"no\"\n"
+        );
+        let mut names = vec!["web"];
+        if is_installed("tmux") {
+            units += "[units.seat]\ncommand = [\"sleep\", \"1000\"]\nbackend = \"tmux\"\nrestart = \"no\"\n";
+            names.push("seat");
+        }
+        let output = up(&home, &units).finish();
+        assert_ne!(output.code, 0, "{output:?}");
+        for name in names {
+            let why = home.ostler(&["why", name]).text();
+            assert!(why.contains("is not a folder of yours alone"), "{name}: {why}");
+        }
+        let found = std::fs::read_dir(&guessed).expect("a folder").count();
+        assert_eq!(found, 0, "nothing is in it");
+        std::fs::remove_dir(&guessed).expect("removed");
+        home.ostler(&["start", "web"]).ok();
+        home.stop();
+    }
+}
+
+fn asked(address: &str, path: &str, more: &str) -> Option<String> {
+    let mut stream = TcpStream::connect(address).ok()?;
+    stream.set_read_timeout(Some(Duration::from_secs(10))).ok()?;
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n{more}\r\n")
+        .ok()?;
+    let mut text = String::new();
+    stream.read_to_string(&mut text).ok()?;
+    Some(text)
+}
+
+/// X5: connections without a valid token have half of the places and 5 s; they keep nobody out.
+#[test]
+fn strangers_do_not_fill_the_places_of_http() {
+    let home = Home::with(&[("OSTLER_HTTP", "127.0.0.1:0")]);
+    home.ostler(&["start"]).ok();
+    let address = eventually("an address", || {
+        let status = home.ostler(&["status", "--json"]).json();
+        Some(status["http"].as_str()?.to_owned())
+    });
+    let token = home.ostler(&["token"]).ok().text().trim().to_owned();
+    let silent: Vec<TcpStream> =
+        (0..200).map(|_| TcpStream::connect(&address).expect("it listens")).collect();
+    for _ in 0..20 {
+        let answer = asked(&address, "/healthz", "").expect("an answer");
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+        let bearer = format!("Authorization: Bearer {token}\r\n");
+        let answer = asked(&address, "/api/apps", &bearer).expect("an answer");
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    }
+    drop(silent);
+    // One that asks again and again for what needs no token is no less a stranger.
+    let mut busy = TcpStream::connect(&address).expect("it listens");
+    busy.set_read_timeout(Some(Duration::from_secs(10))).expect("a socket");
+    let mut text = [0; 4096];
+    eventually("it is let go", || {
+        let sent = write!(busy, "GET /healthz HTTP/1.1\r\nHost: {address}\r\n\r\n");
+        let is_over = sent.is_err() || matches!(busy.read(&mut text), Ok(0) | Err(_));
+        std::thread::sleep(Duration::from_millis(100));
+        is_over.then_some(())
+    });
+    home.stop();
 }

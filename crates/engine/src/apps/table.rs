@@ -3,7 +3,7 @@
 use super::{Proof, Vitals};
 use ostler_model::RunId;
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, RwLock};
 
 /// Why somebody is not the app that it says it is.
@@ -17,13 +17,13 @@ pub enum Refused {
 
 pub struct Apps {
     proof: Proof,
-    socket: PathBuf,
+    socket: RwLock<PathBuf>,
     live: RwLock<HashMap<RunId, Arc<Vitals>>>,
 }
 
 impl Apps {
     pub(crate) fn new(proof: Proof, socket: PathBuf) -> Self {
-        Self { proof, socket, live: RwLock::default() }
+        Self { proof, socket: RwLock::new(socket), live: RwLock::default() }
     }
 
     pub fn proof(&self) -> &Proof {
@@ -31,8 +31,13 @@ impl Apps {
     }
 
     /// Where apps are heard.
-    pub fn socket(&self) -> &Path {
-        &self.socket
+    pub fn socket(&self) -> PathBuf {
+        self.socket.read().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
+    }
+
+    /// Apps that are started from now on are told this place.
+    pub(crate) fn move_socket(&self, to: PathBuf) {
+        *self.socket.write().unwrap_or_else(std::sync::PoisonError::into_inner) = to;
     }
 
     pub(crate) fn add(&self, vitals: Arc<Vitals>) {

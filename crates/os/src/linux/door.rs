@@ -1,11 +1,13 @@
-//! The unix socket at which callers are heard. Its path may be longer than a socket address holds:
-//! then it is named through a descriptor of its folder.
+//! Unix sockets that callers connect to, and the files they are known by. A path may be longer than a socket
+//! address holds: then it is named through a descriptor of its folder.
 
-use rustix::fs::{Mode, OFlags, open};
+use rustix::fs::{FileType, Mode, OFlags, fstat, lstat, open};
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 const ADDRESS_MOST: usize = 107;
 
@@ -16,35 +18,97 @@ pub struct Peer {
     pub pid: i32,
 }
 
-#[derive(Debug)]
-pub struct Door {
-    pub listener: UnixListener,
+/// The file of a socket that this process listens on. The file is held open, so its inode number is not used
+/// again while we compare it with what lies at the path.
+#[derive(Clone, Debug)]
+pub struct SocketFile {
+    path: PathBuf,
+    file: Arc<OwnedFd>,
 }
 
-impl Door {
-    /// Opens the door. The caller holds the home's lock, so a file that is there is a dead one's.
-    pub fn open(path: &Path) -> io::Result<Self> {
-        match std::fs::remove_file(path) {
-            Ok(()) => {}
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(error),
+impl SocketFile {
+    /// What lies at this path now.
+    pub fn at(path: &Path) -> io::Result<Self> {
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = open(path, flags, Mode::empty())?;
+        Ok(Self { path: path.to_owned(), file: Arc::new(file) })
+    }
+
+    /// One that a process before us held.
+    pub fn held(path: &Path, file: OwnedFd) -> Self {
+        Self { path: path.to_owned(), file: Arc::new(file) }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether the file at the path is still this one. A path that cannot be looked at counts as in place: only
+    /// what is known to be gone is made again.
+    pub fn is_in_place(&self) -> bool {
+        let Ok(held) = fstat(&*self.file) else { return true };
+        match lstat(&self.path) {
+            Ok(there) => (there.st_dev, there.st_ino) == (held.st_dev, held.st_ino),
+            Err(error) => !matches!(error, rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR),
         }
-        let (address, _folder) = address(path)?;
-        let old = rustix::process::umask(Mode::from_raw_mode(0o177));
-        let bound = UnixListener::bind(address);
-        rustix::process::umask(old);
-        let listener = bound?;
-        listener.set_nonblocking(true)?;
-        Ok(Self { listener })
+    }
+
+    /// Removes the file if it is still this one, and nothing else.
+    pub fn remove(&self) {
+        let is_there = lstat(&self.path).is_ok();
+        if is_there && self.is_in_place() {
+            let _ = std::fs::remove_file(&self.path);
+        }
     }
 }
 
+impl AsFd for SocketFile {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+}
+
+#[derive(Debug)]
+pub struct Door {
+    pub listener: UnixListener,
+    pub file: SocketFile,
+}
+
 impl Door {
+    /// Listens at this path, for this user alone. The caller owns the folder, so a socket that is there is a dead one's,
+    /// or was put in our place; anything else than a socket or a link is left where it is.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        clear_socket(path)?;
+        let (address, _folder) = address(path)?;
+        let listener = UnixListener::bind(address)?;
+        // The umask is the whole process's and other threads make folders: the mode is set on the file instead.
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
+        listener.set_nonblocking(true)?;
+        Ok(Self { listener, file: SocketFile::at(path)? })
+    }
+
     /// One that was opened before us.
-    pub fn held(listener: OwnedFd) -> io::Result<Self> {
+    pub fn held(listener: OwnedFd, file: SocketFile) -> io::Result<Self> {
         let listener = UnixListener::from(listener);
         listener.set_nonblocking(true)?;
-        Ok(Self { listener })
+        Ok(Self { listener, file })
+    }
+}
+
+/// Removes a socket or a link at this path, and refuses to remove anything else.
+pub fn clear_socket(path: &Path) -> io::Result<()> {
+    let found = match lstat(path) {
+        Ok(found) => FileType::from_raw_mode(found.st_mode),
+        Err(rustix::io::Errno::NOENT) => return Ok(()),
+        Err(error) => return Err(error.into()),
+    };
+    if !matches!(found, FileType::Socket | FileType::Symlink) {
+        let told = format!("{} is in the way and is not a socket; move it away", path.display());
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, told));
+    }
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        Ok(()) | Err(_) => Ok(()),
     }
 }
 
@@ -65,7 +129,39 @@ pub(super) fn address(path: &Path) -> io::Result<(PathBuf, Option<OwnedFd>)> {
     Ok((address, Some(folder)))
 }
 
+/// Of a connection that we made: who called `listen`.
 pub fn peer_of(stream: impl AsFd) -> io::Result<Peer> {
     let credentials = rustix::net::sockopt::socket_peercred(stream)?;
     Ok(Peer { uid: credentials.uid.as_raw(), pid: credentials.pid.as_raw_pid() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_socket_that_was_replaced_is_not_in_place_and_is_not_removed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("s");
+        let first = Door::open(&path).expect("a socket");
+        assert!(first.file.is_in_place());
+        std::fs::remove_file(&path).expect("removed");
+        assert!(!first.file.is_in_place());
+        let second = Door::open(&path).expect("a socket");
+        assert!(!first.file.is_in_place() && second.file.is_in_place());
+        first.file.remove();
+        assert!(second.file.is_in_place(), "the other's socket is left alone");
+        second.file.remove();
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_file_in_the_way_is_left_there() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("s");
+        std::fs::write(&path, "mine").expect("written");
+        let told = Door::open(&path).expect_err("refused").to_string();
+        assert!(told.contains("is not a socket"), "{told}");
+        assert_eq!(std::fs::read_to_string(&path).expect("read"), "mine");
+    }
 }

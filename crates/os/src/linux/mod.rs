@@ -41,5 +41,6 @@ pub mod stop_words;
 pub mod sweep;
 pub mod terminal;
 pub mod tool;
+pub mod trust;
 pub mod unread;
 pub mod usage;

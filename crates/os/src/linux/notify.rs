@@ -1,18 +1,20 @@
 //! Telling whoever looks after us (our guardian, or systemd) in the words of sd_notify, and handing them
 //! descriptors to hold.
 
-use super::door::address;
+use super::door::{SocketFile, address, clear_socket};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{
-    AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketAddrUnix,
-    SocketFlags, SocketType, connect, sendmsg, socket_with,
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, SocketAddrUnix, SocketFlags, SocketType, connect, recvmsg,
+    sendmsg, socket_with, sockopt,
 };
 use std::ffi::OsStr;
-use std::io::{self, IoSlice};
+use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::net::UnixDatagram;
 use std::path::Path;
 
 #[derive(Debug)]
@@ -76,4 +78,36 @@ impl Notifier {
             Timespec { tv_sec: (ms / 1_000) as i64, tv_nsec: (ms % 1_000) as i64 * 1_000_000 };
         let _ = poll(&mut [PollFd::new(&self.socket, PollFlags::OUT)], Some(&timeout));
     }
+}
+
+/// One datagram, and the process that sent it by the kernel's word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Heard {
+    pub length: usize,
+    pub from: Option<i32>,
+}
+
+/// A socket at which programs say in the words of sd_notify that they are ready. The path must fit into an address.
+pub fn listen_for_words(path: &Path) -> io::Result<(UnixDatagram, SocketFile)> {
+    clear_socket(path)?;
+    let socket = UnixDatagram::bind(path)?;
+    // Before the first datagram: the kernel notes the sender when it is sent.
+    sockopt::set_socket_passcred(&socket, true)?;
+    socket.set_nonblocking(true)?;
+    Ok((socket, SocketFile::at(path)?))
+}
+
+/// The next datagram. Descriptors that came with it are closed, which is what a sender of `BARRIER=1` waits for.
+pub fn hear_words(socket: impl AsFd, text: &mut [u8]) -> io::Result<Heard> {
+    const DESCRIPTORS_MOST: usize = 8;
+    let mut space = [MaybeUninit::uninit();
+        rustix::cmsg_space!(ScmRights(DESCRIPTORS_MOST), ScmCredentials(1))];
+    let mut extra = RecvAncillaryBuffer::new(&mut space);
+    let flags = RecvFlags::CMSG_CLOEXEC | RecvFlags::DONTWAIT;
+    let received = recvmsg(socket, &mut [IoSliceMut::new(text)], &mut extra, flags)?;
+    let from = extra.drain().fold(None, |from, message| match message {
+        RecvAncillaryMessage::ScmCredentials(sender) => Some(sender.pid.as_raw_nonzero().get()),
+        RecvAncillaryMessage::ScmRights(_) | _ => from,
+    });
+    Ok(Heard { length: received.bytes, from: from.filter(|pid| *pid > 0) })
 }

@@ -81,6 +81,7 @@ fn unknown(error: TmuxError) -> Trouble {
             Trouble::Gone("its session is no more".to_owned())
         }
         TmuxError::Silent { .. }
+        | TmuxError::Foreign { .. }
         | TmuxError::Refused { .. }
         | TmuxError::NotRun { .. }
         | TmuxError::Garbled { .. } => Trouble::Unknown(error.to_string()),

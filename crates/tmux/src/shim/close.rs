@@ -35,9 +35,12 @@ pub(crate) fn taken(server: &Server, made: &Made) -> Taken {
             Some(_) | None => Taken::Gone,
         },
         Err(TmuxError::NoServer { .. } | TmuxError::Refused { .. }) => Taken::Gone,
-        Err(TmuxError::Silent { .. } | TmuxError::NotRun { .. } | TmuxError::Garbled { .. }) => {
-            Taken::Unknown
-        }
+        Err(
+            TmuxError::Silent { .. }
+            | TmuxError::Foreign { .. }
+            | TmuxError::NotRun { .. }
+            | TmuxError::Garbled { .. },
+        ) => Taken::Unknown,
     }
 }
 

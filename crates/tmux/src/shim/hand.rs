@@ -155,8 +155,8 @@ pub(super) fn hand_over(
         .and_then(|found| Process::open(&found))
         .ok_or_else(|| End::Failed(TOO_SOON.to_owned()))?;
     let stream = come(&door, made, &sitter, stop)?;
+    door.file.remove();
     drop(door);
-    let _ = std::fs::remove_file(place(order));
     let timed = |stream: &UnixStream| -> std::io::Result<()> {
         stream.set_nonblocking(false)?;
         stream.set_read_timeout(Some(PATIENCE))?;

@@ -61,7 +61,7 @@ pub fn enable(context: &Context, arguments: &EnableArguments) -> Result<Exit, Fa
         say!("{}", starter.text(&daemon)?.trim_end());
         return Ok(Exit::DONE);
     }
-    daemon.is_running = Status::look(context).running;
+    daemon.is_running = Status::look(context)?.running;
     let enabled = starter.enable(&daemon)?;
     let means = starter.means().name();
     if arguments.boot.json {

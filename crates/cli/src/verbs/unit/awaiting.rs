@@ -95,7 +95,7 @@ fn draw(context: &Context, names: &[String], until: AwaitUntil, is_over: &Receiv
 
 /// The first one is busy with waiting.
 fn other_connection(context: &Context) -> Option<Client> {
-    let (client, _) = greet(context.home.socket(), PATIENCE)?;
+    let (client, _) = greet(&context.home.sockets(), PATIENCE).ok().flatten()?;
     client.be_patient(Some(PATIENCE)).ok()?;
     Some(client)
 }

@@ -13,7 +13,7 @@ pub fn check(arguments: &CheckArguments) -> Result<Exit, Failure> {
         say!("{}", ostler_config::schema().trim_end());
         return Ok(Exit::DONE);
     }
-    let path = file::find(arguments.file.as_deref())?;
+    let path = file::find(arguments.file.as_deref(), arguments.owner.as_deref())?;
     let read = file::text(&path)?.and_then(|text| checked(&path, &text));
     if arguments.json {
         return Ok(tell_json(&path, read));

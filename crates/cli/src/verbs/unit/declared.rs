@@ -1,6 +1,6 @@
 //! Whether files say something else now than what the supervisor knows.
 
-use super::file::circumstances;
+use super::file::{self, circumstances};
 use super::up::declare;
 use ostler_client::Client;
 use ostler_model::UnitView;
@@ -26,7 +26,7 @@ pub fn changes<'a>(
     let mut differences = BTreeMap::new();
     for file in files {
         let path = Path::new(file);
-        let text = std::fs::read_to_string(path).unwrap_or_default();
+        let text = file::text(path).ok().and_then(Result::ok).unwrap_or_default();
         let config = ostler_config::load(path, &text, &circumstances());
         let own = views.clone().filter(|view| view.file.as_ref() == Some(file));
         let Ok(config) = config else {

@@ -7,14 +7,14 @@ use ostler_config::{Circumstances, Config, MANIFEST_NAME, Problem, load, text_of
 use ostler_engine::Home;
 use ostler_model::OsText;
 use ostler_model::wire::{Answer, Call};
-use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 const NAME: &str = "ostler.toml";
 
-/// As it is named; else the nearest upward from here; else the user's own.
-pub fn find(named: Option<&Path>) -> Result<PathBuf, Failure> {
+/// As it is named; else the nearest upward from here; else the user's own. What it says is run as this user: so it, and every
+/// folder on the way to it, belongs to this user, to root, or to the owner that the caller named.
+pub fn find(named: Option<&Path>, owner: Option<&str>) -> Result<PathBuf, Failure> {
     if let Some(path) = named {
         let file = match path.is_dir() {
             false => path.to_owned(),
@@ -24,7 +24,9 @@ pub fn find(named: Option<&Path>) -> Result<PathBuf, Failure> {
             }
             true => path.join(NAME),
         };
-        return Ok(std::path::absolute(file)?);
+        let file = std::path::absolute(file)?;
+        trust(&file, &file, owner)?;
+        return Ok(file);
     }
     let here = std::env::current_dir()?;
     let upward = here.ancestors().map(|folder| folder.join(NAME));
@@ -33,13 +35,48 @@ pub fn find(named: Option<&Path>) -> Result<PathBuf, Failure> {
         .map(PathBuf::from)
         .or_else(|| set("HOME").map(|home| PathBuf::from(home).join(".config")))
         .map(|folder| folder.join("ostler").join(NAME));
-    upward.chain(own).find(|path| path.is_file()).ok_or_else(|| {
+    // Whatever lies there: a pipe is refused when it is read, and not passed over for another file.
+    let found =
+        upward.chain(own).find(|path| path.symlink_metadata().is_ok_and(|found| !found.is_dir()));
+    let found = found.ok_or_else(|| {
         Failure::usage(format!(
             "there is no {NAME} here or above {}; name one with -f, or write one:\n\n  \
              [units.bot]\n  command = [\"node\", \"bot.js\"]\n",
             here.display()
         ))
-    })
+    })?;
+    let from = if here.starts_with(found.parent().unwrap_or(&found)) { &here } else { &found };
+    trust(&found, from, owner)?;
+    Ok(found)
+}
+
+/// The file and the folders from where we are up to it. What is not there is told when it is read.
+fn trust(file: &Path, from: &Path, owner: Option<&str>) -> Result<(), Failure> {
+    let user = ostler_os::user_id();
+    let accepted = match owner {
+        None => None,
+        Some(name) => Some(ostler_os::user_named(name).ok_or_else(|| {
+            Failure::usage(format!("--owner {name}: there is no such user here"))
+        })?),
+    };
+    let above = file.parent().unwrap_or(file);
+    let way = from.ancestors().filter(|folder| folder.starts_with(above) && *folder != file);
+    let way = way.chain((from == file).then_some(above));
+    for path in std::iter::once(file).chain(way) {
+        let Ok(owners) = ostler_os::owners_of(path) else { continue };
+        let foreign =
+            owners.into_iter().find(|uid| ![0, user].contains(uid) && accepted != Some(*uid));
+        if let Some(uid) = foreign {
+            let whose = ostler_os::name_of_user(uid);
+            let (told, user) = (path.display(), ostler_os::name_of_user(user));
+            return Err(Failure::failed(anyhow::anyhow!(
+                "{told} belongs to {whose} (uid {uid}), and what {NAME} says would be run as {user}: nothing was read. Look at it, and \
+                 if you trust it, name it and its owner: -f {} --owner {whose}",
+                file.display(),
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// Every problem is told; any is a usage error.
@@ -97,21 +134,15 @@ pub fn refused(path: &Path, problems: &[Problem]) -> Failure {
     Failure { exit: Exit::USAGE, cause: anyhow::anyhow!("{told} {place}; nothing was changed") }
 }
 
-/// More is no configuration, and `/dev/zero` has no end.
-const FILE_MOST: u64 = 64 << 20;
+/// More is no configuration.
+const FILE_MOST: u64 = 4 << 20;
 
 /// What is in the file, or where it is no text.
 pub fn text(path: &Path) -> Result<Result<String, Vec<Problem>>, Failure> {
     let failed = |told: String| {
         Failure::failed(anyhow::anyhow!("{} cannot be read: {told}", path.display()))
     };
-    let mut bytes = Vec::new();
-    std::fs::File::open(path)
-        .and_then(|file| file.take(FILE_MOST + 1).read_to_end(&mut bytes))
-        .map_err(|error| failed(error.to_string()))?;
-    if bytes.len() as u64 > FILE_MOST {
-        return Err(failed(format!("it is longer than {} MB", FILE_MOST >> 20)));
-    }
+    let bytes = ostler_config::read_file(path, FILE_MOST).map_err(failed)?;
     Ok(text_of(path, bytes).map_err(|problem| vec![problem]))
 }
 

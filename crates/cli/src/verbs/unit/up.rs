@@ -19,7 +19,8 @@ use std::path::Path;
 /// Makes the daemon match the file: what is new or was stopped is started, what changed is restarted, what is
 /// gone is ended.
 pub fn up(context: &Context, arguments: &UpArguments) -> Result<Exit, Failure> {
-    let path = file::find(arguments.file.as_deref())?;
+    let path = file::find(arguments.file.as_deref(), arguments.owner.as_deref())?;
+    tell!("using {}", path.display());
     let config = with_deacons_place(&path, file::read(&path)?)?;
     start_servers(&config.units)?;
     let mut client = connect_as_told(context, &config.supervisor)?;
@@ -109,7 +110,8 @@ fn start_servers(units: &[UnitSpec]) -> Result<(), Failure> {
 
 /// Applies what changed, and nothing else: what was stopped stays so.
 pub fn reload(context: &Context, arguments: &ReloadUnitsArguments) -> Result<Exit, Failure> {
-    let path = file::find(arguments.file.as_deref())?;
+    let path = file::find(arguments.file.as_deref(), arguments.owner.as_deref())?;
+    tell!("using {}", path.display());
     let config = file::read(&path)?;
     let mut client = if arguments.dry_run {
         context.connect()?
@@ -142,7 +144,11 @@ pub fn reload(context: &Context, arguments: &ReloadUnitsArguments) -> Result<Exi
 pub fn down(context: &Context, arguments: &DownArguments) -> Result<Exit, Failure> {
     let mut client = context.connect_running()?;
     let file = if arguments.names.is_empty() {
-        Some(file::find(arguments.file.as_deref())?.display().to_string())
+        Some(
+            file::find(arguments.file.as_deref(), arguments.owner.as_deref())?
+                .display()
+                .to_string(),
+        )
     } else {
         None
     };

@@ -1,0 +1,55 @@
+//! Reading what a person names: a file of a sensible size, or an error at once.
+
+use std::io::{ErrorKind, Read};
+use std::path::Path;
+
+/// What is in a file of at most this many bytes. A pipe, a device or a folder is refused without being opened: opening a pipe
+/// waits for its writer, and some devices have no end.
+pub fn read_file(path: &Path, most: u64) -> Result<Vec<u8>, String> {
+    let told = |error: std::io::Error| match error.kind() {
+        ErrorKind::NotFound => "there is no such file".to_owned(),
+        ErrorKind::NotADirectory => "a part of its path is not a folder".to_owned(),
+        ErrorKind::PermissionDenied => "you may not read it (permission denied)".to_owned(),
+        _ => error.to_string(),
+    };
+    let too_long = || match most >> 20 {
+        0 => format!("it is longer than {} KiB", most >> 10),
+        size => format!("it is longer than {size} MiB"),
+    };
+    let about = std::fs::metadata(path).map_err(told)?;
+    if about.is_dir() {
+        return Err("it is a folder, not a file".to_owned());
+    }
+    if !about.is_file() {
+        return Err("it is a pipe, a socket or a device, not a file".to_owned());
+    }
+    if about.len() > most {
+        return Err(too_long());
+    }
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(path).map_err(told)?;
+    file.take(most + 1).read_to_end(&mut bytes).map_err(told)?;
+    if bytes.len() as u64 > most {
+        return Err(too_long());
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_file_is_an_error_at_once() {
+        for (path, why) in [
+            ("/dev/zero", "a device"),
+            ("/dev/null", "a device"),
+            ("/", "a folder"),
+            ("/nonexistent/x", "no such file"),
+            ("/etc/passwd/x", "not a folder"),
+        ] {
+            let told = read_file(Path::new(path), 10).expect_err("refused");
+            assert!(told.contains(why), "{path}: {told}");
+        }
+    }
+}

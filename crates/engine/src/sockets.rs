@@ -1,0 +1,264 @@
+//! The sockets the supervisor listens on. Their files may vanish while it runs: logind removes a user's runtime folder
+//! at the last logout, and people remove files. Every 2.5 s each file is compared with the one we bound, by inode, and
+//! bound again if it is not there or is another's.
+
+use crate::dispatcher::Supervisor;
+use crate::home::make_private_folder;
+use crate::inheritance::{APP_DOOR, APP_DOOR_FILE, DOOR, DOOR_FILE, End};
+use crate::prober::Order;
+use ostler_model::{Actor, RunId, What};
+use ostler_os::{Door, SocketFile};
+use serde_json::json;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+use tokio::sync::mpsc;
+
+/// A socket that is gone is back within 3 s.
+const LOOK_EVERY_MS: u64 = 2_500;
+/// Somewhat early if we are awake anyway.
+const EARLY_MS: u64 = 800;
+
+/// A listening socket, and those that take its place when its file is gone.
+#[derive(Debug)]
+pub struct Listening {
+    pub first: UnixListener,
+    pub next: mpsc::UnboundedReceiver<UnixListener>,
+}
+
+/// What the dispatcher keeps of a socket that another thread accepts at.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    name: &'static str,
+    file_name: &'static str,
+    file: SocketFile,
+    next: mpsc::UnboundedSender<UnixListener>,
+    /// What was last said in the journal of a failure to listen again; not said twice.
+    told: Option<String>,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Sockets {
+    kept: Vec<Kept>,
+    /// The link in the home to a socket that lies elsewhere.
+    link: Option<SocketFile>,
+    /// Where runs say that they are ready.
+    words: Vec<(RunId, SocketFile)>,
+    due: u64,
+}
+
+impl Sockets {
+    pub(crate) fn next_due(&self) -> u64 {
+        self.due
+    }
+
+    pub(crate) fn add_word(&mut self, run: RunId, file: SocketFile) {
+        self.words.retain(|(known, _)| *known != run);
+        self.words.push((run, file));
+    }
+
+    pub(crate) fn forget_word(&mut self, run: RunId) {
+        if let Some(at) = self.words.iter().position(|(known, _)| *known == run) {
+            // Its unit's next run may listen there already: then the file is that run's.
+            self.words.swap_remove(at).1.remove();
+        }
+    }
+
+    /// At the end: those that are ours still, and no others.
+    pub(crate) fn remove_all(&mut self) {
+        let doors = self.kept.drain(..).map(|kept| kept.file);
+        for file in doors.chain(self.link.take()) {
+            file.remove();
+        }
+    }
+}
+
+impl Supervisor {
+    /// The socket that was left open for us, or a new one. Callers that connect while there is no supervisor wait for
+    /// the next.
+    pub fn open_door(&mut self) -> io::Result<Listening> {
+        let path = self.home.socket().to_owned();
+        let door = self.take_up_socket(&path, DOOR, DOOR_FILE)?;
+        let listening = self.keep_socket(door, DOOR, DOOR_FILE)?;
+        self.link_socket();
+        Ok(listening)
+    }
+
+    /// The same for apps.
+    pub fn open_app_door(&mut self) -> io::Result<Listening> {
+        let path = self.apps.socket();
+        if let Some(folder) = path.parent() {
+            make_private_folder(folder)?;
+        }
+        let door = self.take_up_socket(&path, APP_DOOR, APP_DOOR_FILE)?;
+        self.keep_socket(door, APP_DOOR, APP_DOOR_FILE)
+    }
+
+    fn take_up_socket(&mut self, path: &Path, name: &str, file_name: &str) -> io::Result<Door> {
+        let listener = self.guarding.inheritance.take(name);
+        let file = self.guarding.inheritance.take(file_name);
+        let file = match file {
+            Some(file) => Some(SocketFile::held(path, file)),
+            // A supervisor of an earlier release did not leave us the file.
+            None => SocketFile::at(path).ok(),
+        };
+        match (listener, file) {
+            (Some(listener), Some(file)) if path.exists() && file.is_in_place() => {
+                Door::held(listener, file)
+            }
+            (Some(_) | None, _) => Door::open(path),
+        }
+    }
+
+    fn keep_socket(
+        &mut self,
+        door: Door,
+        name: &'static str,
+        file_name: &'static str,
+    ) -> io::Result<Listening> {
+        self.hand_socket(&door, name, file_name)?;
+        let (sender, next) = mpsc::unbounded_channel();
+        let file = door.file;
+        self.sockets.kept.push(Kept { name, file_name, file, next: sender, told: None });
+        self.sockets.due = ostler_os::mono_ms() + LOOK_EVERY_MS;
+        Ok(Listening { first: door.listener, next })
+    }
+
+    /// The guardian holds the socket and its file for the next supervisor.
+    fn hand_socket(
+        &mut self,
+        door: &Door,
+        name: &'static str,
+        file_name: &'static str,
+    ) -> io::Result<()> {
+        self.guarding.keep_instead(name, door.listener.try_clone()?);
+        self.guarding.keep_instead(file_name, door.file.clone());
+        Ok(())
+    }
+
+    /// Callers that know only the home find the socket by a link in it.
+    fn link_socket(&mut self) {
+        self.sockets.link = None;
+        let Some(way) = self.home.way_to_socket() else { return };
+        if ostler_os::clear_socket(&way).is_ok()
+            && std::os::unix::fs::symlink(self.home.socket(), &way).is_ok()
+        {
+            self.sockets.link = SocketFile::at(&way).ok();
+        }
+    }
+
+    pub(crate) fn tend_sockets(&mut self) {
+        let now_ms = ostler_os::mono_ms();
+        if now_ms.saturating_add(EARLY_MS) < self.sockets.due {
+            return;
+        }
+        self.sockets.due = now_ms + LOOK_EVERY_MS;
+        if !self.lock.is_in_place(&self.home.lock()) {
+            // The home was removed. A supervisor of a new home at the same path cannot know of our runs, and would
+            // start them a second time; and whatever lies at our paths now is not ours.
+            if !self.stopping {
+                self.entry(
+                    What::HomeLost,
+                    "the home was removed or replaced; what it looked after is ended",
+                    json!({ "home": self.home.path() }),
+                );
+                self.begin_stop(Actor::Supervisor);
+            }
+            return;
+        }
+        for at in 0..self.sockets.kept.len() {
+            if !self.sockets.kept[at].file.is_in_place() {
+                self.listen_again(at);
+            }
+        }
+        if self.sockets.link.as_ref().is_some_and(|link| !link.is_in_place()) {
+            self.link_socket();
+        }
+        self.tend_words();
+    }
+
+    fn listen_again(&mut self, at: usize) {
+        let Kept { name, file_name, ref file, .. } = self.sockets.kept[at];
+        let path = file.path().to_owned();
+        let opened = self.open_again(&path, name);
+        let outcome = opened.and_then(|door| {
+            self.hand_socket(&door, name, file_name)?;
+            Ok(door)
+        });
+        let kept = &mut self.sockets.kept[at];
+        let why = match outcome {
+            Ok(door) => {
+                let _ = kept.next.send(door.listener);
+                kept.file = door.file;
+                kept.told = None;
+                "its file was gone; the supervisor listens again".to_owned()
+            }
+            Err(error) => {
+                let told = format!("its file is gone and cannot be made again: {error}");
+                if kept.told.as_ref() == Some(&told) {
+                    return;
+                }
+                kept.told = Some(told.clone());
+                told
+            }
+        };
+        let place = self.sockets.kept[at].file.path().display().to_string();
+        self.entry(What::SocketLost, &why, json!({ "socket": path, "now": place }));
+    }
+
+    /// Where it was, or in the home if that folder cannot be made: a user's runtime folder is made by root at login.
+    fn open_again(&mut self, path: &Path, name: &str) -> io::Result<Door> {
+        let there = |path: &Path| {
+            path.parent().map_or(Ok(()), make_private_folder)?;
+            Door::open(path)
+        };
+        let error = match there(path) {
+            Ok(door) => return Ok(door),
+            Err(error) => error,
+        };
+        let is_control = name == DOOR;
+        let beside =
+            if is_control { self.home.socket_in_home() } else { self.home.app_socket_in_home() };
+        if beside == path {
+            return Err(error);
+        }
+        if is_control && let Some(link) = self.sockets.link.take() {
+            link.remove();
+        }
+        let door = there(&beside)?;
+        if is_control {
+            self.home.use_socket_in_home();
+        } else {
+            self.apps.move_socket(beside);
+        }
+        Ok(door)
+    }
+
+    /// Programs that say what they have to say by the path of the socket need its file.
+    fn tend_words(&mut self) {
+        let gone: Vec<(RunId, PathBuf)> = self
+            .sockets
+            .words
+            .iter()
+            .filter(|(_, file)| !file.is_in_place())
+            .map(|(run, file)| (*run, file.path().to_owned()))
+            .collect();
+        for (run, path) in gone {
+            let Some(vitals) = self.apps.get(run) else { continue };
+            // What cannot be done now is tried again at the next look.
+            let Ok((word, file)) = crate::talking::listen(&path) else { continue };
+            if self.guarding.words.contains_key(&run)
+                && let Ok(held) = word.try_clone()
+            {
+                let held = OwnedFd::from(held);
+                self.guarding.keeper.let_go(&End::Word.name(run));
+                self.guarding.keeper.keep(&End::Word.name(run), &held);
+                self.guarding.words.insert(run, held);
+            }
+            if self.prober.order(Order::Hear { run, word, vitals }).is_ok() {
+                self.sockets.add_word(run, file);
+            }
+        }
+    }
+}
