@@ -1,8 +1,7 @@
 //! The folder that is an instance: its lock, its id, and where everything else lies.
 
-use ostler_model::{InstanceId, RunId, TmuxOrder};
+use ostler_model::{InstanceId, RunId, TmuxOrder, stable_hash};
 use std::fs;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -102,9 +101,7 @@ impl Home {
         if usual.as_os_str().len() + BELOW <= ADDRESS_MOST {
             return usual;
         }
-        let mut short = DefaultHasher::new();
-        unit.hash(&mut short);
-        self.short_folder().join(format!("{:016x}.own", short.finish()))
+        self.short_folder().join(format!("{:016x}.own", stable_hash(unit.as_bytes())))
     }
 
     /// Where a podman that we serve ourselves listens.
@@ -117,9 +114,9 @@ impl Home {
     }
 
     fn short_folder(&self) -> PathBuf {
-        let mut name = DefaultHasher::new();
-        self.path.hash(&mut name);
-        let folder = format!("ostler-{}-{:016x}", ostler_os::user_id(), name.finish());
+        // A client of another version looks for the same folder.
+        let name = stable_hash(self.path.as_os_str().as_encoded_bytes());
+        let folder = format!("ostler-{}-{name:016x}", ostler_os::user_id());
         std::env::temp_dir().join(folder)
     }
 
