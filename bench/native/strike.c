@@ -9,7 +9,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-enum { PATIENCE_MS = 20000, REST_US = 5000 };
+enum { PATIENCE_MS = 20000, REST_US = 105000 };
 
 static struct beat next(int fifo)
 {

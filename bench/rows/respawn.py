@@ -11,7 +11,7 @@ TARGETS = {"p50": most(4, 2.0), "p99": most(4, 5.0, known=7.0)}
 
 
 def measure(bench: Bench) -> list[Result]:
-    count = 100 if bench.quick else 400
+    count = 50 if bench.quick else 200
     sides = {name: {point: Samples() for point in TARGETS} for name in ("bare", "ours")}
     for number in range(bench.rounds):
         for name, trial in (("bare", bare), ("ours", ours)):

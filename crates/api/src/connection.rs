@@ -4,15 +4,15 @@
 use crate::find::{current, error, find, registry_error};
 use crate::frames::{Frames, Stop};
 use crate::server::Shared;
-use crate::{agents, looks, mail, patrol, screen, typing, view};
+use crate::{agents, journal, looks, mail, patrol, screen, typing, view};
 use ostler_engine::{
     Cancelled, Declaration, HandOver, NotKept, PoolRefused, SessionRefused, SpawnRefused, UnitAsk,
     Until,
 };
 use ostler_model::wire;
 use ostler_model::wire::{
-    Answer, AwaitUntil, Call, CancelAnswer, DeclareCall, EntryFilter, ErrorCode, FrameKind,
-    MAX_LINE, Outcome, Pong, Request, Response, RunFilter, ShutdownAnswer, UnitsCall, WireError,
+    Answer, AwaitUntil, Call, CancelAnswer, DeclareCall, ErrorCode, FrameKind, MAX_LINE, Outcome,
+    Pong, Request, Response, RunFilter, ShutdownAnswer, UnitsCall, WireError,
 };
 use ostler_model::{
     Actor, AgentSessionCall, Limits, Part, RunId, RunRecord, RunResult, RunSpec, RunState, Sample,
@@ -89,7 +89,7 @@ pub(crate) async fn serve(stream: UnixStream, shared: Rc<Shared>) {
                 }
             }
             Call::Entries(filter) if filter.follow => {
-                follow_entries(request.id, filter, &shared, &mut reading, &writing).await;
+                journal::follow(request.id, filter, &shared, &mut reading, &writing).await;
                 break;
             }
             call => {
@@ -168,7 +168,7 @@ async fn carry_out(call: Call, by: Actor, shared: &Shared) -> Result<Answer, Wir
             let stopping = || error(ErrorCode::ShuttingDown, "the supervisor is stopping");
             shared.engine.leave(run, by).await.ok_or_else(stopping).map(|()| Answer::Asked)
         }
-        Call::Entries(filter) => entries(&filter, shared).map(Answer::Entries),
+        Call::Entries(filter) => journal::slice(&filter, shared).await.map(Answer::Entries),
         Call::Metrics => metrics(shared).await.map(Answer::Metrics),
         Call::Shutdown => {
             let stopped = shared.engine.shutdown(by).await;
@@ -349,51 +349,6 @@ async fn cancel(shared: &Shared, text: &str, by: Actor) -> Result<CancelAnswer, 
     }
 }
 
-fn entries(filter: &EntryFilter, shared: &Shared) -> Result<Vec<ostler_model::Entry>, WireError> {
-    let run = filter.run.as_deref().map(|text| find(shared, text)).transpose()?;
-    shared
-        .read(|reader| {
-            reader.entries(
-                run.map(|run| run.run_id),
-                filter.unit.as_deref(),
-                filter.after_seq.unwrap_or(0),
-                filter.newest,
-            )
-        })
-        .map_err(registry_error)
-}
-
-/// One answer after another, until the caller hangs up.
-async fn follow_entries(
-    id: u64,
-    mut filter: EntryFilter,
-    shared: &Shared,
-    reading: &mut Reading,
-    writing: &Writing,
-) {
-    let mut journal = shared.engine.journal();
-    loop {
-        journal.mark_unchanged();
-        let outcome = match entries(&filter, shared) {
-            Ok(new) => {
-                filter.after_seq = new.last().map(|entry| entry.seq).or(filter.after_seq);
-                filter.newest = None;
-                Outcome::Ok(Answer::Entries(new))
-            }
-            Err(refusal) => Outcome::Error(refusal),
-        };
-        let failed = matches!(outcome, Outcome::Error(_));
-        if answer(writing, id, outcome).await.is_err() || failed {
-            return;
-        }
-        let mut byte = [0u8; 1];
-        tokio::select! {
-            changed = journal.changed() => if changed.is_err() { return },
-            _ = reading.read(&mut byte) => return,
-        }
-    }
-}
-
 pub(crate) async fn metrics(shared: &Shared) -> Result<Vec<Sample>, WireError> {
     let mut samples = shared.read(|reader| reader.counters()).map_err(registry_error)?;
     samples.push(Sample {
@@ -472,6 +427,12 @@ fn hand_over(outcome: HandOver) -> Result<Answer, WireError> {
         HandOver::Begun => return Ok(Answer::HandingOver),
         HandOver::NoGuardian => {
             "this supervisor was started without a guardian; end it and use `ostler start`"
+        }
+        HandOver::NoCopy(why) => {
+            return Err(error(
+                ErrorCode::Conflict,
+                format!("{why}; free some space there, then upgrade again"),
+            ));
         }
         HandOver::Systemd => {
             "systemd looks after this supervisor: replace the program its unit names, then `systemctl restart` the unit"

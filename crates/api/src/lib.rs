@@ -6,6 +6,7 @@ mod connection;
 mod find;
 mod frames;
 mod history;
+mod journal;
 mod looks;
 mod mail;
 mod metrics;

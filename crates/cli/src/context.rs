@@ -22,7 +22,8 @@ impl Context {
     }
 
     pub fn connect(&self) -> Result<Client, Failure> {
-        Ok(connect(&self.place()?, self.start)?)
+        let place = self.place()?;
+        Ok(connect(&place, self.start)?.lasting(&place))
     }
 
     /// For whoever has one question, which changes nothing.
@@ -32,7 +33,8 @@ impl Context {
 
     /// To a supervisor that is there, or not at all.
     pub fn connect_running(&self) -> Result<Client, Failure> {
-        Ok(connect(&self.place()?, Start::Never)?)
+        let place = self.place()?;
+        Ok(connect(&place, Start::Never)?.lasting(&place))
     }
 
     /// To a supervisor that is there, or is being started again at this moment; for whoever asks again and again.
@@ -54,10 +56,11 @@ impl Context {
     /// The same; `None` if the home has no owner any more.
     pub fn connect_successor(&self) -> Result<Option<Client>, Failure> {
         loop {
-            match connect(&self.place()?, Start::Never) {
+            let place = self.place()?;
+            match connect(&place, Start::Never) {
                 Err(ClientError::NotRunning { .. }) => return Ok(None),
                 Err(ClientError::NoAnswer { .. }) => {}
-                outcome => return Ok(Some(outcome?)),
+                outcome => return Ok(Some(outcome?.lasting(&place))),
             }
         }
     }

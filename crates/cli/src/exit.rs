@@ -104,6 +104,7 @@ impl From<ClientError> for Failure {
             | ClientError::StartFailed { .. }
             | ClientError::NoAnswer { .. }
             | ClientError::Lost(_)
+            | ClientError::InputUnknown { .. }
             | ClientError::Unexpected => Exit::FAILED,
         };
         Self { exit, cause: error.into() }

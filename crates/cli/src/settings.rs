@@ -3,11 +3,15 @@
 use crate::args::parse_duration;
 use ostler_model::{AdoptPolicy, Settings};
 
+/// Each story has a tenth: enough to tell what happened last.
+const JOURNAL_ROWS_LEAST: u64 = 1_000;
+const JOURNAL_BYTES_LEAST: u64 = 1 << 20;
+
 /// Output is kept and dropped in segments of a sixteenth of it, and read in chunks of up to 1 MiB.
 const LOG_BYTES_LEAST: u64 = 1_000_000;
 
-/// Reads `OSTLER_LEASE`, `OSTLER_ADOPT`, `OSTLER_HISTORY_COUNT`, `OSTLER_HISTORY_AGE`,
-/// `OSTLER_LOG_BYTES`, `OSTLER_NO_CGROUP` and `OSTLER_LIMITS`; a wrong value is an error that names the variable.
+/// Reads `OSTLER_LEASE`, `OSTLER_ADOPT`, `OSTLER_HISTORY_COUNT`, `OSTLER_HISTORY_AGE`, `OSTLER_JOURNAL_ROWS`,
+/// `OSTLER_JOURNAL_BYTES`, `OSTLER_LOG_BYTES`, `OSTLER_NO_CGROUP` and `OSTLER_LIMITS`; a wrong value is an error that names the variable.
 pub fn from_environment(get: impl Fn(&str) -> Option<String>) -> Result<Settings, String> {
     let mut settings = Settings::default();
     let read = |name: &str| get(name).filter(|value| !value.is_empty());
@@ -33,6 +37,18 @@ pub fn from_environment(get: impl Fn(&str) -> Option<String>) -> Result<Settings
     if let Some(text) = read("OSTLER_HISTORY_AGE") {
         settings.history_age_ms =
             parse_duration(&text).map_err(|error| format!("OSTLER_HISTORY_AGE: {error}"))?;
+    }
+    for (name, what, least, setting) in [
+        ("OSTLER_JOURNAL_ROWS", "entries", JOURNAL_ROWS_LEAST, &mut settings.journal_rows),
+        ("OSTLER_JOURNAL_BYTES", "bytes", JOURNAL_BYTES_LEAST, &mut settings.journal_bytes),
+    ] {
+        if let Some(text) = read(name) {
+            *setting =
+                text.parse().map_err(|_| format!("{name}: {text:?} is not a number of {what}"))?;
+            if *setting < least {
+                return Err(format!("{name}: {text} is too few; at least {least}"));
+            }
+        }
     }
     if let Some(text) = read("OSTLER_LOG_BYTES") {
         settings.log_bytes = text
@@ -96,6 +112,10 @@ mod tests {
             ("OSTLER_ADOPT", "perhaps"),
             ("OSTLER_HISTORY_COUNT", "-1"),
             ("OSTLER_HISTORY_AGE", "old"),
+            ("OSTLER_JOURNAL_ROWS", "many"),
+            ("OSTLER_JOURNAL_ROWS", "999"),
+            ("OSTLER_JOURNAL_BYTES", "1MB"),
+            ("OSTLER_JOURNAL_BYTES", "100"),
             ("OSTLER_LOG_BYTES", "1GB"),
             ("OSTLER_NO_CGROUP", "maybe"),
             ("OSTLER_LIMITS", "none"),

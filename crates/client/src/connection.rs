@@ -1,9 +1,12 @@
 //! Requests and answers, one line each.
 
 use crate::error::ClientError;
+use crate::repeat::{may_repeat, only_waits};
+use crate::start::{Place, successor};
 use crate::viewing::View;
 use ostler_model::wire::{Answer, Call, FrameKind, Request, Target, ViewCall, WireError};
 use serde::Deserialize;
+use std::cell::Cell;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
@@ -22,16 +25,38 @@ pub struct Client {
     reading: BufReader<UnixStream>,
     writing: UnixStream,
     next_id: u64,
+    patience: Cell<Option<Duration>>,
+    /// Where a successor is found.
+    place: Option<Place>,
+    replaced: u32,
 }
+
+/// A question over which so many supervisors went away is not put again: it may be the reason.
+const SUPERVISORS_MOST: u32 = 3;
 
 impl Client {
     pub(crate) fn new(stream: UnixStream) -> Result<Self, ClientError> {
         let writing = stream.try_clone().map_err(ClientError::Lost)?;
-        Ok(Self { writing, reading: BufReader::with_capacity(64 << 10, stream), next_id: 0 })
+        Ok(Self {
+            writing,
+            reading: BufReader::with_capacity(64 << 10, stream),
+            next_id: 0,
+            patience: Cell::new(None),
+            place: None,
+            replaced: 0,
+        })
+    }
+
+    /// Its questions are put again to the successor of a supervisor that goes away.
+    #[must_use]
+    pub fn lasting(mut self, place: &Place) -> Self {
+        self.place = Some(place.clone());
+        self
     }
 
     /// How long to wait for an answer; without a limit if none is given.
     pub fn be_patient(&self, patience: Option<Duration>) -> Result<(), ClientError> {
+        self.patience.set(patience);
         self.writing.set_read_timeout(patience).map_err(ClientError::Lost)
     }
 
@@ -67,7 +92,35 @@ impl Client {
         }
     }
 
+    /// The answer. A supervisor that goes away before it has answered is followed by another, which is asked again if
+    /// asking twice does no harm.
     pub fn call(&mut self, call: Call) -> Result<Answer, ClientError> {
+        let Some(place) = self.place.clone().filter(|_| may_repeat(&call)) else {
+            return self.call_once(call);
+        };
+        let mut gone = 0;
+        loop {
+            match self.call_once(call.clone()) {
+                Err(ClientError::Lost(error)) if !is_impatience(&error) => {
+                    gone += 1;
+                    if gone == SUPERVISORS_MOST && !only_waits(&call) {
+                        return Err(ClientError::Lost(error));
+                    }
+                    let successor = successor(&place)?;
+                    successor.be_patient(self.patience.get())?;
+                    *self = Self { replaced: self.replaced + 1, ..successor };
+                }
+                outcome => return outcome,
+            }
+        }
+    }
+
+    /// How often a supervisor went away under a question that was then put to its successor.
+    pub fn replaced(&self) -> u32 {
+        self.replaced
+    }
+
+    fn call_once(&mut self, call: Call) -> Result<Answer, ClientError> {
         self.ask(call)?;
         self.next_answer()
     }
@@ -98,6 +151,7 @@ impl Client {
             _ => return Err(ClientError::Unexpected),
         }
         let mut buffer = vec![0u8; 64 << 10];
+        let mut given = 0;
         let sent = loop {
             match source.read(&mut buffer) {
                 Ok(0) => {
@@ -108,15 +162,18 @@ impl Client {
                     if let Err(error) = self.send(FrameKind::Input, &buffer[..length]) {
                         break Err(error);
                     }
+                    given += length as u64;
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => break Err(error),
             }
         };
-        match (self.next_answer()?, sent) {
-            (Answer::Written(length), Ok(())) => Ok(length),
-            (_, Err(error)) => Err(ClientError::Lost(error)),
-            (_, Ok(())) => Err(ClientError::Unexpected),
+        let unknown = || ClientError::InputUnknown { run: run.to_owned(), given };
+        match (self.next_answer(), sent) {
+            (Ok(Answer::Written(length)), Ok(())) => Ok(length),
+            (Err(ClientError::Lost(_)), _) | (Ok(_), Err(_)) => Err(unknown()),
+            (Err(error), _) => Err(error),
+            (Ok(_), Ok(())) => Err(ClientError::Unexpected),
         }
     }
 
@@ -124,4 +181,9 @@ impl Client {
         self.writing.write_all(&kind.header(payload.len()))?;
         self.writing.write_all(payload)
     }
+}
+
+/// It is there, but took longer than we wanted to wait.
+fn is_impatience(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
 }

@@ -29,6 +29,10 @@ pub enum ClientError {
         "the connection to the supervisor was lost; what it looks after may still run (`ostler runs`)"
     )]
     Lost(#[source] io::Error),
+    #[error(
+        "the supervisor went away while it gave input to run {run}: {given} bytes were sent to it, and how many of them the run got is not known; `ostler logs {run}` may show it"
+    )]
+    InputUnknown { run: String, given: u64 },
     #[error("the supervisor answered something else than was asked; is it another version?")]
     Unexpected,
     #[error("{}", .0.message)]

@@ -13,6 +13,10 @@ mod connection;
 #[cfg(feature = "door")]
 mod error;
 #[cfg(feature = "door")]
+mod journal;
+#[cfg(feature = "door")]
+mod repeat;
+#[cfg(feature = "door")]
 mod start;
 #[cfg(feature = "door")]
 mod viewing;
@@ -21,6 +25,8 @@ mod viewing;
 pub use connection::Client;
 #[cfg(feature = "door")]
 pub use error::ClientError;
+#[cfg(feature = "door")]
+pub use journal::Journal;
 #[cfg(feature = "door")]
 pub use start::{Found, Place, Start, ask, connect, find, greet};
 #[cfg(feature = "door")]

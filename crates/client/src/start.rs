@@ -60,6 +60,24 @@ pub fn find(place: &Place, start: Start) -> Result<Found, ClientError> {
     })
 }
 
+/// The one that follows a supervisor that went away, however long its guardian takes. Nobody is started for it: it may
+/// have been stopped.
+pub(crate) fn successor(place: &Place) -> Result<Client, ClientError> {
+    loop {
+        match connect(place, Start::Never) {
+            Err(ClientError::NoAnswer { .. }) => {}
+            Err(ClientError::NotRunning { home }) => {
+                let boot = std::fs::read_to_string(home.join("stopped")).unwrap_or_default();
+                return Err(match boot.trim() == ostler_os::boot_id() {
+                    true => ClientError::Stopped { home },
+                    false => ClientError::Gone { home },
+                });
+            }
+            outcome => return Ok(outcome?.lasting(place)),
+        }
+    }
+}
+
 /// One question that may be put twice, and its answer; it travels with the greeting.
 pub fn ask(place: &Place, start: Start, question: &Call) -> Answered {
     let call = || put(&place.sockets, question.clone(), PATIENCE);

@@ -108,15 +108,19 @@ fn the_exit_rule_for_all_codes_and_signals() {
     }
 }
 
-/// W1: exit 75 is at once, and costs nothing however often.
+/// W1: exit 75 is at once and costs nothing; only one that does nothing else within a second waits.
 #[test]
 fn a_wish_to_be_restarted_has_no_penalty() {
     let policy = Policy::default();
     let mut tally = Tally::default();
+    let wish = Death::by_itself(ExitStatus::Code(75));
     for _ in 0..100 {
-        let verdict = after(&mut tally, &policy, Death::by_itself(ExitStatus::Code(75)), 1, START);
+        let verdict = after(&mut tally, &policy, wish, 1_000, START);
         assert_eq!(verdict, Verdict::Restart { wait_ms: 0 });
     }
+    let quick: Vec<Verdict> =
+        (0..3).map(|_| after(&mut tally, &policy, wish, 999, START)).collect();
+    assert_eq!(seconds(&quick), [0, 1, 2]);
     assert_eq!(after(&mut tally, &policy, crash(), 1, START), Verdict::Restart { wait_ms: 1_000 });
 }
 

@@ -30,6 +30,9 @@ impl Supervisor {
             Ok(()) => {
                 if let Some(last) = self.batch.entries.last() {
                     self.last_seq.send_replace(last.seq);
+                    let written = self.batch.entries.len();
+                    self.life_log.tell(&self.batch.entries, &self.home.log());
+                    self.pruning.wrote(written, &self.settings, self.home.registry());
                 }
                 self.batch = Batch::default();
                 if self.registry_error.take().is_some() {

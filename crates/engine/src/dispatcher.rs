@@ -12,10 +12,12 @@ use crate::home::Home;
 use crate::idleness::CpuMark;
 use crate::inheritance::{Inheritance, LOCK};
 use crate::input::Input;
+use crate::life_log::LifeLog;
 use crate::limit_watch::LimitWatch;
 use crate::live::{CLIENT_TOKEN, LiveRun, TOKENS, survey};
 use crate::output::{Drain, DrainEvent};
 use crate::prober::{Probed, Prober};
+use crate::pruning::Pruning;
 use crate::sockets::Sockets;
 use crate::timetable::Timetable;
 use crate::units::UnitWaiter;
@@ -28,7 +30,7 @@ use ostler_os::{
     Allocated, Census, HomeLock, Interest, Kin, Launcher, Notice, Poller, Ready, Reaper, ScopeRoom,
     Waker,
 };
-use ostler_registry::{Batch, Registry};
+use ostler_registry::{Batch, Registry, RegistryError, WentBack};
 use serde_json::json;
 use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashMap, VecDeque};
@@ -128,6 +130,8 @@ pub struct Supervisor {
     /// What ended since a stop was asked for.
     pub(crate) ended: Vec<RunResult>,
     pub(crate) ended_since_prune: u64,
+    pub(crate) pruning: Pruning,
+    pub(crate) life_log: LifeLog,
     pub(crate) pruned_mono_ms: u64,
     pub(crate) stopping: bool,
     pub(crate) stopped: bool,
@@ -136,6 +140,8 @@ pub struct Supervisor {
     pub(crate) sockets: Sockets,
     /// Set when we are to make room for a successor.
     pub(crate) successor: Option<Successor>,
+    /// The successor is another program, which may change the registry and fail.
+    pub(crate) names_program: bool,
     pub(crate) pulse: watch::Sender<u64>,
     pub(crate) felt: Arc<Felt>,
     reaper: Reaper,
@@ -175,7 +181,7 @@ impl Supervisor {
         ostler_os::become_reaper().map_err(EngineError::os("become the reaper of descendants"))?;
         let descriptors = ostler_os::lift_descriptor_limit();
         let instance = home.instance()?;
-        let mut registry = Registry::open(home.registry())?;
+        let (mut registry, went_back) = open_registry(home.registry(), instance)?;
         failpoint::arm(&mut registry);
         if guarded.guardian.is_none() {
             let _ = home.write_pid();
@@ -253,6 +259,8 @@ impl Supervisor {
             stop_replies: Vec::new(),
             ended: Vec::new(),
             ended_since_prune: 0,
+            pruning: Pruning::default(),
+            life_log: LifeLog::default(),
             pruned_mono_ms: 0,
             stopping: false,
             stopped: false,
@@ -260,6 +268,7 @@ impl Supervisor {
             guarding,
             sockets: Sockets::default(),
             successor: None,
+            names_program: false,
             pulse,
             felt,
             home,
@@ -296,6 +305,7 @@ impl Supervisor {
             _fence: fence,
         };
         supervisor.watch_guardian();
+        supervisor.note_way_back(went_back);
         if let Err(error) = supervisor.reconcile() {
             supervisor.room.close();
             return Err(error.at(supervisor.home.registry()));
@@ -370,7 +380,14 @@ impl Supervisor {
         }
         match (program, self.guarded.guardian) {
             (Some(_), None) => return HandOver::Systemd,
-            (Some(program), Some(_)) => self.guarding.keeper.say_successor(&program),
+            (Some(program), Some(_)) => {
+                // Made now, so that it can be refused, and again when the last word is written.
+                if let Err(error) = self.registry.keep_copy() {
+                    return HandOver::NoCopy(error.told());
+                }
+                self.names_program = true;
+                self.guarding.keeper.say_successor(&program);
+            }
             (None, _) => {}
         }
         self.successor = Some(Successor::Named);
@@ -387,6 +404,9 @@ impl Supervisor {
     fn leave(mut self) -> Outcome {
         self.entry(What::HandedOver, "a successor takes up what lives", json!({}));
         self.commit();
+        if self.names_program {
+            let _ = self.registry.keep_copy();
+        }
         // The log is written to the end. Nobody who waits here is answered: they ask our successor.
         self.drain.finish();
         std::mem::forget(self);
@@ -636,6 +656,22 @@ impl Supervisor {
                 return;
             }
         }
+    }
+}
+
+/// Opens it. One that a program on trial has made too new for us is put back as it was.
+fn open_registry(
+    path: &Path,
+    instance: InstanceId,
+) -> Result<(Registry, Option<WentBack>), EngineError> {
+    match Registry::open(path) {
+        Err(newer @ RegistryError::Newer { .. }) => {
+            match Registry::go_back(path, instance, ostler_os::wall_ms())? {
+                went_back @ WentBack::Yes { .. } => Ok((Registry::open(path)?, Some(went_back))),
+                WentBack::NoCopy | WentBack::Shared => Err(newer.into()),
+            }
+        }
+        outcome => Ok((outcome?, None)),
     }
 }
 

@@ -10,6 +10,7 @@ use crate::output::{Source, left_over};
 use ostler_core::{Event, ExitStatus};
 use ostler_model::{RunId, What};
 use ostler_os::{Background, Ending, Interest, Note, Process, Siphon};
+use ostler_registry::{Registry, WentBack};
 use serde_json::json;
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
@@ -163,10 +164,30 @@ impl Supervisor {
     /// The door is open: whoever waits for us is told.
     pub fn say_ready(&mut self) {
         let live = self.live.len();
+        // Nobody goes back from here on.
+        Registry::drop_copy(self.home.registry());
         self.guarding.keeper.say_ready(&format!("{live} runs"));
         if let Some(watchdog) = &mut self.guarding.watchdog {
             watchdog.due = ostler_os::mono_ms();
         }
+    }
+
+    /// That another program failed in our place, and what became of the registry.
+    pub(crate) fn note_way_back(&mut self, registry: Option<WentBack>) {
+        let runs = match registry {
+            Some(WentBack::Yes { runs }) => Some(runs),
+            Some(WentBack::NoCopy | WentBack::Shared) | None => None,
+        };
+        let why = self.guarded.went_back.clone();
+        if why.is_none() && runs.is_none() {
+            return;
+        }
+        let why = why.unwrap_or_else(|| "the program that was to take over failed".to_owned());
+        let why = match runs {
+            Some(_) => format!("{why}; the registry, which it had changed, is as it was before"),
+            None => why,
+        };
+        self.entry(What::WentBack, &why, json!({ "runsTakenOver": runs }));
     }
 
     pub(crate) fn watch_guardian(&mut self) {

@@ -50,9 +50,11 @@ pub struct Stopped {
 }
 
 /// What became of the wish to hand over to a successor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HandOver {
     Begun,
+    /// The registry could not be copied, so there would be no way back from a program that fails.
+    NoCopy(String),
     /// There is nobody above us who would start it.
     NoGuardian,
     /// It is systemd, which starts what its unit says.

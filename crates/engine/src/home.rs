@@ -1,6 +1,6 @@
 //! The folder that is an instance: its lock, its id, and where everything else lies.
 
-use ostler_model::{InstanceId, RunId, TmuxOrder};
+use ostler_model::{InstanceId, RunId, TmuxOrder, stable_hash};
 use ostler_os::FolderRefused;
 use std::fs;
 use std::io::{self, Write};
@@ -103,7 +103,7 @@ impl Home {
         if usual.as_os_str().len() + BELOW <= ADDRESS_MOST {
             return usual;
         }
-        self.short_folder().join(format!("{:016x}.own", short_name(unit.as_bytes())))
+        self.short_folder().join(format!("{:016x}.own", stable_hash(unit.as_bytes())))
     }
 
     /// Where a podman that we serve ourselves listens.
@@ -116,7 +116,8 @@ impl Home {
     }
 
     fn short_folder(&self) -> PathBuf {
-        let name = short_name(self.path.as_os_str().as_bytes());
+        // A client of another version looks for the same folder.
+        let name = stable_hash(self.path.as_os_str().as_bytes());
         std::env::temp_dir().join(format!("{SHORT_PREFIX}{}-{name:016x}", ostler_os::user_id()))
     }
 
@@ -278,13 +279,6 @@ fn prepare_folder(folder: &Path) -> Result<(), HomeError> {
     let failed = |source| HomeError::Folder { path: folder.to_owned(), source };
     fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
     Ok(ostler_os::trust_folder(folder)?)
-}
-
-/// A number for a long name that is the same in every release, because others look for it.
-fn short_name(bytes: &[u8]) -> u64 {
-    const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
-    const PRIME: u64 = 0x0000_0100_0000_01b3;
-    bytes.iter().fold(BASIS, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(PRIME))
 }
 
 /// Made for us alone, or ours alone already: others could put a socket of theirs in our place. Where its first part lies in

@@ -13,7 +13,8 @@ use std::sync::Arc;
 
 /// Pruning is done when this part of the history has been added to it.
 const PRUNE_EVERY: u64 = 10;
-const PRUNE_MOST: u64 = 1_000;
+/// Enough for more than what ends between two prunings, and done in a few milliseconds.
+const PRUNE_MOST: u64 = 250;
 
 impl Supervisor {
     /// The oldest of those outside becomes the first process of a run of its own, with the old scope.
@@ -159,10 +160,15 @@ impl Supervisor {
         if let Ok(gone) =
             self.registry.prune(self.instance, self.settings.history_count, oldest, PRUNE_MOST)
         {
+            if gone.len() as u64 == PRUNE_MOST {
+                // There may be more: the next end goes on.
+                self.ended_since_prune = self.settings.history_count;
+            }
             for run in gone {
                 self.drain.remove_folder(self.home.run_folder(run));
             }
         }
+        self.pruning.begin(&self.settings, self.home.registry());
     }
 
     pub(crate) fn abandon(&mut self, run: RunId) {

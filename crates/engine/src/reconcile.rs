@@ -25,7 +25,8 @@ impl Supervisor {
             json!({ "pid": std::process::id(), "instance": self.instance, "boundary": self.room.why_no_boundary().unwrap_or("cgroup") }),
         );
         self.registry.renew(self.instance, &self.own_claims())?;
-        let units = self.registry.units(self.instance)?;
+        let mut units = self.registry.units(self.instance)?;
+        units.iter_mut().for_each(crate::units::renew_digests);
         let gone = unlisted(units.iter().map(|record| &record.spec));
         let boot_id = ostler_os::boot_id().to_owned();
         let pools = self.registry.pools(self.instance)?;

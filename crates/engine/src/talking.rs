@@ -8,10 +8,9 @@ use crate::live::LiveRun;
 use crate::prober::Order;
 use ostler_core::Event;
 use ostler_core::unit::UnitEvent;
-use ostler_model::{AppSpec, Check, OsText, RunId, UnitSpec, What};
+use ostler_model::{AppSpec, Check, OsText, RunId, UnitSpec, What, stable_hash};
 use serde_json::{Value, json};
 use std::fmt::Write;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixDatagram;
@@ -205,9 +204,7 @@ impl Supervisor {
 
 /// The same for the same configuration.
 pub fn config_version(config: &Value) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    config.to_string().hash(&mut hasher);
-    hasher.finish() >> (u64::BITS - EXACT_BITS)
+    stable_hash(config.to_string().as_bytes()) >> (u64::BITS - EXACT_BITS)
 }
 
 /// By the words of sd_notify.

@@ -11,12 +11,10 @@ use ostler_core::unit::{Ask as UnitAsk, Declared, UnitEvent};
 use ostler_model::wire::{Change, ChangeKind};
 use ostler_model::{
     Actor, Backend, Desired, Detach, OsText, Part, PoolSpec, RunId, RunRecord, RunSpec,
-    TerminalSize, UnitSpec, UnitState, UnitView, What,
+    TerminalSize, UnitRecord, UnitSpec, UnitState, UnitView, What, stable_digest,
 };
 use serde_json::json;
 use std::collections::HashSet;
-use std::collections::hash_map::DefaultHasher;
-use std::hash::Hasher;
 use tokio::sync::oneshot;
 
 /// No run has more ancestors than this.
@@ -127,7 +125,7 @@ impl Supervisor {
                 view.pid = self.pid_shown(record);
                 view.started_at_ms = record.started_at_ms;
             }
-            view.next_at_ms = self.timetable.next_of(&view.name);
+            view.next_at_ms = view.next_at_ms.or_else(|| self.timetable.next_of(&view.name));
             view.kept_awake = self.awake_because(&view.name, view.run_id, view.state);
             view.agent_session = self.sessions.get(&view.name).map(|session| session.id.clone());
             if let Some(why) = self.world.unit(&view.name).and_then(|unit| lacks_tmux(&unit.spec))
@@ -421,44 +419,75 @@ fn digested(spec: UnitSpec) -> Declared {
         part: _,
         file: _,
     } = &spec;
-    let run = (argv, cwd, env, backend, limits, resources, container, tmux);
-    let kept = (
-        restart,
-        stop,
-        ready,
-        health,
-        liveness_backoff,
-        depends_on,
-        schedule,
-        app,
-        heartbeat,
-        resume,
-        agent,
-    );
-    // What an older version did not know is no change as long as it is not said.
-    let all = (name, &run, kept);
-    let whole = match (pool, idle) {
-        (None, None) => digest(&all),
-        newer => digest(&(all, newer)),
-    };
-    let (run_digest, digest) = (digest(&run), whole);
+    let run = json!({
+        "argv": argv, "cwd": cwd, "env": env, "backend": backend, "limits": limits, "resources": resources,
+        "container": container, "tmux": tmux,
+    });
+    let whole = json!({
+        "name": name, "run": run, "restart": restart, "stop": stop, "ready": ready, "health": health,
+        "livenessBackoff": liveness_backoff, "dependsOn": depends_on, "schedule": schedule, "app": app,
+        "heartbeat": heartbeat, "resume": resume, "agent": agent, "pool": pool, "idle": idle,
+    });
+    let (run_digest, digest) = (stable_digest(&run), stable_digest(&whole));
     Declared { run_digest, digest, spec }
 }
 
-fn digest(value: &impl serde::Serialize) -> String {
-    struct Hashed(DefaultHasher);
-    impl std::io::Write for Hashed {
-        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.0.write(bytes);
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
+/// Digests of an earlier version, which depended on its toolchain, are replaced by what they stood for: nothing changed.
+pub(crate) fn renew_digests(record: &mut UnitRecord) {
+    const DIGITS: usize = 32;
+    if record.digest.len() == DIGITS {
+        return;
     }
-    let mut hashed = Hashed(DefaultHasher::new());
-    // What is declared came as JSON, and can be such again.
-    let _ = serde_json::to_writer(&mut hashed, value);
-    format!("{:016x}", hashed.0.finish())
+    let Declared { run_digest, digest, .. } = digested(record.spec.clone());
+    if record.started_with.as_ref() == Some(&record.run_digest) {
+        record.started_with = Some(run_digest.clone());
+    }
+    record.run_digest = run_digest;
+    record.digest = digest;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec() -> UnitSpec {
+        serde_json::from_value(json!({
+            "name": "web", "argv": ["sleep", "1000"], "cwd": "/srv", "env": { "PORT": "8080" },
+            "inherited": [], "umask": 18, "backend": "pipe",
+            "restart": {
+                "when": "on-failure", "preset": null, "initialMs": 1_000, "factor": 2.0, "maxMs": 30_000,
+                "resetAfterMs": 60_000, "limit": { "count": 5, "windowMs": 60_000 },
+            },
+            "stop": { "signal": 15, "graceMs": 10_000 }, "ready": null, "health": null,
+            "livenessBackoff": null, "dependsOn": [], "schedule": null,
+            "limits": { "timeoutMs": null, "noOutputTimeoutMs": null, "graceMs": 10_000 }, "file": null,
+        }))
+        .expect("a unit")
+    }
+
+    /// They are stored. A release that computes others restarts every unit of every home: never change them.
+    #[test]
+    fn the_digests_of_a_known_unit_stay_as_they_are() {
+        let declared = digested(spec());
+        assert_eq!(declared.run_digest, "62dbeac7ab3ac4d80c1822e43ac779d3");
+        assert_eq!(declared.digest, "9d3bd77a83c71711561de743b56fe546");
+    }
+
+    #[test]
+    fn a_digest_of_an_earlier_version_is_no_change() {
+        let now = digested(spec());
+        let mut record: UnitRecord = serde_json::from_value(json!({
+            "spec": spec(), "runDigest": "00aa", "digest": "00bb", "startedWith": "00aa", "desired": "running",
+            "tally": {}, "rests": false, "firedAtMs": null, "trouble": null, "asked": null, "readyRun": null,
+            "ticket": null, "suspended": null, "againAtMs": null, "over": null, "ends": [],
+            "createdAtMs": 1, "updatedAtMs": 1,
+        }))
+        .expect("a record");
+        renew_digests(&mut record);
+        assert_eq!((&record.run_digest, &record.digest), (&now.run_digest, &now.digest));
+        assert_eq!(record.started_with, Some(now.run_digest));
+        record.started_with = Some("another".to_owned());
+        renew_digests(&mut record);
+        assert_eq!(record.started_with.as_deref(), Some("another"));
+    }
 }

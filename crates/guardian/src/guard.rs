@@ -6,12 +6,12 @@ use crate::crash_log::{self, Crash};
 use crate::executable::Executable;
 use crate::machine::{Action, Asked, Event, Exit, Limits, Machine, Purpose};
 use crate::mailbox::Mailbox;
-use crate::output::Output;
+use crate::output::{Output, log};
 use crate::report::Report;
 use crate::signals::Signals;
 use crate::state_file::{Counters, replace};
 use crate::store::Store;
-use crate::time::{age_ms, mono_ms, wall_ms};
+use crate::time::{age_ms, duration, mono_ms, wall_ms};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{fstat, stat};
 use rustix::io::Errno;
@@ -270,14 +270,23 @@ impl Guardian {
                 }
                 self.save();
             }
-            Action::Crash { ran_ms, exit, why, wait_ms: _ } => {
+            Action::Crash { ran_ms, exit, why, wait_ms } => {
                 self.counters.crash_count += 1;
                 self.counters.last_crash_at_ms = Some(wall_ms());
                 self.counters.crashes_in_a_row = self.machine.crashes_in_a_row();
                 self.save();
                 let crash = Crash { at_ms: wall_ms(), ran_ms, exit, why };
                 let path = Path::new(CRASH_LOG);
-                let _ = crash_log::append(path, &crash, self.output.file(), self.output.begin());
+                let _ = self
+                    .output
+                    .latest()
+                    .and_then(|(file, from)| crash_log::append(path, &crash, &file, from));
+                let then = match wait_ms {
+                    Some(ms) => format!("started again in {} s", ms.div_ceil(1_000)),
+                    None => "another takes its place at once".to_owned(),
+                };
+                let told = crash_log::summary(&crash);
+                log(&format!("the supervisor crashed after {}: {told}; {then}", duration(ran_ms)));
                 if self.trial.is_some() {
                     self.went_back = Some(crash_log::summary(&crash));
                 }
@@ -304,6 +313,7 @@ impl Guardian {
             Action::TellRefused => {
                 // Said to us first: the disk may be full.
                 let told = self.status.take().unwrap_or_else(|| self.output.last_line());
+                log(&format!("the supervisor refused to start: {told}"));
                 self.report.refused(&told);
             }
             Action::Try => match self.candidate.take().map(|path| Executable::at(&path)) {
@@ -313,15 +323,25 @@ impl Guardian {
             },
             Action::Promote => {
                 if let Some(proved) = self.trial.take() {
+                    log("the new program is ready and takes over");
                     self.executable = proved;
                 }
             }
-            Action::GoBack => self.trial = None,
+            Action::GoBack => {
+                log("goes back to the old program");
+                self.trial = None;
+            }
             Action::Finish { clean } => self.finished = Some(clean),
         }
     }
 
     fn spawn(&mut self, purpose: Purpose) -> io::Result<()> {
+        // Before its output begins: what it says itself is what a crash shows.
+        log(match (purpose, &self.trial) {
+            (Purpose::Serve, None) => "starts the supervisor",
+            (Purpose::Serve, Some(_)) => "starts a new program, on trial",
+            (Purpose::EndAll, _) => "starts a supervisor that ends everything",
+        });
         self.output = Output::open();
         self.mailbox.forget_earlier();
         let (reports, reporting) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;

@@ -1,7 +1,9 @@
 //! Where the supervisor writes: `ostler.log`. What it wrote since it was started is what a crash shows.
 
+use crate::time::{rfc3339, wall_ms};
 use std::fs::{File, OpenOptions};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::io::{self, Write};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 const PATH: &str = "ostler.log";
@@ -31,12 +33,29 @@ impl Output {
         Self { file, begin }
     }
 
-    pub(crate) fn file(&self) -> &File {
-        &self.file
+    /// The file in which its last words are, and where what it wrote begins there. It may have begun a new one.
+    pub(crate) fn latest(&self) -> io::Result<(File, u64)> {
+        let there = OpenOptions::new().read(true).open(PATH);
+        let (own, there) =
+            (self.file.metadata()?, there.and_then(|file| Ok((file.metadata()?, file))));
+        match there {
+            Ok((new, file))
+                if (new.dev(), new.ino()) != (own.dev(), own.ino()) && self.is_named() =>
+            {
+                Ok((file, 0))
+            }
+            Ok(_) | Err(_) => Ok((self.file.try_clone()?, self.begin)),
+        }
     }
 
-    pub(crate) fn begin(&self) -> u64 {
-        self.begin
+    /// It is or was `ostler.log`, and not what stands in for it.
+    fn is_named(&self) -> bool {
+        self.file.metadata().is_ok_and(|file| file.is_file())
+    }
+
+    /// For the one that is started.
+    pub(crate) fn file(&self) -> &File {
+        &self.file
     }
 
     /// The last it said, for whoever waits for it to be ready.
@@ -51,6 +70,14 @@ impl Output {
         let line = text.lines().next_back().unwrap_or("it ended without a word");
         line.trim_start_matches("ostler: ").to_owned()
     }
+}
+
+/// A line of our own, between those of the supervisors.
+pub(crate) fn log(text: &str) {
+    let line = format!("{} guardian: {text}\n", rfc3339(wall_ms()));
+    let file = OpenOptions::new().create(true).append(true).mode(0o600).open(PATH);
+    // What cannot be written down goes on all the same.
+    let _ = file.and_then(|mut file| file.write_all(line.as_bytes()));
 }
 
 #[expect(clippy::unwrap_used, reason = "stderr is always open: we were started with it")]

@@ -19,6 +19,7 @@ mod restart;
 mod session;
 mod settings;
 mod spec;
+mod stable;
 mod text;
 mod tmux;
 mod unit;
@@ -56,6 +57,7 @@ pub use restart::{Backoff, Preset, RestartLimit, RestartPolicy, When};
 pub use session::{AgentIdle, AgentIdleCall, AgentSession, AgentSessionCall};
 pub use settings::{AdoptPolicy, Settings};
 pub use spec::{Detach, Limits, Resources, RunSpec, TerminalSize};
+pub use stable::{StableHasher, stable_digest, stable_hash};
 pub use text::OsText;
 pub use tmux::{TmuxEnd, TmuxEndKind, TmuxOrder, TmuxOwner, TmuxSeat, TmuxSpec};
 pub use unit::{

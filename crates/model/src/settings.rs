@@ -16,6 +16,9 @@ pub struct Settings {
     /// How many ended runs are kept, and for how long.
     pub history_count: u64,
     pub history_age_ms: u64,
+    /// How many entries the journal keeps, and how many bytes of them.
+    pub journal_rows: u64,
+    pub journal_bytes: u64,
     /// How much output of one run is kept; the oldest segment goes first.
     pub log_bytes: u64,
     /// Give each run a boundary of the kernel's, where it may be made.
@@ -27,6 +30,8 @@ pub struct Settings {
 impl Settings {
     /// A lease is renewed this many times before it would run out.
     pub const RENEWALS_PER_LEASE: u64 = 10;
+    /// One unit, one run without a unit, or the daemon itself has at most this part of the journal.
+    pub const STORIES_AT_LEAST: u64 = 10;
 }
 
 impl Default for Settings {
@@ -36,6 +41,8 @@ impl Default for Settings {
             adopt: AdoptPolicy::Adopt,
             history_count: 2_000,
             history_age_ms: 30 * 24 * 3_600 * 1_000,
+            journal_rows: 200_000,
+            journal_bytes: 128 << 20,
             log_bytes: 4 << 30,
             kernel_boundary: true,
             limit_groups: true,

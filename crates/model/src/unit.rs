@@ -234,6 +234,8 @@ pub struct UnitRecord {
 pub struct Tally {
     /// How many in a row have failed quickly.
     pub steps: u32,
+    /// How many in a row asked to be started again (exit 75) within a second of their start.
+    pub wishes: u32,
     /// When failures came, on the wall clock, so that they count across a restart of everything.
     pub failures_ms: Vec<u64>,
     /// The breaker is open.

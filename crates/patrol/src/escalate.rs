@@ -3,9 +3,8 @@
 use crate::command::{self, Question};
 use crate::door::Door;
 use crate::plan::Plan;
-use ostler_model::{MailDraft, MailKind, PatrolNote, What};
+use ostler_model::{MailDraft, MailKind, PatrolNote, What, stable_hash};
 use serde_json::{Map, Value};
-use std::hash::{DefaultHasher, Hasher};
 
 const HOOK_TIMEOUT_MS: u64 = 20_000;
 const HOOK_SESSION: &str = "patrol escalation";
@@ -73,9 +72,8 @@ fn id(what: &Escalation<'_>, word: &str) -> String {
     let name = what.agent.unwrap_or("town");
     let agent: String = name.chars().map(plain).take(12).collect();
     // People name a message by the end of its id.
-    let mut number = DefaultHasher::new();
-    number.write(format!("{name} {} {} {word}", what.kind, what.since_ms).as_bytes());
-    let number = number.finish() as u32;
+    let whole = format!("{name} {} {} {word}", what.kind, what.since_ms);
+    let number = stable_hash(whole.as_bytes()) as u32;
     format!("{agent}-{}-{}-{word}-{number:08x}", what.kind, what.since_ms)
 }
 

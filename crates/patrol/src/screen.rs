@@ -1,23 +1,23 @@
 //! What is on a screen, as a number that changes when something happens there.
 
-use std::hash::{DefaultHasher, Hasher};
+use ostler_model::StableHasher;
 
 /// Digits and the glyphs of spinners are left out: a clock that ticks beside a program that hangs is no progress.
 pub fn digest(lines: &[String]) -> u64 {
-    let mut hasher = DefaultHasher::new();
+    let mut hasher = StableHasher::default();
     for line in lines {
         let mut is_blank = true;
         for c in line.chars().filter(|c| !is_ticking(*c)) {
             if !c.is_whitespace() {
                 is_blank = false;
-                hasher.write_u32(c as u32);
+                hasher.write(&(c as u32).to_le_bytes());
             }
         }
         if !is_blank {
-            hasher.write_u8(b'\n');
+            hasher.write(b"\n");
         }
     }
-    hasher.finish()
+    hasher.finish_64()
 }
 
 /// What stands there, without room and without what ticks.

@@ -24,6 +24,10 @@ pub enum RegistryError {
         "the registry {path} cannot be read or written; look after its disk, or move it away (Ostler then begins a new one)"
     )]
     Disk { path: PathBuf, source: rusqlite::Error },
+    #[error(
+        "no copy of the registry can be made at {path}, to go back to if the new program fails"
+    )]
+    Copy { path: PathBuf, source: std::io::Error },
     #[error("the registry cannot be written")]
     Write { source: rusqlite::Error },
     #[error("the registry cannot be read")]

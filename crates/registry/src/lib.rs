@@ -6,4 +6,7 @@ mod error;
 mod sqlite;
 
 pub use error::RegistryError;
-pub use sqlite::{Batch, Claims, Moment, Ordered, Reader, Registry, RunQuery, Sent, Theft};
+pub use sqlite::{
+    Batch, Claims, EntryQuery, JournalBounds, Moment, Ordered, Pruned, Pruner, Reader, Registry,
+    RunQuery, Sent, SliceMost, Step, Theft, WentBack,
+};

@@ -4,8 +4,20 @@ use ostler_model::{
     Actor, AgentSession, Backend, Counter, Entry, Extinct, InstanceId, PoolSpec, RunId, RunRecord,
     RunState, Termination, What,
 };
-use ostler_registry::{Batch, Claims, Reader, Registry, RegistryError, RunQuery, Theft};
+use ostler_registry::{
+    Batch, Claims, EntryQuery, JournalBounds, Pruned, Pruner, Reader, Registry, RegistryError,
+    RunQuery, SliceMost, Theft,
+};
 use std::path::Path;
+
+const ALL: SliceMost = SliceMost { rows: 1_000, bytes: 1 << 20 };
+const WIDE: JournalBounds = JournalBounds {
+    rows: 1_000,
+    bytes: 1 << 20,
+    story_rows: 1_000,
+    story_bytes: 1 << 20,
+    oldest_ms: 0,
+};
 
 fn instance(number: u8) -> InstanceId {
     InstanceId::new(1, [number; 10])
@@ -112,11 +124,15 @@ fn records_entries_and_counters_read_back() {
     assert_eq!(registry.live().expect("read"), std::slice::from_ref(&run));
     let reader = Reader::open(&path).expect("a reader");
     assert_eq!(
-        reader.entries(Some(run.run_id), None, 0, None).expect("read"),
+        reader
+            .entries(&EntryQuery { run: Some(run.run_id), ..EntryQuery::default() }, ALL)
+            .expect("read"),
         [batch.entries[0].clone()]
     );
     assert_eq!(
-        reader.entries(None, None, batch.entries[0].seq, None).expect("read"),
+        reader
+            .entries(&EntryQuery { after_seq: batch.entries[0].seq, ..EntryQuery::default() }, ALL)
+            .expect("read"),
         [batch.entries[1].clone()]
     );
     let counters = reader.counters().expect("read");
@@ -256,7 +272,9 @@ fn history_is_bounded_by_count_and_age_and_takes_its_entries_along() {
     assert_eq!(registry.live().expect("read").len(), 2, "live runs stay");
     let reader = Reader::open(&path).expect("a reader");
     assert_eq!(reader.ended(RunQuery { newest: None }).expect("read").len(), 2);
-    assert_eq!(reader.entries(None, None, 0, None).expect("read").len(), 4);
+    let mut pruner = Pruner::open(&path).expect("a pruner");
+    while pruner.slice(&WIDE, 3).expect("pruned") != Pruned::Nothing {}
+    assert_eq!(reader.entries(&EntryQuery::default(), ALL).expect("read").len(), 4);
 }
 
 fn refusal(path: &Path) -> String {

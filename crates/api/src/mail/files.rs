@@ -2,12 +2,11 @@
 //! the more it takes to write, the less often it is written.
 
 use crate::server::Shared;
-use ostler_model::{InstanceId, Mail};
+use ostler_model::{InstanceId, Mail, stable_hash};
 use ostler_registry::Reader;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -107,10 +106,8 @@ fn file_name(name: &str) -> String {
         }
     }
     if safe.len() > MOST {
-        let mut hasher = DefaultHasher::new();
-        name.hash(&mut hasher);
         safe.truncate(MOST);
-        let _ = write!(safe, "%{:016x}", hasher.finish());
+        let _ = write!(safe, "%{:016x}", stable_hash(name.as_bytes()));
     }
     safe.push_str(".jsonl");
     safe

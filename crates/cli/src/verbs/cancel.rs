@@ -3,7 +3,7 @@ use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::render;
 use crate::say::{say, tell};
-use ostler_client::ClientError;
+use ostler_client::{Client, ClientError};
 use ostler_model::wire::{Answer, Call, Target};
 
 /// All are told first, then waited for: the graces run at the same time.
@@ -15,8 +15,9 @@ pub fn cancel(context: &Context, arguments: &CancelArguments) -> Result<Exit, Fa
         // A run that does not exist is said at once, and the others are still cancelled.
         match client.call(Call::Show(Target { run: run.clone() })) {
             Ok(_) => {
-                client.ask(Call::Cancel(Target { run: run.clone() }))?;
-                told.push(client);
+                // If it is lost here, its answer says so.
+                let _ = client.ask(Call::Cancel(Target { run: run.clone() }));
+                told.push((client, run));
             }
             Err(error) => {
                 let failure = Failure::from(error);
@@ -27,14 +28,19 @@ pub fn cancel(context: &Context, arguments: &CancelArguments) -> Result<Exit, Fa
             }
         }
     }
-    for mut client in told {
+    for (mut client, run) in told {
         if arguments.no_wait {
-            // The order of questions is kept: this answer means that the cancel was heard.
-            client.ask(Call::Ping)?;
-            client.next_answer()?;
+            until_heard(context, client, run)?;
             continue;
         }
-        let Answer::Cancelled(answer) = client.next_answer()? else {
+        let answer = match client.next_answer() {
+            // It went away with our question; its successor is asked.
+            Err(ClientError::Lost(_)) => {
+                context.connect_again()?.call(Call::Cancel(Target { run: run.clone() }))?
+            }
+            answer => answer?,
+        };
+        let Answer::Cancelled(answer) = answer else {
             return Err(ClientError::Unexpected.into());
         };
         if arguments.json {
@@ -48,5 +54,19 @@ pub fn cancel(context: &Context, arguments: &CancelArguments) -> Result<Exit, Fa
     match first_failure {
         None => Ok(Exit::DONE),
         Some(failure) => Err(failure),
+    }
+}
+
+/// The order of questions is kept: an answer to the second one means that the cancel was heard.
+fn until_heard(context: &Context, mut client: Client, run: &str) -> Result<(), Failure> {
+    loop {
+        let heard = client.ask(Call::Ping).and_then(|_| client.next_answer());
+        match heard {
+            Err(ClientError::Lost(_)) => {
+                client = context.connect_again()?;
+                let _ = client.ask(Call::Cancel(Target { run: run.to_owned() }));
+            }
+            heard => return Ok(heard.map(drop)?),
+        }
     }
 }

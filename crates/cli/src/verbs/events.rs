@@ -2,26 +2,65 @@ use crate::args::EventsArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::render;
-use ostler_client::ClientError;
+use ostler_client::{ClientError, Journal};
+use ostler_model::Entry;
 use ostler_model::wire::{Answer, Call, EntryFilter};
-use std::io::Write;
+use std::io::{self, StdoutLock, Write};
 
+/// The journal, oldest first. It is read and written a slice at a time, however long it is.
 pub fn events(context: &Context, arguments: &EventsArguments) -> Result<Exit, Failure> {
-    let mut client = context.connect()?;
-    let mut filter = EntryFilter {
+    let filter = EntryFilter {
         run: arguments.run.clone(),
         unit: None,
         after_seq: None,
         newest: arguments.last,
         follow: arguments.follow,
     };
-    client.ask(Call::Entries(filter.clone()))?;
     let mut out = std::io::stdout().lock();
+    match (arguments.follow, arguments.json) {
+        (true, _) => follow(context, filter, arguments, &mut out),
+        (false, true) => {
+            let mut client = context.connect()?;
+            let mut journal = Journal::new(filter);
+            let mut slice = journal.next_slice(&mut client)?;
+            let mut before = "[";
+            while let Some(entries) = &slice {
+                let written = write_list(&mut out, entries, &mut before);
+                if heard(written.and_then(|()| out.flush()))? == Heard::No {
+                    return Ok(Exit::DONE);
+                }
+                slice = journal.next_slice(&mut client)?;
+            }
+            let end = if before == "[" { "[]" } else { "]" };
+            heard(writeln!(out, "{end}").and_then(|()| out.flush())).map(|_| Exit::DONE)
+        }
+        (false, false) => {
+            let mut client = context.connect()?;
+            let mut journal = Journal::new(filter);
+            while let Some(entries) = journal.next_slice(&mut client)? {
+                if show(&mut out, &entries, false)? == Heard::No {
+                    break;
+                }
+            }
+            Ok(Exit::DONE)
+        }
+    }
+}
+
+/// Until the daemon is stopped, or nobody reads what is shown.
+fn follow(
+    context: &Context,
+    mut filter: EntryFilter,
+    arguments: &EventsArguments,
+    out: &mut StdoutLock<'_>,
+) -> Result<Exit, Failure> {
+    let mut client = context.connect()?;
+    client.ask(Call::Entries(filter.clone()))?;
     loop {
         let entries = match client.next_answer() {
             Ok(Answer::Entries(entries)) => entries,
             Ok(_) => return Err(ClientError::Unexpected.into()),
-            Err(ClientError::Lost(_)) if arguments.follow => {
+            Err(ClientError::Lost(_)) => {
                 // It was stopped while we followed, or it died and the next is on its way.
                 let Some(successor) = context.connect_successor()? else { return Ok(Exit::DONE) };
                 client = successor;
@@ -31,38 +70,50 @@ pub fn events(context: &Context, arguments: &EventsArguments) -> Result<Exit, Fa
             }
             Err(error) => return Err(error.into()),
         };
-        if arguments.json && !arguments.follow {
-            println_safe(&mut out, &serde_json::to_string(&entries)?)?;
-            return Ok(Exit::DONE);
-        }
-        for entry in &entries {
-            filter.after_seq = Some(entry.seq);
+        if let Some(last) = entries.last() {
+            filter.after_seq = Some(last.seq);
             filter.newest = None;
-            let line = if arguments.json {
-                serde_json::to_string(entry)?
-            } else {
-                render::entry_line(entry)
-            };
-            if println_safe(&mut out, &line)? == Shown::NobodyReads {
-                return Ok(Exit::DONE);
-            }
         }
-        if !arguments.follow {
+        if show(out, &entries, arguments.json)? == Heard::No {
             return Ok(Exit::DONE);
         }
     }
 }
 
-#[derive(PartialEq, Eq)]
-enum Shown {
-    Yes,
-    NobodyReads,
+/// Entries of a JSON list that goes on; `before` is what stands before the next one.
+pub fn write_list(
+    out: &mut impl Write,
+    entries: &[Entry],
+    before: &mut &'static str,
+) -> io::Result<()> {
+    for entry in entries {
+        out.write_all(before.as_bytes())?;
+        serde_json::to_writer(&mut *out, entry)?;
+        *before = ",";
+    }
+    Ok(())
 }
 
-fn println_safe(out: &mut impl Write, line: &str) -> Result<Shown, Failure> {
-    match writeln!(out, "{line}").and_then(|()| out.flush()) {
-        Ok(()) => Ok(Shown::Yes),
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(Shown::NobodyReads),
+fn show(out: &mut impl Write, entries: &[Entry], json: bool) -> Result<Heard, Failure> {
+    let mut text = String::new();
+    for entry in entries {
+        text += &if json { serde_json::to_string(entry)? } else { render::entry_line(entry) };
+        text.push('\n');
+    }
+    heard(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+}
+
+/// Whether somebody still reads what we write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Heard {
+    Yes,
+    No,
+}
+
+pub fn heard(outcome: io::Result<()>) -> Result<Heard, Failure> {
+    match outcome {
+        Ok(()) => Ok(Heard::Yes),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Heard::No),
         Err(error) => Err(error.into()),
     }
 }

@@ -1,13 +1,15 @@
+use super::events::{Heard, heard, write_list};
 use super::unit;
 use crate::args::WhyArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::render;
 use crate::say::say;
-use ostler_client::{Client, ClientError};
+use ostler_client::{Client, ClientError, Journal};
 use ostler_model::wire::{Answer, Call, EntryFilter, ErrorCode, Target};
 use ostler_model::{Depth, Entry, UnitView};
-use serde_json::json;
+use serde::Serialize;
+use std::io::Write;
 
 /// How many events are shown unasked.
 const SHOWN: usize = 50;
@@ -29,15 +31,13 @@ pub fn why(context: &Context, arguments: &WhyArguments) -> Result<Exit, Failure>
         Err(error) => return Err(error.into()),
     };
     let filter = EntryFilter { run: Some(record.run_id.to_string()), ..EntryFilter::default() };
-    let events = entries(&mut client, filter)?;
     if arguments.json {
-        say!("{}", json!({ "run": *record, "events": events }));
-        return Ok(Exit::DONE);
+        return tell_json(&mut client, filter, "run", &*record);
     }
     say!("run {}", record.run_id);
     say!("  {}", record.command);
     say!("  {}\n", render::state_line(&record, ostler_os::wall_ms()));
-    tell_story(&events, arguments);
+    tell_story(&mut client, filter, arguments)?;
     if let Some(error) = &record.error {
         say!("\n  {error}");
     }
@@ -50,13 +50,9 @@ fn why_unit(
     view: &UnitView,
     arguments: &WhyArguments,
 ) -> Result<Exit, Failure> {
-    let most = (!arguments.all && !arguments.json).then_some(SHOWN as u64 + 1);
-    let filter =
-        EntryFilter { unit: Some(view.name.clone()), newest: most, ..EntryFilter::default() };
-    let events = entries(client, filter)?;
+    let filter = EntryFilter { unit: Some(view.name.clone()), ..EntryFilter::default() };
     if arguments.json {
-        say!("{}", json!({ "unit": view, "events": events }));
-        return Ok(Exit::DONE);
+        return tell_json(client, filter, "unit", view);
     }
     let why = render::state_why(view);
     let why = if why.is_empty() { why } else { format!(": {}", render::cut(&why, usize::MAX)) };
@@ -67,26 +63,64 @@ fn why_unit(
     say!("  {}", view.command);
     let state = render::state_word(view, now_ms);
     say!("  {state} for {since}{why}; wanted {}\n", view.desired);
-    tell_story(&events, arguments);
+    tell_story(client, filter, arguments)?;
     Ok(Exit::DONE)
 }
 
-fn entries(client: &mut Client, filter: EntryFilter) -> Result<Vec<Entry>, Failure> {
-    match client.call(Call::Entries(filter))? {
-        Answer::Entries(entries) => Ok(entries),
-        _ => Err(ClientError::Unexpected.into()),
+/// One object: what it is about, and all its events, written as they are read.
+fn tell_json(
+    client: &mut Client,
+    filter: EntryFilter,
+    name: &str,
+    about: &impl Serialize,
+) -> Result<Exit, Failure> {
+    let mut out = std::io::stdout().lock();
+    let mut journal = Journal::new(filter);
+    let mut slice = journal.next_slice(client)?;
+    let head = format!("{{\"{name}\":{},\"events\":[", serde_json::to_string(about)?);
+    if heard(out.write_all(head.as_bytes()))? == Heard::No {
+        return Ok(Exit::DONE);
     }
+    let mut before = "";
+    while let Some(entries) = slice {
+        let written = write_list(&mut out, &entries, &mut before).and_then(|()| out.flush());
+        if heard(written)? == Heard::No {
+            return Ok(Exit::DONE);
+        }
+        slice = journal.next_slice(client)?;
+    }
+    heard(writeln!(out, "]}}").and_then(|()| out.flush())).map(|_| Exit::DONE)
 }
 
 /// Times are relative to the first that is shown.
-fn tell_story(events: &[Entry], arguments: &WhyArguments) {
-    let is_cut = !arguments.all && events.len() > SHOWN;
-    let shown = if is_cut { &events[events.len() - SHOWN..] } else { events };
-    if is_cut {
+fn tell_story(
+    client: &mut Client,
+    mut filter: EntryFilter,
+    arguments: &WhyArguments,
+) -> Result<(), Failure> {
+    filter.newest = (!arguments.all).then_some(SHOWN as u64 + 1);
+    let mut journal = Journal::new(filter);
+    let mut begun_ms = None;
+    let mut waiting: Vec<Entry> = Vec::new();
+    while let Some(entries) = journal.next_slice(client)? {
+        // One more than is shown says that there are more.
+        waiting.extend(entries);
+        if arguments.all {
+            tell(&waiting, &mut begun_ms);
+            waiting.clear();
+        }
+    }
+    let hidden = waiting.len().saturating_sub(SHOWN);
+    if hidden > 0 {
         say!("  the last {SHOWN} events; --all shows every one");
     }
-    let begun_ms = shown.first().map_or(0, |entry| entry.at_ms);
-    for entry in shown {
+    tell(&waiting[hidden..], &mut begun_ms);
+    Ok(())
+}
+
+fn tell(entries: &[Entry], begun_ms: &mut Option<u64>) {
+    for entry in entries {
+        let begun_ms = *begun_ms.get_or_insert(entry.at_ms);
         say!("{}", render::story_line(entry, begun_ms));
     }
 }

@@ -6,4 +6,4 @@ mod verdict;
 
 pub use backoff::{is_reached, slow, wait_ms};
 pub use exit::{Cause, Death, ExitClass, ExitRule, rule};
-pub use verdict::{Verdict, after, clear};
+pub use verdict::{Verdict, WISHES_MOST, Wishes, after, after_with, clear};

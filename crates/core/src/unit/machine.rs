@@ -34,8 +34,9 @@
 //!
 //! The supervisor dies. What is wanted, the tally and what is over are in the record; what runs is adopted.
 
+use super::pace::Pace;
 use super::view::ALWAYS_AGAIN;
-use crate::restart::{Cause, Death, ExitClass, Verdict, after, clear};
+use crate::restart::{Cause, Death, ExitClass, Verdict, Wishes, after_with, clear, rule};
 use crate::time::Now;
 use crate::{Action, ExitStatus};
 use ostler_model::{
@@ -166,6 +167,8 @@ pub(crate) struct Unit {
     pub(crate) is_queue_told: bool,
     /// When it is looked whether it is idle.
     pub(crate) look_idle_mono_ms: Option<u64>,
+    /// When it was started lately.
+    pub(crate) pace: Pace,
 }
 
 impl Unit {
@@ -181,6 +184,7 @@ impl Unit {
             keeps_place: false,
             is_queue_told: false,
             look_idle_mono_ms: None,
+            pace: Pace::default(),
         }
     }
 
@@ -755,7 +759,13 @@ impl Unit {
         {
             policy.backoff = backoff;
         }
-        let mut verdict = after(&mut self.record.tally, &policy, death, ran_ms, now.wall_ms);
+        let wishes = match self.record.spec.part {
+            Some(_) => Wishes::Unlimited,
+            None => Wishes::Limited,
+        };
+        let tally = &mut self.record.tally;
+        let mut verdict = after_with(tally, &policy, wishes, death, ran_ms, now.wall_ms);
+        let class = rule(&policy).class(death);
         if let (Verdict::Broken { why }, Some(opened)) =
             (&mut verdict, &mut self.record.tally.opened)
         {
@@ -764,8 +774,10 @@ impl Unit {
         }
         match &verdict {
             Verdict::Broken { why } => self.trouble(Condition::Breaker, why, out),
-            Verdict::Over { class: ExitClass::Clean | ExitClass::Asked } => {}
-            Verdict::Restart { .. } if death.is_wish() => {}
+            // It did its work, or was asked to end: no crash, also where the policy starts it again.
+            Verdict::Restart { .. } | Verdict::Over { .. }
+                if matches!(class, ExitClass::Clean | ExitClass::Asked) => {}
+            Verdict::Restart { wait_ms: 0 } if death.is_wish() => {}
             Verdict::Restart { .. } | Verdict::Over { .. } => {
                 self.trouble(Condition::Crash, &told, out);
             }
@@ -779,9 +791,10 @@ impl Unit {
             Verdict::Broken { why } => why.clone(),
         });
         self.keeps_place = match verdict {
-            Verdict::Restart { .. } if death.is_wish() => true,
+            Verdict::Restart { wait_ms: 0 } if death.is_wish() => true,
             Verdict::Restart { wait_ms } => {
-                wait_ms <= KEEPS_PLACE_MS && self.record.tally.steps <= KEEPS_PLACE_TIMES
+                let in_a_row = self.record.tally.steps.max(self.record.tally.wishes);
+                wait_ms <= KEEPS_PLACE_MS && in_a_row <= KEEPS_PLACE_TIMES
             }
             Verdict::Over { .. } | Verdict::Broken { .. } => false,
         };
@@ -798,7 +811,7 @@ impl Unit {
                 let until_mono_ms = now.mono_ms.saturating_add(wait_ms);
                 self.record.again_at_ms = Some(now.wall_ms.saturating_add(wait_ms));
                 self.enter(Phase::Backoff { until_mono_ms, wait_ms }, now);
-                let evidence = json!({ "waitMs": wait_ms, "inARow": self.record.tally.steps });
+                let evidence = json!({ "waitMs": wait_ms, "inARow": if death.is_wish() { self.record.tally.wishes } else { self.record.tally.steps } });
                 let told = format!("{told}{always}");
                 out.push(self.note(Actor::Supervisor, What::UnitAgain, &told, evidence, now));
             }

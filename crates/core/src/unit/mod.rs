@@ -1,4 +1,5 @@
 mod machine;
+mod pace;
 mod sleep;
 mod units;
 mod view;

@@ -1,6 +1,7 @@
 //! All units, and what one means to another: who waits for whom, who goes first.
 
 use super::machine::{Ask, Declared, Phase, Then, Unit, UnitEvent};
+use super::pace::STARTS_MOST;
 use crate::Action;
 use crate::restart::clear;
 use crate::time::Now;
@@ -623,7 +624,18 @@ fn renew(unit: &mut Unit, new: Declared, now: Now, out: &mut Vec<Action>) {
     }
 }
 
+/// The one place where a start is decided.
 fn launch(unit: &mut Unit, must_save: bool, now: Now, out: &mut Vec<Action>) {
+    if let Some(until_mono_ms) = unit.pace.not_before(now.mono_ms) {
+        let wait_ms = until_mono_ms - now.mono_ms;
+        unit.keeps_place = true;
+        unit.enter(Phase::Backoff { until_mono_ms, wait_ms }, now);
+        let why = format!("it was started {STARTS_MOST} times within a second");
+        let evidence = json!({ "waitMs": wait_ms });
+        out.push(unit.note(Actor::Supervisor, What::UnitAgain, &why, evidence, now));
+        return;
+    }
+    unit.pace.started(now.mono_ms);
     unit.enter(Phase::Launching, now);
     let is_new = unit.record.started_with.as_ref() != Some(&unit.record.run_digest);
     if is_new {

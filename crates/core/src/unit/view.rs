@@ -2,8 +2,12 @@
 
 use super::machine::{Phase, Then, Unit};
 use super::units::Units;
+use crate::restart::WISHES_MOST;
 use crate::time::Now;
 use ostler_model::{Part, UnitState, UnitView};
+
+/// How the end of one that asked to be started again is told.
+const WISH: &str = "exit 75";
 
 /// What is said of a part of Ostler that is started again.
 pub(super) const ALWAYS_AGAIN: &str = "a part of Ostler, always started again";
@@ -30,7 +34,12 @@ impl Units {
                 && record.started_with.as_ref().is_some_and(|with| *with != record.run_digest),
             ends: record.ends.clone(),
             opened: record.tally.opened.clone(),
-            next_at_ms: None,
+            next_at_ms: match unit.phase {
+                Phase::Backoff { until_mono_ms, .. } => {
+                    Some(now.wall_ms + until_mono_ms.saturating_sub(now.mono_ms))
+                }
+                _ => None,
+            },
             file: record.spec.file.clone(),
             tmux: record.spec.tmux.clone(),
             agent: None,
@@ -75,15 +84,22 @@ impl Units {
             }
             Phase::Backoff { until_mono_ms, wait_ms } => {
                 let left = until_mono_ms.saturating_sub(now.mono_ms).div_ceil(1_000);
+                let wishes = record.tally.wishes;
                 let of = match (record.spec.restart.limit, record.spec.part) {
+                    (_, None) if wishes > 1 && last == WISH => {
+                        format!(", {wishes} of {WISHES_MOST}")
+                    }
                     (Some(limit), _) => {
                         format!(", {} of {}", record.tally.failures_ms.len(), limit.count)
                     }
                     (None, Some(_)) => format!(", {ALWAYS_AGAIN}"),
                     (None, None) => String::new(),
                 };
-                let whole = wait_ms / 1_000;
-                (UnitState::Backoff, format!("backoff {left} of {whole} s{of}: {last}"))
+                let wait = match *wait_ms {
+                    short @ 0..1_000 => format!("{short} ms"),
+                    long => format!("{left} of {} s", long / 1_000),
+                };
+                (UnitState::Backoff, format!("backoff {wait}{of}: {last}"))
             }
             Phase::Over => {
                 let over = record.over.as_ref();

@@ -226,3 +226,18 @@ pub fn holders(path: &Path) -> Vec<(i32, Vec<String>)> {
         })
         .collect()
 }
+
+/// What we write to standard output and standard error goes to another file from now on, if it went to the file at this
+/// path: `path` becomes `older`, and a new one takes its place.
+pub fn rotate_output(path: &Path, older: &Path) -> io::Result<()> {
+    let own = rustix::fs::fstat(rustix::stdio::stderr())?;
+    let there = std::fs::metadata(path)?;
+    if (own.st_dev, own.st_ino) != (there.dev(), there.ino()) {
+        return Ok(());
+    }
+    std::fs::rename(path, older)?;
+    let file = OpenOptions::new().create(true).append(true).mode(0o600).open(path)?;
+    rustix::stdio::dup2_stdout(&file)?;
+    rustix::stdio::dup2_stderr(&file)?;
+    Ok(())
+}

@@ -1,13 +1,14 @@
-//! History is bounded: ended runs go by count and by age, and their entries with them.
+//! History is bounded: ended runs go by count and by age. Their entries follow, a slice at a time (see the pruner).
 
 use super::rows::run_id;
 use super::writer::Registry;
 use crate::error::RegistryError;
 use ostler_model::{InstanceId, RunId};
-use rusqlite::TransactionBehavior;
+use rusqlite::{Transaction, TransactionBehavior, params};
 
 impl Registry {
-    /// Forgets our ended runs beyond the newest `keep`, and those that ended before `oldest_ms`.
+    /// Forgets our ended runs beyond `keep`, and those that ended before `oldest_ms`. Where there are too many, those who
+    /// have the most give way: a unit that ends again and again does not push out what others did.
     /// At most `most` at a time, so that the writer is never held up for long.
     pub fn prune(
         &mut self,
@@ -20,47 +21,20 @@ impl Registry {
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)
             .map_err(RegistryError::write)?;
-        let mut gone = Vec::new();
-        {
-            let mut statement = transaction
-                .prepare_cached(
-                    "SELECT run_id FROM ( \
-                       SELECT run_id, ended_at_ms FROM runs WHERE state = 'exited' AND owner_instance_id = ?4 \
-                       ORDER BY ended_at_ms DESC LIMIT -1 OFFSET ?1) \
-                     UNION \
-                     SELECT run_id FROM runs WHERE state = 'exited' AND ended_at_ms < ?2 AND owner_instance_id = ?4 \
-                     LIMIT ?3",
-                )
-                .map_err(RegistryError::write)?;
-            let mut rows = statement
-                .query(rusqlite::params![
-                    keep as i64,
-                    oldest_ms as i64,
-                    most as i64,
-                    instance.to_string()
-                ])
-                .map_err(RegistryError::write)?;
-            while let Some(row) = rows.next().map_err(RegistryError::read)? {
-                gone.push(run_id(row.get(0).map_err(RegistryError::read)?)?);
+        let names = too_many(&transaction, instance, keep, oldest_ms, most)
+            .map_err(RegistryError::write)?;
+        for name in &names {
+            for sql in [
+                "DELETE FROM runs WHERE run_id = ?",
+                "INSERT OR IGNORE INTO forgotten (run_id) VALUES (?)",
+            ] {
+                transaction
+                    .prepare_cached(sql)
+                    .and_then(|mut statement| statement.execute([name]))
+                    .map_err(RegistryError::write)?;
             }
-            let mut runs = transaction
-                .prepare_cached("DELETE FROM runs WHERE run_id = ?")
-                .map_err(RegistryError::write)?;
-            let mut entries = transaction
-                .prepare_cached("DELETE FROM entries WHERE run_id = ?")
-                .map_err(RegistryError::write)?;
-            for run in &gone {
-                runs.execute([run.to_string()]).map_err(RegistryError::write)?;
-                entries.execute([run.to_string()]).map_err(RegistryError::write)?;
-            }
-            // Entries about the supervisor itself go by age alone.
-            transaction
-                .execute(
-                    "DELETE FROM entries WHERE run_id IS NULL AND at_ms < ?",
-                    [oldest_ms as i64],
-                )
-                .map_err(RegistryError::write)?;
         }
+        let gone = names.into_iter().map(run_id).collect::<Result<_, _>>()?;
         transaction.commit().map_err(RegistryError::write)?;
         Ok(gone)
     }
@@ -81,5 +55,75 @@ impl Registry {
             })
             .map(|count| count as u64)
             .map_err(RegistryError::read)
+    }
+}
+
+fn too_many(
+    transaction: &Transaction<'_>,
+    instance: InstanceId,
+    keep: u64,
+    oldest_ms: u64,
+    most: u64,
+) -> rusqlite::Result<Vec<String>> {
+    let instance = instance.to_string();
+    let mut names: Vec<String> = transaction
+        .prepare_cached(
+            "SELECT run_id FROM runs WHERE state = 'exited' AND ended_at_ms < ? \
+             AND +owner_instance_id = ? ORDER BY ended_at_ms LIMIT ?",
+        )?
+        .query_map(params![oldest_ms as i64, instance, most as i64], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    if !names.is_empty() {
+        return Ok(names);
+    }
+    let groups: Vec<(Option<String>, u64)> = transaction
+        .prepare_cached(
+            "SELECT unit, count(*) FROM runs WHERE state = 'exited' AND owner_instance_id = ? GROUP BY unit",
+        )?
+        .query_map([&instance], |row| Ok((row.get(0)?, row.get::<_, i64>(1)? as u64)))?
+        .collect::<rusqlite::Result<_>>()?;
+    let level = level(groups.iter().map(|(_, count)| *count).collect(), keep);
+    for (unit, count) in groups {
+        let left = most - names.len() as u64;
+        let excess = count.saturating_sub(level).min(left);
+        if excess > 0 {
+            let oldest: Vec<String> = transaction
+                .prepare_cached(
+                    "SELECT run_id FROM runs WHERE state = 'exited' AND owner_instance_id = ? AND unit IS ? \
+                     ORDER BY ended_at_ms LIMIT ?",
+                )?
+                .query_map(params![instance, unit, excess as i64], |row| row.get(0))?
+                .collect::<rusqlite::Result<_>>()?;
+            names.extend(oldest);
+        }
+    }
+    Ok(names)
+}
+
+/// The number that each may have so that all together have no more than `keep`.
+fn level(mut counts: Vec<u64>, keep: u64) -> u64 {
+    counts.sort_unstable();
+    let mut left = keep;
+    for (index, count) in counts.iter().enumerate() {
+        let share = left / (counts.len() - index) as u64;
+        if *count > share {
+            return share;
+        }
+        left -= count;
+    }
+    u64::MAX
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn those_who_have_the_most_give_way() {
+        assert_eq!(level(vec![3, 1_990, 100], 2_000), 1_897);
+        assert_eq!(level(vec![10, 10, 10], 15), 5);
+        assert_eq!(level(vec![2, 3], 5), u64::MAX);
+        assert_eq!(level(vec![7], 0), 0);
+        assert_eq!(level(Vec::new(), 5), u64::MAX);
     }
 }

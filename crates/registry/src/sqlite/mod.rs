@@ -1,9 +1,12 @@
+mod fallback;
 mod history;
+mod journal;
 mod leases;
 mod mail;
 mod nudges;
 mod patrol;
 mod pools;
+mod pruner;
 mod reader;
 mod rows;
 mod schema;
@@ -11,8 +14,11 @@ mod sessions;
 mod units;
 mod writer;
 
+pub use fallback::WentBack;
+pub use journal::{EntryQuery, SliceMost, Step};
 pub use leases::{Claims, Theft};
 pub use mail::Sent;
 pub use patrol::Ordered;
+pub use pruner::{JournalBounds, Pruned, Pruner};
 pub use reader::{Reader, RunQuery};
 pub use writer::{Batch, Moment, Registry};

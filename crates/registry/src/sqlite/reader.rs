@@ -1,9 +1,9 @@
 //! Questions, on a connection of their own: they never hold up the writer.
 
-use super::rows::{FROM_RUNS, RUN_COLUMNS, read_entry, read_run};
+use super::rows::{FROM_RUNS, RUN_COLUMNS, read_run};
 use super::schema;
 use crate::error::RegistryError;
-use ostler_model::{Counter, Entry, RunId, RunRecord, Sample};
+use ostler_model::{Counter, RunId, RunRecord, Sample};
 use rusqlite::{Connection, OpenFlags, OptionalExtension};
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -74,38 +74,6 @@ impl Reader {
             ),
             [part],
         )
-    }
-
-    /// The journal, oldest first: all, or one run's, or only what is new.
-    pub fn entries(
-        &self,
-        run: Option<RunId>,
-        unit: Option<&str>,
-        after_seq: i64,
-        newest: Option<u64>,
-    ) -> Result<Vec<Entry>, RegistryError> {
-        let mut statement = self
-            .connection
-            .prepare_cached(
-                "SELECT * FROM (SELECT seq, at_ms, who, what, run_id, why, evidence FROM entries \
-                 WHERE seq > ?1 AND (?2 IS NULL OR run_id = ?2) \
-                 AND (?4 IS NULL OR unit = ?4 OR run_id IN (SELECT run_id FROM runs WHERE runs.unit = ?4)) \
-                 ORDER BY seq DESC LIMIT ?3) ORDER BY seq",
-            )
-            .map_err(RegistryError::read)?;
-        let mut rows = statement
-            .query(rusqlite::params![
-                after_seq,
-                run.map(|run| run.to_string()),
-                newest.map_or(-1, |newest| newest as i64),
-                unit,
-            ])
-            .map_err(RegistryError::read)?;
-        let mut entries = Vec::new();
-        while let Some(row) = rows.next().map_err(RegistryError::read)? {
-            entries.push(read_entry(row)?);
-        }
-        Ok(entries)
     }
 
     /// Every counter there is, also those at 0.

@@ -14,6 +14,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/0006_ties.sql"),
     include_str!("../../migrations/0007_pools.sql"),
     include_str!("../../migrations/0008_sessions.sql"),
+    include_str!("../../migrations/0011_journal.sql"),
 ];
 
 /// "ostl", so that a registry can be told from any other SQLite file.
@@ -26,12 +27,32 @@ pub(super) fn open(path: &Path, flags: OpenFlags) -> Result<Connection, Registry
 
 pub(super) fn prepare(connection: &mut Connection, path: &Path) -> Result<(), RegistryError> {
     recognise(connection, path)?;
+    // First: a file that has a page already does not take it any more.
     connection
         .execute_batch(
-            "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -2000;",
+            "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; \
+             PRAGMA temp_store = MEMORY; PRAGMA cache_size = -2000; PRAGMA journal_size_limit = 4194304;",
         )
         .map_err(|source| opening(path, source))?;
-    migrate(connection).map_err(|source| opening(path, source))
+    migrate(connection).map_err(|source| opening(path, source))?;
+    make_shrinkable(connection);
+    Ok(())
+}
+
+/// The most that is rewritten for it at a start. A larger file waits until the journal's bounds have made it smaller.
+const REWRITTEN_MOST: i64 = 64 << 20;
+
+/// A file of an earlier version cannot give pages back. It is rewritten once; if that fails, it only stays as large as it is.
+fn make_shrinkable(connection: &Connection) {
+    let size = || -> rusqlite::Result<i64> {
+        let used = pragma(connection, "page_count")? - pragma(connection, "freelist_count")?;
+        Ok(used * pragma(connection, "page_size")?)
+    };
+    if pragma(connection, "auto_vacuum").is_ok_and(|kind| kind == 0)
+        && size().is_ok_and(|bytes| bytes <= REWRITTEN_MOST)
+    {
+        let _ = connection.execute_batch("PRAGMA auto_vacuum = INCREMENTAL; VACUUM;");
+    }
 }
 
 /// Whether it is a registry that this version can use.
@@ -80,6 +101,50 @@ fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
-fn pragma(connection: &Connection, name: &str) -> rusqlite::Result<i64> {
+pub(super) fn pragma(connection: &Connection, name: &str) -> rusqlite::Result<i64> {
     connection.pragma_query_value(None, name, |row| row.get(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{EntryQuery, Reader, SliceMost};
+
+    /// A file of the version before: its entries keep their units, it is counted, and it can give pages back.
+    #[test]
+    fn a_file_of_an_earlier_version_is_brought_up_to_date() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("registry.db");
+        let before = MIGRATIONS.len() - 1;
+        let old = Connection::open(&path).expect("a file");
+        for migration in &MIGRATIONS[..before] {
+            old.execute_batch(migration).expect("migrated");
+        }
+        old.execute_batch(&format!(
+            "PRAGMA journal_mode = WAL; PRAGMA user_version = {before}; PRAGMA application_id = {APPLICATION_ID};
+             INSERT INTO runs (run_id, session_id, backend_id, unit, boot_id, state, created_at_ms, updated_at_ms,
+                 owner_instance_id, extinct, command, grace_ms, detach_allowed)
+             VALUES ('r', 's', 'pipe', 'web', 'b', 'exited', 1, 1, 'i', 'yes', 'c', 1, 0);
+             INSERT INTO entries (at_ms, who, what, run_id, why, evidence) VALUES
+                 (1, '{{\"kind\":\"kernel\"}}', 'exited', 'r', 'w', '{{}}'),
+                 (2, '{{\"kind\":\"kernel\"}}', 'adopted', NULL, 'w', '{{}}');"
+        ))
+        .expect("filled");
+        drop(old);
+        let registry = crate::Registry::open(&path).expect("opened");
+        let kind = pragma(&registry.connection, "auto_vacuum").expect("read");
+        assert_eq!(kind, 2, "incremental");
+        let counted: Vec<(String, i64)> = registry
+            .connection
+            .prepare("SELECT story, count FROM stories ORDER BY story")
+            .and_then(|mut statement| {
+                statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+            })
+            .expect("read");
+        assert_eq!(counted, [("daemon".to_owned(), 1), ("unit web".to_owned(), 1)]);
+        let reader = Reader::open(&path).expect("a reader");
+        let query = EntryQuery { after_seq: 1, ..EntryQuery::default() };
+        let most = SliceMost { rows: 10, bytes: 1_000 };
+        assert_eq!(reader.entries(&query, most).expect("read").len(), 1);
+    }
 }

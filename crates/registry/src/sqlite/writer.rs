@@ -101,10 +101,12 @@ impl Registry {
             }
             let mut note = transaction
                 .prepare_cached(
-                    "INSERT INTO entries (at_ms, who, what, run_id, why, evidence, unit) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                    "INSERT INTO entries (at_ms, who, what, run_id, why, evidence, unit) VALUES \
+                     (?1, ?2, ?3, ?4, ?5, ?6, coalesce(?7, (SELECT unit FROM runs WHERE run_id = ?4)))",
                 )
                 .map_err(RegistryError::write)?;
             for entry in &mut batch.entries {
+                shorten(entry);
                 let who = serde_json::to_string(&entry.who).unwrap_or_default();
                 let evidence = serde_json::to_string(&entry.evidence).unwrap_or_default();
                 note.execute(rusqlite::params![
@@ -206,6 +208,29 @@ impl Registry {
         if let Some(hook) = &mut self.hook {
             hook(moment);
         }
+    }
+}
+
+/// The most that one entry may say, and have as evidence.
+const WHY_MOST: usize = 64 << 10;
+const EVIDENCE_MOST: usize = 256 << 10;
+
+/// What a program wrote may be in an entry: it is cut, so that no single entry is larger than a reader can hold.
+fn shorten(entry: &mut Entry) {
+    if entry.why.len() > WHY_MOST {
+        entry.why.truncate(entry.why.floor_char_boundary(WHY_MOST));
+        entry.why.push('…');
+    }
+    let size = |value: &serde_json::Value| match value {
+        serde_json::Value::Null | serde_json::Value::Bool(_) | serde_json::Value::Number(_) => 8,
+        serde_json::Value::String(text) => text.len(),
+        nested => serde_json::to_string(nested).map_or(0, |text| text.len()),
+    };
+    while entry.evidence.values().map(size).sum::<usize>() > EVIDENCE_MOST {
+        let Some(largest) = entry.evidence.values_mut().max_by_key(|value| size(value)) else {
+            return;
+        };
+        *largest = format!("left out: {} bytes", size(largest)).into();
     }
 }
 

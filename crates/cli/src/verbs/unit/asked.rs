@@ -1,13 +1,14 @@
 use super::awaiting::await_units;
 use super::file::circumstances;
+use super::look::look;
 use super::up::declare;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::render::unit_line;
 use crate::say::say;
-use ostler_client::ClientError;
+use ostler_client::{Client, ClientError};
 use ostler_model::wire::{Answer, AwaitUntil, Call, DeclareCall, UnitAsk, UnitsCall};
-use ostler_model::{UnitSpec, UnitView};
+use ostler_model::{Depth, UnitSpec, UnitState, UnitView};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -20,9 +21,9 @@ pub fn asked(
     json: bool,
 ) -> Result<Exit, Failure> {
     let mut client = context.connect()?;
-    match client.call(Call::Units(UnitsCall { names: names.clone(), ask }))? {
-        Answer::Asked => {}
-        _ => return Err(ClientError::Unexpected.into()),
+    match ask {
+        UnitAsk::Start | UnitAsk::Stop => put(&mut client, names.clone(), ask)?,
+        UnitAsk::Restart => restart_once(context, &mut client, names.clone())?,
     }
     if no_wait {
         return Ok(Exit::DONE);
@@ -32,6 +33,39 @@ pub fn asked(
         UnitAsk::Stop => AwaitUntil::Stopped,
     };
     tell(&await_units(context, &mut client, names, until)?, json)
+}
+
+fn put(client: &mut Client, names: Vec<String>, ask: UnitAsk) -> Result<(), ClientError> {
+    match client.call(Call::Units(UnitsCall { names, ask }))? {
+        Answer::Asked => Ok(()),
+        _ => Err(ClientError::Unexpected),
+    }
+}
+
+/// A supervisor that goes away over it may have begun already: its successor is asked only for those it did not touch.
+fn restart_once(
+    context: &Context,
+    client: &mut Client,
+    mut names: Vec<String>,
+) -> Result<(), Failure> {
+    let before = look(client, names.clone(), Depth::None)?;
+    let was = |name: &str| before.iter().find(|look| look.view.name == name);
+    while let Err(error) = put(client, names.clone(), UnitAsk::Restart) {
+        if !matches!(error, ClientError::Lost(_)) {
+            return Err(error.into());
+        }
+        *client = context.connect_again()?;
+        let now = look(client, names.clone(), Depth::None)?;
+        let untouched = now.into_iter().map(|look| look.view).filter(|view| {
+            view.state != UnitState::Stopping
+                && was(&view.name).is_some_and(|was| was.view.run_id == view.run_id)
+        });
+        names = untouched.map(|view| view.name).collect();
+        if names.is_empty() {
+            break;
+        }
+    }
+    Ok(())
 }
 
 /// A unit that is in no file.

@@ -1,5 +1,6 @@
 use super::awaiting::await_units;
 use super::file;
+use super::look::look;
 use crate::args::{DownArguments, ReloadUnitsArguments, UpArguments};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
@@ -10,9 +11,10 @@ use crate::verbs::upgrade;
 use ostler_client::{Client, ClientError};
 use ostler_config::{Config, SupervisorSettings};
 use ostler_model::wire::{
-    Answer, AwaitUntil, Call, Change, ChangeKind, DeclareCall, UnitAsk, UnitsCall,
+    Answer, AwaitUntil, Call, Change, ChangeKind, DeclareCall, ErrorCode, Target, UnitAsk,
+    UnitsCall,
 };
-use ostler_model::{Order, PatrolCall, PatrolSpec, TmuxOwner, UnitSpec};
+use ostler_model::{Depth, Order, PatrolCall, PatrolSpec, TmuxOwner, UnitSpec};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -152,19 +154,37 @@ pub fn down(context: &Context, arguments: &DownArguments) -> Result<Exit, Failur
     } else {
         None
     };
-    let plan = declare(
-        &mut client,
-        DeclareCall {
-            units: Vec::new(),
-            pools: Vec::new(),
-            file,
-            gone: arguments.names.clone(),
-            start: false,
-            dry_run: false,
-        },
-    )?;
-    let names = plan.iter().map(|change| change.unit.clone()).collect();
+    let call = |dry_run| DeclareCall {
+        units: Vec::new(),
+        pools: Vec::new(),
+        file: file.clone(),
+        gone: arguments.names.clone(),
+        start: false,
+        dry_run,
+    };
+    let plan = declare(&mut client, call(true))?;
+    let names: Vec<String> = plan.iter().map(|change| change.unit.clone()).collect();
+    let before =
+        if names.is_empty() { Vec::new() } else { look(&mut client, names.clone(), Depth::None)? };
+    let replaced = client.replaced();
+    match client.call(Call::Declare(call(false))) {
+        Ok(Answer::Plan(_)) => {}
+        Ok(_) => return Err(ClientError::Unexpected.into()),
+        // Its predecessor had withdrawn them already.
+        Err(ClientError::Refused(refusal))
+            if refusal.code == ErrorCode::NoSuchRun && client.replaced() > replaced => {}
+        Err(error) => return Err(error.into()),
+    }
     await_units(context, &mut client, names, AwaitUntil::Stopped)?;
+    if client.replaced() > replaced {
+        // The successor knows the units no more, but it ends their runs.
+        for run in before.iter().filter_map(|look| look.view.run_id) {
+            match client.call(Call::Wait(Target { run: run.to_string() })) {
+                Ok(_) | Err(ClientError::Refused(_)) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
     tell_plan(&plan, arguments.json)
 }
 
@@ -180,8 +200,16 @@ fn connect_as_told(context: &Context, settings: &SupervisorSettings) -> Result<C
 }
 
 pub fn declare(client: &mut Client, call: DeclareCall) -> Result<Vec<Change>, Failure> {
+    let replaced = client.replaced();
     match client.call(Call::Declare(call))? {
-        Answer::Plan(plan) => Ok(plan),
+        Answer::Plan(plan) => {
+            if client.replaced() > replaced {
+                tell!(
+                    "ostler: the supervisor was replaced meanwhile; what it had done before is shown as kept"
+                );
+            }
+            Ok(plan)
+        }
         _ => Err(ClientError::Unexpected.into()),
     }
 }

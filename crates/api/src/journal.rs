@@ -1,0 +1,87 @@
+//! The journal for callers, a slice at a time: an answer is never larger than a slice, whatever was asked for. A
+//! caller goes on from the last entry it got.
+
+use crate::connection::{Reading, Writing, answer};
+use crate::find::{find, registry_error};
+use crate::server::Shared;
+use ostler_model::Entry;
+use ostler_model::wire::{Answer, EntryFilter, Outcome, WireError};
+use ostler_registry::{EntryQuery, SliceMost};
+use tokio::io::AsyncReadExt;
+
+const SLICE: SliceMost = SliceMost { rows: 500, bytes: 256 << 10 };
+/// So many entries are passed at once on the way to the first of the newest ones; others are served between two steps.
+const STEP_ROWS: u64 = 5_000;
+
+/// The first entries that the filter wants: with `newest`, the oldest of those.
+pub(crate) async fn slice(filter: &EntryFilter, shared: &Shared) -> Result<Vec<Entry>, WireError> {
+    let run = filter.run.as_deref().map(|text| find(shared, text)).transpose()?;
+    let mut query = EntryQuery {
+        run: run.map(|run| run.run_id),
+        unit: filter.unit.clone(),
+        after_seq: filter.after_seq.unwrap_or(0),
+    };
+    if let Some(newest) = filter.newest {
+        let Some(first) = first_of(newest, &query, shared).await? else { return Ok(Vec::new()) };
+        query.after_seq = first - 1;
+    }
+    shared.read(|reader| reader.entries(&query, SLICE)).map_err(registry_error)
+}
+
+/// The number of the oldest of so many newest entries.
+async fn first_of(
+    newest: u64,
+    query: &EntryQuery,
+    shared: &Shared,
+) -> Result<Option<i64>, WireError> {
+    let (mut left, mut first) = (newest, None);
+    while left > 0 {
+        let before = first.unwrap_or(i64::MAX);
+        let most = left.min(STEP_ROWS);
+        let step = shared.read(|reader| reader.step_back(query, before, most));
+        let Some(step) = step.map_err(registry_error)? else { break };
+        first = Some(step.oldest_seq);
+        left -= step.passed;
+        if step.passed < most {
+            break;
+        }
+        tokio::task::yield_now().await;
+    }
+    Ok(first)
+}
+
+/// One answer after another, until the caller hangs up. An empty one says that this is all for now.
+pub(crate) async fn follow(
+    id: u64,
+    mut filter: EntryFilter,
+    shared: &Shared,
+    reading: &mut Reading,
+    writing: &Writing,
+) {
+    let mut journal = shared.engine.journal();
+    loop {
+        journal.mark_unchanged();
+        let slice = slice(&filter, shared).await;
+        let (outcome, is_all, failed) = match slice {
+            Ok(new) => {
+                let is_all = new.is_empty();
+                filter.after_seq = new.last().map(|last| last.seq).or(filter.after_seq);
+                filter.newest = None;
+                (Outcome::Ok(Answer::Entries(new)), is_all, false)
+            }
+            Err(refusal) => (Outcome::Error(refusal), true, true),
+        };
+        if answer(writing, id, outcome).await.is_err() || failed {
+            return;
+        }
+        if !is_all {
+            tokio::task::yield_now().await;
+            continue;
+        }
+        let mut byte = [0u8; 1];
+        tokio::select! {
+            changed = journal.changed() => if changed.is_err() { return },
+            _ = reading.read(&mut byte) => return,
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! Reading the journal to its end, a slice at a time.
+
+use crate::connection::Client;
+use crate::error::ClientError;
+use ostler_model::Entry;
+use ostler_model::wire::{Answer, Call, EntryFilter};
+
+/// Where a reader of the journal is. It may go on with another connection where the last one was lost.
+#[derive(Debug)]
+pub struct Journal {
+    filter: EntryFilter,
+    /// The number of the newest entry when reading began: what is written meanwhile is not chased.
+    until: Option<i64>,
+    is_over: bool,
+}
+
+impl Journal {
+    pub fn new(filter: EntryFilter) -> Self {
+        Self { filter, until: None, is_over: false }
+    }
+
+    /// The next entries, oldest first; `None` at the end.
+    pub fn next_slice(&mut self, client: &mut Client) -> Result<Option<Vec<Entry>>, ClientError> {
+        if self.is_over {
+            return Ok(None);
+        }
+        let until = match self.until {
+            Some(until) => until,
+            None => {
+                let newest = EntryFilter { newest: Some(1), ..self.filter.clone() };
+                let until = entries(client, newest)?.last().map_or(0, |entry| entry.seq);
+                *self.until.insert(until)
+            }
+        };
+        let mut slice = entries(client, self.filter.clone())?;
+        slice.retain(|entry| entry.seq <= until);
+        match slice.last() {
+            None => self.is_over = true,
+            Some(last) => {
+                self.filter.after_seq = Some(last.seq);
+                self.filter.newest = None;
+                self.is_over = last.seq >= until;
+            }
+        }
+        Ok(Some(slice).filter(|slice| !slice.is_empty()))
+    }
+}
+
+fn entries(client: &mut Client, filter: EntryFilter) -> Result<Vec<Entry>, ClientError> {
+    match client.call(Call::Entries(filter))? {
+        Answer::Entries(entries) => Ok(entries),
+        _ => Err(ClientError::Unexpected),
+    }
+}

@@ -1,0 +1,173 @@
+//! A copy of the registry from before another program took over. That program may bring the file up to its own version
+//! and then fail; the one that goes back in its place then goes on with the copy, and with what it can read of the rest.
+
+use super::rows::{FROM_RUNS, RUN_COLUMNS, SAVE_RUN, read_entry, read_run, save_run};
+use super::schema;
+use super::writer::Registry;
+use crate::error::RegistryError;
+use ostler_model::InstanceId;
+use rusqlite::{Connection, OpenFlags, params};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What came of an attempt to go back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WentBack {
+    /// The registry is as it was, with so many runs that the other program had saved since.
+    Yes { runs: u64 },
+    /// There is no copy: a supervisor has been ready since.
+    NoCopy,
+    /// Other supervisors use the file.
+    Shared,
+}
+
+const TRIES: u32 = 5;
+
+/// Beside the registry, with this at the end of its name.
+fn beside(path: &Path, end: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(end);
+    name.into()
+}
+
+fn copy_of(path: &Path) -> PathBuf {
+    beside(path, ".before-upgrade")
+}
+
+impl Registry {
+    /// Makes the copy. An earlier one is replaced when the new one is whole.
+    pub fn keep_copy(&self) -> Result<(), RegistryError> {
+        let part = beside(self.path(), ".before-upgrade.part");
+        let _ = fs::remove_file(&part);
+        let copied = self.copy_quickly(&part)?;
+        if !copied {
+            // Somebody writes all the time: page by page.
+            self.connection
+                .execute("VACUUM INTO ?", [part.to_string_lossy()])
+                .map_err(RegistryError::write)?;
+        }
+        fs::rename(&part, copy_of(self.path())).map_err(|error| failed(&part, error))
+    }
+
+    /// The file as it is, while nobody writes. `false` if that moment did not come.
+    fn copy_quickly(&self, part: &Path) -> Result<bool, RegistryError> {
+        let wal = beside(self.path(), "-wal");
+        for _ in 0..TRIES {
+            let _ = self
+                .connection
+                .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0));
+            self.connection.execute_batch("BEGIN IMMEDIATE").map_err(RegistryError::write)?;
+            // From here on nobody else writes.
+            let is_whole = fs::metadata(&wal).map_or(0, |wal| wal.len()) == 0;
+            let copied = is_whole.then(|| fs::copy(self.path(), part));
+            let _ = self.connection.execute_batch("ROLLBACK");
+            match copied {
+                Some(Ok(_)) => return Ok(true),
+                Some(Err(error)) => return Err(failed(part, error)),
+                None => {}
+            }
+        }
+        Ok(false)
+    }
+
+    /// The one that took over is ready: nobody goes back any more.
+    pub fn drop_copy(path: &Path) {
+        let _ = fs::remove_file(copy_of(path));
+    }
+
+    /// Puts the copy in the place of a file that is too new for us. The newer file is kept beside it.
+    pub fn go_back(
+        path: &Path,
+        instance: InstanceId,
+        now_ms: u64,
+    ) -> Result<WentBack, RegistryError> {
+        let copy = copy_of(path);
+        if !copy.exists() {
+            return Ok(WentBack::NoCopy);
+        }
+        let newer = schema::open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        if is_shared(&newer, instance, now_ms) {
+            return Ok(WentBack::Shared);
+        }
+        let restored = beside(path, ".restored");
+        fs::copy(&copy, &restored).map_err(|error| failed(&restored, error))?;
+        let runs = {
+            let restored = schema::open(&restored, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+            schema::recognise(&restored, &copy)?;
+            let runs = take_over(&newer, &restored).map_err(RegistryError::write)?;
+            let _ = restored.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+            runs
+        };
+        let _ = newer.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+        drop(newer);
+        let kept = beside(path, ".newer");
+        let _ = fs::remove_file(&kept);
+        let _ = fs::hard_link(path, &kept);
+        for end in ["-wal", "-shm"] {
+            let _ = fs::remove_file(beside(path, end));
+            let _ = fs::remove_file(beside(&restored, end));
+        }
+        // One step: whoever is killed before it tries again.
+        fs::rename(&restored, path).map_err(|error| failed(path, error))?;
+        Ok(WentBack::Yes { runs })
+    }
+}
+
+fn failed(path: &Path, error: io::Error) -> RegistryError {
+    RegistryError::Copy { path: path.to_owned(), source: error }
+}
+
+/// Another instance's lease holds: what it wrote must not be lost.
+fn is_shared(newer: &Connection, instance: InstanceId, now_ms: u64) -> bool {
+    newer
+        .query_row(
+            "SELECT count(*) FROM leases WHERE instance_id <> ? AND expires_at_ms > ?",
+            params![instance.to_string(), now_ms as i64],
+            |row| row.get::<_, i64>(0),
+        )
+        .is_ok_and(|others| others > 0)
+}
+
+/// Runs and entries that the newer file has beyond the copy, as far as we can read them: a run that was started on trial
+/// is taken up, and is no stranger.
+fn take_over(newer: &Connection, restored: &Connection) -> rusqlite::Result<u64> {
+    let (last_seq, last_ms): (i64, i64) = restored.query_row(
+        "SELECT coalesce((SELECT max(seq) FROM entries), 0), coalesce((SELECT max(updated_at_ms) FROM runs), 0)",
+        [],
+        |row| Ok((row.get(0)?, row.get(1)?)),
+    )?;
+    restored.execute_batch("BEGIN IMMEDIATE")?;
+    let mut taken = 0;
+    let runs =
+        format!("SELECT {RUN_COLUMNS} {FROM_RUNS} WHERE state <> 'exited' OR updated_at_ms >= ?");
+    if let Ok(mut statement) = newer.prepare(&runs)
+        && let Ok(mut rows) = statement.query([last_ms])
+    {
+        let mut save = restored.prepare_cached(SAVE_RUN)?;
+        while let Ok(Some(row)) = rows.next() {
+            if let Ok(run) = read_run(row) {
+                save_run(&mut save, &run)?;
+                taken += 1;
+            }
+        }
+    }
+    let entries = "SELECT seq, at_ms, who, what, run_id, why, evidence, unit FROM entries WHERE seq > ? ORDER BY seq";
+    if let Ok(mut statement) = newer.prepare(entries)
+        && let Ok(mut rows) = statement.query([last_seq])
+    {
+        let mut note = restored.prepare(
+            "INSERT INTO entries (seq, at_ms, who, what, run_id, why, evidence, unit) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        )?;
+        while let Ok(Some(row)) = rows.next() {
+            if read_entry(row).is_ok() {
+                let values = (0..8)
+                    .map(|index| row.get::<_, rusqlite::types::Value>(index))
+                    .collect::<rusqlite::Result<Vec<_>>>()?;
+                note.execute(rusqlite::params_from_iter(values))?;
+            }
+        }
+    }
+    restored.execute_batch("COMMIT")?;
+    Ok(taken)
+}

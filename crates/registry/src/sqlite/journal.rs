@@ -1,0 +1,147 @@
+//! Reading the journal, a slice at a time: however long it is, no reader holds more of it than one slice.
+
+use super::reader::Reader;
+use super::rows::read_entry;
+use crate::error::RegistryError;
+use ostler_model::{Entry, RunId};
+use rusqlite::types::Value;
+
+/// Which entries are wanted.
+#[derive(Clone, Debug, Default)]
+pub struct EntryQuery {
+    pub run: Option<RunId>,
+    pub unit: Option<String>,
+    /// Only those with a higher number.
+    pub after_seq: i64,
+}
+
+/// How much is read at once. The first entry is read however large it is.
+#[derive(Clone, Copy, Debug)]
+pub struct SliceMost {
+    pub rows: usize,
+    pub bytes: usize,
+}
+
+/// Where a walk towards older entries has come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The number of the oldest entry that was passed.
+    pub oldest_seq: i64,
+    pub passed: u64,
+}
+
+impl EntryQuery {
+    /// Conditions that an index answers in the order of `seq`, and their values from `?2` on.
+    fn conditions(&self) -> (String, Vec<Value>) {
+        let mut sql = String::new();
+        let mut values = Vec::new();
+        if let Some(run) = self.run {
+            values.push(Value::from(run.to_string()));
+            sql.push_str(" AND run_id = ?2");
+        }
+        if let Some(unit) = &self.unit {
+            // Where there is a run too, its own entries are the fewer ones.
+            let story = if self.run.is_some() { "+story" } else { "story" };
+            values.push(Value::from(format!("unit {unit}")));
+            sql.push_str(&format!(" AND {story} = ?{}", values.len() + 1));
+        }
+        (sql, values)
+    }
+}
+
+impl Reader {
+    /// The next entries, oldest first.
+    pub fn entries(
+        &self,
+        query: &EntryQuery,
+        most: SliceMost,
+    ) -> Result<Vec<Entry>, RegistryError> {
+        let (conditions, mut values) = query.conditions();
+        values.insert(0, Value::from(query.after_seq));
+        let mut statement = self
+            .connection()
+            .prepare_cached(&format!(
+                "SELECT seq, at_ms, who, what, run_id, why, evidence FROM entries \
+                 WHERE seq > ?1{conditions} ORDER BY seq LIMIT {}",
+                most.rows
+            ))
+            .map_err(RegistryError::read)?;
+        let mut rows =
+            statement.query(rusqlite::params_from_iter(values)).map_err(RegistryError::read)?;
+        let (mut entries, mut bytes) = (Vec::new(), 0);
+        while bytes < most.bytes
+            && let Some(row) = rows.next().map_err(RegistryError::read)?
+        {
+            bytes += [2, 5, 6]
+                .iter()
+                .map(|index| row.get_ref(*index).ok().and_then(|text| text.as_bytes().ok()))
+                .map(|text| text.map_or(0, <[u8]>::len))
+                .sum::<usize>();
+            entries.push(read_entry(row)?);
+        }
+        Ok(entries)
+    }
+
+    /// Passes up to `most` entries towards older ones, from below `before_seq` on; `None` if there is none.
+    pub fn step_back(
+        &self,
+        query: &EntryQuery,
+        before_seq: i64,
+        most: u64,
+    ) -> Result<Option<Step>, RegistryError> {
+        let (conditions, mut values) = query.conditions();
+        values.insert(0, Value::from(before_seq));
+        let sql = format!(
+            "SELECT min(seq), count(*) FROM (SELECT seq FROM entries \
+             WHERE seq < ?1{conditions} AND seq > {} ORDER BY seq DESC LIMIT {most})",
+            query.after_seq
+        );
+        let (oldest, passed): (Option<i64>, i64) = self
+            .connection()
+            .query_row(&sql, rusqlite::params_from_iter(values), |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })
+            .map_err(RegistryError::read)?;
+        Ok(oldest.map(|oldest_seq| Step { oldest_seq, passed: passed as u64 }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Registry;
+
+    /// No reader looks at rows that it does not want, nor sorts: either would take seconds in a long journal.
+    #[test]
+    fn every_question_is_answered_by_an_index_in_order() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("registry.db");
+        drop(Registry::open(&path).expect("opened"));
+        let reader = Reader::open(&path).expect("a reader");
+        let run = Some(RunId::new(1, [1; 10]));
+        let unit = Some("web".to_owned());
+        for query in [
+            EntryQuery::default(),
+            EntryQuery { run, ..EntryQuery::default() },
+            EntryQuery { unit: unit.clone(), ..EntryQuery::default() },
+            EntryQuery { run, unit, after_seq: 7 },
+        ] {
+            let (conditions, values) = query.conditions();
+            for order in ["seq > ?1", "seq < ?1"] {
+                let direction = if order.contains('<') { " DESC" } else { "" };
+                let sql = format!(
+                    "EXPLAIN QUERY PLAN SELECT seq FROM entries WHERE {order}{conditions} ORDER BY seq{direction}"
+                );
+                let mut bound = vec![Value::from(5)];
+                bound.extend(values.clone());
+                let mut statement = reader.connection().prepare(&sql).expect("prepared");
+                let plan: Vec<String> = statement
+                    .query_map(rusqlite::params_from_iter(bound), |row| row.get(3))
+                    .and_then(Iterator::collect)
+                    .expect("a plan");
+                let plan = plan.join("; ");
+                assert!(plan.starts_with("SEARCH") && !plan.contains("TEMP"), "{sql}: {plan}");
+            }
+        }
+    }
+}
