@@ -16,8 +16,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "contract.md"
-LENGTHS = {"R": 23, "D": 15, "W": 4, "P": 13, "T": 7, "X": 4}
-PROMISES = [f"{letter}{n}" for letter, last in LENGTHS.items() for n in range(1, last + 1)] + ["W5", "W6", "W7", "W8", "W9", "W10", "W11", "W12", "W13", "W14", "W15", "W16"]
+LENGTHS = {"R": 22, "D": 18, "W": 19, "P": 13, "T": 7, "X": 5}
+PROMISES = [f"{letter}{n}" for letter, last in LENGTHS.items() for n in range(1, last + 1)] + ["R27"]
 
 ID = re.compile(r"\b([RDWXPT])(\d{1,2})(?:\s*[–-]\s*\1?(\d{1,2}))?\b")
 ID_IN_NAME = re.compile(r"(?:^|_)([rdwxpt]\d{1,2})(?=_|$)")

@@ -122,7 +122,7 @@ fn assert_done(what: &str, output: &ostler_e2e::Output) {
     assert!(!output.stderr.contains("lost"), "{what}: {output:?}");
 }
 
-/// D14: whoever waits for a unit or a run waits for the supervisor's successor too, and the work is done.
+/// D17: whoever waits for a unit or a run waits for the supervisor's successor too, and the work is done.
 #[test]
 fn verbs_that_wait_outlast_their_supervisor() {
     for home in crate::both() {
@@ -154,7 +154,7 @@ fn verbs_that_wait_outlast_their_supervisor() {
     }
 }
 
-/// D14: every other verb that asks something: it is answered by whoever supervises in the end.
+/// D17: every other verb that asks something: it is answered by whoever supervises in the end.
 #[test]
 fn verbs_that_ask_are_answered_by_the_successor() {
     let home = quick(Home::new());
@@ -206,7 +206,7 @@ fn verbs_that_ask_are_answered_by_the_successor() {
     assert!(home.ostler(&["cancel", run]).code == 0);
 }
 
-/// D10, D14: an upgrade under those who wait, ask and follow.
+/// D10, D17: an upgrade under those who wait, ask and follow.
 #[test]
 fn verbs_outlast_an_upgrade() {
     let home = quick(Home::new());
@@ -222,7 +222,7 @@ fn verbs_outlast_an_upgrade() {
     assert_done("wait", &waiting.finish());
 }
 
-/// D15: the daemon tells its own life in `ostler.log`: starts, what it took up, crashes, refusals, upgrades.
+/// D18: the daemon tells its own life in `ostler.log`: starts, what it took up, crashes, refusals, upgrades.
 #[test]
 fn the_daemon_tells_its_own_life() {
     for home in crate::both() {
