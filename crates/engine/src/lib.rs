@@ -36,6 +36,7 @@ mod reconcile;
 mod seating;
 mod sessions;
 mod spawning;
+mod strays;
 mod talking;
 mod ties;
 mod timetable;

@@ -14,6 +14,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/0006_ties.sql"),
     include_str!("../../migrations/0007_pools.sql"),
     include_str!("../../migrations/0008_sessions.sql"),
+    include_str!("../../migrations/0010_reapers.sql"),
 ];
 
 /// "ostl", so that a registry can be told from any other SQLite file.
