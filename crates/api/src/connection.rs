@@ -178,6 +178,10 @@ async fn carry_out(call: Call, by: Actor, shared: &Shared) -> Result<Answer, Wir
                 unsaved: stopped.unsaved as u64,
             }))
         }
+        Call::Restart => match shared.engine.restart_for(by).await {
+            Some(_) => Ok(Answer::Asked),
+            None => Err(error(ErrorCode::Conflict, "the caller is not a process of a run")),
+        },
         Call::Declare(call) => {
             let DeclareCall { units, pools, file, gone, start, dry_run } = call;
             may_end(&known(&gone, shared).await?)?;
@@ -282,6 +286,9 @@ async fn runs(filter: RunFilter, shared: &Shared) -> Result<Vec<RunRecord>, Wire
         let most = filter.newest_ended.unwrap_or(u64::from(u32::MAX));
         return shared.read(|reader| reader.runs_of(unit, most)).map_err(registry_error);
     }
+    let ours = shared.engine.records().await;
+    let others = shared.read(|reader| reader.live()).map_err(registry_error)?;
+    // Those that have ended are looked at last: a run that ends between the looks is in two of them, never in none.
     let mut runs = if filter.live_only {
         Vec::new()
     } else {
@@ -290,12 +297,10 @@ async fn runs(filter: RunFilter, shared: &Shared) -> Result<Vec<RunRecord>, Wire
         ended.reverse();
         ended
     };
-    let ours = shared.engine.records().await;
-    let others = shared.read(|reader| reader.live()).map_err(registry_error)?;
     let own: std::collections::HashSet<RunId> = ours.iter().map(|run| run.run_id).collect();
     runs.extend(others.into_iter().filter(|run| !own.contains(&run.run_id)));
     runs.extend(ours);
-    // A run may have ended between the two looks; the later word counts.
+    // The later word counts.
     let mut seen = std::collections::HashSet::new();
     runs.retain(|run| seen.insert(run.run_id));
     Ok(runs)

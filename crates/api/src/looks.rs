@@ -2,8 +2,9 @@
 
 use crate::history::History;
 use crate::server::Shared;
+use ostler_engine::Held;
 use ostler_model::wire::LookCall;
-use ostler_model::{Depth, ProcessUsage, RunId, RunSpec, Step, UnitLook, UnitView, Usage};
+use ostler_model::{Depth, ProcessUsage, RunId, Step, UnitLook, UnitView, Usage};
 use ostler_os::{Detail, TreeSubject, TreeUsage, look_at_trees};
 use std::collections::HashMap;
 
@@ -104,11 +105,10 @@ async fn look_at(views: &[UnitView], depth: Depth, shared: &Shared) {
             .filter_map(|view| Some((view, view.run_id?, view.pid?)))
             .filter(|(_, run, _)| looked.last.get(run).is_none_or(is_due))
             .map(|(view, run, root)| {
-                let tag = format!("{}={run}", RunSpec::RUN_ID_VARIABLE);
                 let held = boundaries.get(&run).cloned().unwrap_or_default();
-                let (boundary, seat) = (held.boundary, held.seat);
+                let Held { boundary, seat, reaper } = held;
                 let started_ms = view.started_at_ms.unwrap_or(now_ms);
-                (run, started_ms, TreeSubject { tag, root, boundary, seat })
+                (run, started_ms, TreeSubject { root, boundary, reaper, seat })
             })
             .collect()
     };

@@ -42,11 +42,12 @@ fn main() -> ExitCode {
     }
 }
 
-/// The guardian, process 1 of a container, and what becomes a program in a pane: before anything else is touched, so that they stay small.
+/// The guardian, the reaper of a run, process 1 of a container, and what becomes a program in a pane: before anything else is touched, so that they stay small.
 fn small() -> Option<u8> {
     let mut words = std::env::args_os().skip(1);
     match words.next()?.to_str()? {
         "guardian" => words.next().map(|home| ostler_guardian::guard(home.as_ref())),
+        "reaper" => words.next().map(|_| ostler_os::reap_run()),
         "seat" => words.next().map(|place| ostler_tmux::take(&place) as u8),
         "init" if words.next()? == "--" => Some(verbs::init(&words.collect::<Vec<OsString>>()).0),
         _ => None,

@@ -45,6 +45,11 @@ fn dispatch(purpose: Purpose) -> Result<Exit, Failure> {
             server.close();
             Ok(Exit::DONE)
         }
+        Outcome::Restarted(_lock) => {
+            drop(faces);
+            server.close();
+            Ok(Exit(ostler_guardian::HAND_OVER as u8))
+        }
         Outcome::HandedOver => {
             drop(faces);
             server.leave();

@@ -15,8 +15,6 @@ const CONFIG: i32 = 78;
 const NOT_BEGUN: i32 = 126;
 const PODMAN: &str = "podman";
 const SCRIPT: &str = "conmon";
-/// What it carries instead of a run's id.
-const NOBODY: &str = "podman";
 
 /// Podman, if it is here, may be used, and nobody serves it; `own` is where we would.
 pub fn unserved_podman(get: impl Fn(&str) -> Option<String>, own: &Path) -> Option<PathBuf> {
@@ -109,8 +107,11 @@ pub fn conmon(program: &Path, arguments: &[String]) -> i32 {
     if !ostler_os::leave_run() {
         tell("the kernel does not let it leave the service's run: it ends with it");
     }
-    let error =
-        ostler_os::become_program(program, arguments, &[(RunSpec::RUN_ID_VARIABLE, NOBODY)]);
+    let error = ostler_os::become_program(
+        program,
+        arguments,
+        &[(RunSpec::RUN_ID_VARIABLE, RunSpec::OF_ENGINE)],
+    );
     tell(&format!("{}: {error}", program.display()));
     NOT_BEGUN
 }

@@ -146,6 +146,8 @@ pub struct Identity {
     pub fingerprint: Fingerprint,
     pub process_group_id: i32,
     pub cgroup: Option<String>,
+    /// The process that takes in its orphans, where it has no cgroup.
+    pub reaper: Option<Box<Fingerprint>>,
     pub enforced: Option<Box<Enforced>>,
 }
 
@@ -168,6 +170,8 @@ pub struct Survey {
     pub named: Vec<Member>,
     /// Somebody may be left whom nothing ties to this run: then "gone" is not a fact.
     pub is_unexplained: bool,
+    /// Those whom the kernel does not let us signal.
+    pub refusing: Vec<Refusing>,
     /// Of one that has a limit on memory.
     pub memory: Option<MemorySeen>,
 }
@@ -180,6 +184,27 @@ impl Survey {
     /// What an empty tree proves.
     pub fn extinct(&self) -> Extinct {
         if self.is_unexplained { Extinct::Unknown } else { Extinct::Yes }
+    }
+}
+
+/// A process of a run that has become another user's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusing {
+    pub pid: i32,
+    pub user: Option<u32>,
+    /// For people. No decision reads it.
+    pub command: String,
+}
+
+impl Refusing {
+    /// What is wrong, and what helps.
+    pub(crate) fn told(&self) -> String {
+        let Self { pid, user, command } = self;
+        let user = user.map_or_else(String::new, |user| format!(" runs as user {user} and"));
+        format!(
+            "pid {pid} ({command}){user} cannot be signalled (EPERM: operation not permitted); end it as that user, \
+             for example with `sudo kill {pid}`"
+        )
     }
 }
 

@@ -19,7 +19,8 @@ mod world;
 
 pub use action::{Action, Refusal, Signal};
 pub use event::{
-    Event, ExitStatus, Gone, Hearing, Identity, Member, MemorySeen, NewRun, Observation, Survey,
+    Event, ExitStatus, Gone, Hearing, Identity, Member, MemorySeen, NewRun, Observation, Refusing,
+    Survey,
 };
 pub use lease::{Claim, may_steal};
 pub use pool::MachineMemory;

@@ -59,6 +59,7 @@ fn asked(run_id: RunId, unit: &str) -> NewRun {
         process_unique: None,
         process_group_id: None,
         cgroup: None,
+        reaper: None,
         state: RunState::Starting,
         created_at_ms: NOW.wall_ms,
         updated_at_ms: NOW.wall_ms,
@@ -117,8 +118,13 @@ fn world() -> World {
         let pid = number as i32 + 1;
         let fingerprint =
             Fingerprint { pid, start_time: 1, boot_id: "boot".to_owned(), unique: None };
-        let identity =
-            Identity { fingerprint, process_group_id: pid, cgroup: None, enforced: None };
+        let identity = Identity {
+            fingerprint,
+            process_group_id: pid,
+            cgroup: None,
+            reaper: None,
+            enforced: None,
+        };
         world.step(Event::Spawned { run, identity }, NOW);
     }
     assert_eq!(world.live() as u64, MANY);

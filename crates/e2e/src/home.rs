@@ -93,6 +93,11 @@ impl Home {
         self
     }
 
+    /// Whom every call is made as, if that is not whoever runs the tests.
+    pub fn user(&self) -> Option<u32> {
+        self.user
+    }
+
     /// The folder of the test: for files of its own, beside the home.
     pub fn folder(&self) -> &Path {
         self.folder.path()

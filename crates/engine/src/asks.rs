@@ -82,7 +82,11 @@ impl Supervisor {
             Ask::Shutdown { by, reply } => {
                 self.stop_replies.push(reply);
                 self.home.note_stopped();
+                self.is_to_come_again = false;
                 self.begin_stop(by);
+            }
+            Ask::Restart { by, reply } => {
+                let _ = reply.send(self.restart_for_caller_inside(by));
             }
             Ask::InputClosed { run } => self.input_closed(run),
             Ask::Declare { declaration, by, reply } => {
@@ -105,7 +109,9 @@ impl Supervisor {
                     let scope = live.scope.as_ref();
                     let seat = scope.and_then(ostler_os::Scope::seat).cloned();
                     let boundary = scope.and_then(ostler_os::Scope::boundary);
-                    (live.run, Held { boundary, seat })
+                    let reaper = scope.and_then(ostler_os::Scope::reaper);
+                    let reaper = reaper.map(|reaper| reaper.fingerprint().pid);
+                    (live.run, Held { boundary, seat, reaper })
                 };
                 let _ = reply.send(self.live.values().map(boundary).collect());
             }
@@ -216,6 +222,7 @@ impl Supervisor {
             process_unique: None,
             process_group_id: None,
             cgroup: self.room.planned(&id.to_string()),
+            reaper: None,
             state: RunState::Starting,
             created_at_ms: at_ms,
             updated_at_ms: at_ms,
@@ -288,6 +295,7 @@ impl Supervisor {
             leader: 0,
             root_gone: false,
             is_adopted: false,
+            is_told_by_descriptor: false,
             is_passing,
             asked: None,
             client: None,

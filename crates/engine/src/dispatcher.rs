@@ -19,6 +19,7 @@ use crate::output::{Drain, DrainEvent};
 use crate::prober::{Probed, Prober};
 use crate::pruning::Pruning;
 use crate::sockets::Sockets;
+use crate::strays::Strays;
 use crate::timetable::Timetable;
 use crate::units::UnitWaiter;
 use ostler_core::{Action, Event, Now, World};
@@ -27,8 +28,8 @@ use ostler_model::{
     RunState, Settings, What,
 };
 use ostler_os::{
-    Allocated, Census, HomeLock, Interest, Kin, Launcher, Notice, Poller, Ready, Reaper, ScopeRoom,
-    Waker,
+    Allocated, Census, Ending, HomeLock, Interest, Launcher, Notice, Poller, Ready, Reaper,
+    ScopeRoom, Waker,
 };
 use ostler_registry::{Batch, Registry, RegistryError, WentBack};
 use serde_json::json;
@@ -50,6 +51,8 @@ const FIRST_RUN: u64 = 5;
 pub enum Outcome {
     /// Every run has ended. The home's lock is to be kept until the process is as good as gone.
     Stopped(HomeLock),
+    /// Every run has ended, and a successor is to be started: a run asked for it.
+    Restarted(HomeLock),
     /// The runs go on; a successor is to be started.
     HandedOver,
 }
@@ -112,6 +115,8 @@ pub struct Supervisor {
     pub(crate) leaders: HashMap<i32, RunId>,
     /// Of runs that another supervisor took over from us; kept open as long as their output is.
     pub(crate) kept_inputs: HashMap<RunId, Arc<Input>>,
+    /// What is ours beside the runs.
+    pub(crate) strays: Strays,
     /// One look at all processes a turn is enough.
     pub(crate) census: OnceCell<Census>,
     pub(crate) tokens: HashMap<u64, RunId>,
@@ -135,6 +140,8 @@ pub struct Supervisor {
     pub(crate) pruned_mono_ms: u64,
     pub(crate) stopping: bool,
     pub(crate) stopped: bool,
+    /// A run asked for a restart, and cannot live to see it: our guardian starts the next supervisor.
+    pub(crate) is_to_come_again: bool,
     pub(crate) guarded: Guarded,
     pub(crate) guarding: Guarding,
     pub(crate) sockets: Sockets,
@@ -245,6 +252,8 @@ impl Supervisor {
             live: HashMap::new(),
             leaders: HashMap::new(),
             kept_inputs: HashMap::new(),
+            strays: Strays::default(),
+            is_to_come_again: false,
             census: OnceCell::new(),
             tokens: HashMap::new(),
             next_token: FIRST_RUN,
@@ -347,7 +356,10 @@ impl Supervisor {
             self.turn();
         }
         self.finish();
-        Ok(Outcome::Stopped(self.lock))
+        Ok(match self.is_to_come_again {
+            true => Outcome::Restarted(self.lock),
+            false => Outcome::Stopped(self.lock),
+        })
     }
 
     /// Ends every run, then us. Our guardian is told how long it may take.
@@ -355,6 +367,18 @@ impl Supervisor {
         self.stopping = true;
         self.say_stopping();
         self.events.push_back(Event::ShutdownAsked { by });
+    }
+
+    /// A process of a run wants the daemon restarted. It would not live to start it: our guardian does.
+    pub(crate) fn restart_for_caller_inside(&mut self, by: Actor) -> Option<RunId> {
+        let Actor::Caller { pid, .. } = &by else { return None };
+        let run = self.whose(*pid)?;
+        if self.stopping || self.guarded.guardian.is_none() || !self.guarding.keeper.is_there() {
+            return None;
+        }
+        self.is_to_come_again = true;
+        self.begin_stop(by);
+        Some(run)
     }
 
     /// To the guardian: also to one that comes when it has begun.
@@ -414,6 +438,7 @@ impl Supervisor {
     }
 
     fn finish(&mut self) {
+        self.end_strays();
         self.entry(What::SupervisorStopped, "every run has ended", json!({}));
         self.retry_at = None;
         self.batch_owed();
@@ -499,10 +524,21 @@ impl Supervisor {
         while let Some(reaped) = self.reaper.next() {
             match self.leaders.remove(&reaped.pid) {
                 Some(run) => roots.push((run, reaped.ending)),
+                None if self.strays.reapers.remove(&reaped.pid).is_some() => {
+                    self.reaper_ended(reaped.pid, reaped.ending);
+                }
                 None => orphans += 1,
             }
         }
         for (run, ending) in roots {
+            if let Some(live) = self.live.get_mut(&run).filter(|live| live.is_told_by_descriptor) {
+                // It had a reaper, which was killed; its descriptor has nothing more to tell.
+                live.is_told_by_descriptor = false;
+                live.root_gone = true;
+                if let Some(process) = &live.process {
+                    self.poller.remove(process);
+                }
+            }
             let status = status_of(Some(ending));
             let tree = self.survey(run);
             self.events.push_back(Event::RootExited { run, status, tree });
@@ -519,9 +555,18 @@ impl Supervisor {
         seen
     }
 
-    pub(crate) fn members(&self, live: &LiveRun) -> ostler_os::Members {
-        let alone = self.live.len() == 1;
-        live.members(&Kin { leaders: &self.leaders, alone, census: &self.census })
+    /// It ends by itself when nobody of its run is left. Killed, it leaves its run to us.
+    fn reaper_ended(&mut self, pid: i32, ending: Ending) {
+        let is_its = |live: &&LiveRun| {
+            let reaper = live.scope.as_ref().and_then(ostler_os::Scope::reaper);
+            reaper.is_some_and(|reaper| reaper.fingerprint().pid == pid)
+        };
+        let run = self.live.values().find(is_its).map(|live| live.run);
+        if let (Some(run), Ending::Signal(signal)) = (run, ending) {
+            let why =
+                format!("it was killed by signal {signal}; what it held came to the supervisor");
+            self.run_entry(run, What::ReaperLost, &why, json!({ "pid": pid, "signal": signal }));
+        }
     }
 
     /// A word from a run's own descriptors: its scope changed, or (if adopted) its first process ended.
@@ -531,10 +576,14 @@ impl Supervisor {
         if token == live.token + CLIENT_TOKEN {
             return self.client_gone(run);
         }
-        if live.is_adopted && token == live.token {
-            // Our guardian tells before it reaps: if the corpse is gone, we have been told.
+        if live.is_told_by_descriptor && token == live.token {
+            // Our guardian tells before it reaps: if the corpse is gone, we have been told. One whose reaper was
+            // killed is our own child.
             self.take_reports();
-            self.root_gone(run);
+            self.reap();
+            if self.live.get(&run).is_some_and(|live| live.is_told_by_descriptor) {
+                self.root_gone(run);
+            }
             return;
         }
         self.unwatch(run);

@@ -9,7 +9,7 @@ use crate::keeper::Keeper;
 use crate::output::{Source, left_over};
 use ostler_core::{Event, ExitStatus};
 use ostler_model::{RunId, What};
-use ostler_os::{Background, Ending, Interest, Note, Process, Siphon};
+use ostler_os::{Background, Ending, Interest, Note, Process, RunReaper, Siphon};
 use ostler_registry::{Registry, WentBack};
 use serde_json::json;
 use std::collections::HashMap;
@@ -19,6 +19,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 /// How soon a guardian that could not be started is tried again.
 const RETRY_MS: u64 = 1_000;
@@ -249,7 +250,12 @@ impl Supervisor {
         let log = OpenOptions::new().create(true).append(true).mode(0o600).open(self.home.log());
         let log = log.or_else(|_| OpenOptions::new().write(true).open("/dev/null"));
         let own = std::process::id().to_string();
-        let environment = [("OSTLER_SUPERVISOR", OsString::from(own))];
+        let started_ms = ostler_os::started_at_ms(std::process::id() as i32);
+        let ran_ms = started_ms.map_or(0, |started| ostler_os::wall_ms().saturating_sub(started));
+        let environment = [
+            ("OSTLER_SUPERVISOR", OsString::from(own)),
+            ("OSTLER_SUPERVISOR_RAN_MS", OsString::from(ran_ms.to_string())),
+        ];
         let arguments = [OsStr::new("guardian"), self.home.path().as_os_str()];
         let started = log.and_then(|log| ostler_os::start_beside(&arguments, &environment, &log));
         match started {
@@ -348,7 +354,7 @@ impl Supervisor {
             self.guarding.ends.insert(reaped.pid, reaped.ending);
             let ended = self.live.values_mut().find(|live| {
                 let pid = live.process.as_ref().map(|process| process.fingerprint().pid);
-                live.is_adopted && !live.root_gone && pid == Some(reaped.pid)
+                live.is_told_by_descriptor && !live.root_gone && pid == Some(reaped.pid)
             });
             if let Some(live) = ended {
                 let run = live.run;
@@ -361,10 +367,15 @@ impl Supervisor {
     pub(crate) fn root_gone(&mut self, run: RunId) {
         let Some(live) = self.live.get_mut(&run).filter(|live| !live.root_gone) else { return };
         live.root_gone = true;
+        let reaper = live.scope.as_ref().and_then(ostler_os::Scope::reaper);
         let ending = live.process.as_ref().and_then(|process| {
-            let reaped = self.guarding.ends.get(&process.fingerprint().pid).copied();
+            let pid = process.fingerprint().pid;
+            if self.leaders.get(&pid) == Some(&run) {
+                self.leaders.remove(&pid);
+            }
+            let reaped = self.guarding.ends.get(&pid).copied();
             self.poller.remove(process);
-            process.ending().or(reaped)
+            ending_told(process, reaper).or(reaped)
         });
         let tree = self.survey(run);
         self.events.push_back(Event::RootExited { run, status: status_of(ending), tree });
@@ -390,6 +401,22 @@ impl Supervisor {
     }
 }
 
+/// By the note of its reaper, by its corpse, or by its descriptor. The reaper writes before it reaps: while it has not
+/// done so, it is waited for.
+fn ending_told(process: &Process, reaper: Option<&RunReaper>) -> Option<Ending> {
+    const LOOKS: u32 = 200;
+    let pid = process.fingerprint().pid;
+    for _ in 0..LOOKS {
+        let noted = reaper.and_then(|reaper| reaper.ending_of(pid));
+        let ending = noted.or_else(|| process.ending());
+        if ending.is_some() || !reaper.is_some_and(RunReaper::is_alive) {
+            return ending;
+        }
+        ostler_os::nap(Duration::from_millis(1));
+    }
+    None
+}
+
 /// The ends of a run as its output is read from.
 pub(crate) fn sources(ends: &[(End, Arc<OwnedFd>)]) -> Vec<Source> {
     ends.iter()
@@ -397,7 +424,7 @@ pub(crate) fn sources(ends: &[(End, Arc<OwnedFd>)]) -> Vec<Source> {
             End::Stdout => Some(Source::Stdout(Arc::clone(descriptor))),
             End::Stderr => Some(Source::Stderr(Arc::clone(descriptor))),
             End::Terminal => Some(Source::Terminal(Arc::clone(descriptor))),
-            End::Input | End::Word | End::Process | End::Spec => None,
+            End::Input | End::Word | End::Process | End::Spec | End::Note => None,
         })
         .collect()
 }

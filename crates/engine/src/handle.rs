@@ -77,6 +77,8 @@ pub struct Held {
     pub boundary: Option<String>,
     /// The note of who was started elsewhere for it.
     pub seat: Option<PathBuf>,
+    /// The process that takes in its orphans, where it has no boundary.
+    pub reaper: Option<i32>,
 }
 
 pub(crate) type Declared = Result<Vec<Change>, PoolRefused>;
@@ -96,6 +98,7 @@ pub(crate) enum Ask {
     Attach { run: RunId, reply: oneshot::Sender<Option<Attached>> },
     Resize { run: RunId, size: TerminalSize },
     Shutdown { by: Actor, reply: oneshot::Sender<Stopped> },
+    Restart { by: Actor, reply: oneshot::Sender<Option<RunId>> },
     InputClosed { run: RunId },
     Declare { declaration: Declaration, by: Actor, reply: oneshot::Sender<Declared> },
     Units { names: Vec<String>, ask: UnitAsk, by: Actor },
@@ -242,6 +245,12 @@ impl Handle {
         self.ask(|reply| Ask::Shutdown { by, reply })
             .await
             .unwrap_or(Stopped { ended: Vec::new(), unsaved: 0 })
+    }
+
+    /// For a caller that is a process of a run, which is named: every run ends, that one too, and then a new
+    /// supervisor begins. Nothing happens for any other caller.
+    pub async fn restart_for(&self, by: Actor) -> Option<RunId> {
+        self.ask(|reply| Ask::Restart { by, reply }).await.flatten()
     }
 
     /// What would change, or changes now.

@@ -10,8 +10,8 @@ use crate::prober::Order;
 use ostler_core::Event;
 use ostler_core::unit::{Idle, UnitEvent};
 use ostler_model::{
-    Actor, AgentIdle, AgentSession, DeclaredState, Mail, OsText, RunId, RunSpec, TmuxSpec,
-    UnitSpec, UnitState,
+    Actor, AgentIdle, AgentSession, DeclaredState, Mail, OsText, RunId, TmuxSpec, UnitSpec,
+    UnitState,
 };
 use ostler_os::{Detail, TreeSubject};
 
@@ -171,10 +171,10 @@ impl Supervisor {
         let live = self.live.get(&run)?;
         let scope = live.scope.as_ref();
         let subject = TreeSubject {
-            tag: RunSpec::run_id_variable(run),
             root: record.pid?,
             boundary: scope.and_then(ostler_os::Scope::boundary),
             seat: scope.and_then(ostler_os::Scope::seat).cloned(),
+            reaper: scope.and_then(ostler_os::Scope::reaper).map(|reaper| reaper.fingerprint().pid),
         };
         let seen = ostler_os::look_at_trees(&[subject], Detail::Sums);
         let usage = seen.into_iter().next().flatten()?;

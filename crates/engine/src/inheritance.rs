@@ -5,6 +5,7 @@ use ostler_model::RunId;
 use ostler_os::{Note, Siphon};
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 
 /// What a descriptor of a run is. Its letter ends the descriptor's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +19,8 @@ pub(crate) enum End {
     Word,
     /// What it is to be started with, of one that waits for a place in its pool.
     Spec,
+    /// What its reaper knows of it.
+    Note,
 }
 
 impl End {
@@ -30,6 +33,7 @@ impl End {
             End::Process => 'p',
             End::Word => 'w',
             End::Spec => 's',
+            End::Note => 'n',
         }
     }
 
@@ -89,6 +93,12 @@ impl Inheritance {
 
     pub(crate) fn process(&self, run: RunId) -> Option<&OwnedFd> {
         self.descriptors.get(&End::Process.name(run))
+    }
+
+    /// What the reaper of a run knows of it.
+    pub(crate) fn note(&self, run: RunId) -> Option<Arc<OwnedFd>> {
+        let note = self.descriptors.get(&End::Note.name(run))?;
+        note.try_clone().ok().map(Arc::new)
     }
 
     /// The siphon with what was in it when its supervisor died, and the note of whose it is.

@@ -39,6 +39,7 @@ mod seating;
 mod sessions;
 mod sockets;
 mod spawning;
+mod strays;
 mod talking;
 mod ties;
 mod timetable;

@@ -4,7 +4,7 @@ use crate::hands::Hands;
 use crate::inheritance::End;
 use crate::input::Input;
 use crate::output::OutputState;
-use ostler_core::{Member, MemorySeen, Survey};
+use ostler_core::{Member, MemorySeen, Refusing, Survey};
 use ostler_model::{RunId, RunRecord, RunSpec};
 use ostler_os::{Kin, Leader, Members, Process, Scope, Watch};
 use std::os::fd::OwnedFd;
@@ -30,6 +30,8 @@ pub(crate) struct LiveRun {
     pub(crate) leader: i32,
     pub(crate) root_gone: bool,
     pub(crate) is_adopted: bool,
+    /// Its first process is not our child: that it has ended is told by its descriptor.
+    pub(crate) is_told_by_descriptor: bool,
     /// A check: over in a moment, and nobody asks for it again. It is not written down as long as its boundary tells whose
     /// it is: a supervisor that comes after a crash ends what it finds in there.
     pub(crate) is_passing: bool,
@@ -73,6 +75,16 @@ pub(crate) fn survey(members: &Members) -> Survey {
             })
             .collect(),
         is_unexplained: members.is_unexplained,
+        refusing: members
+            .untouchable
+            .iter()
+            .take(NAMED_MOST)
+            .map(|pid| Refusing {
+                pid: *pid,
+                user: ostler_os::user_of(*pid),
+                command: shortened(ostler_os::command_of(*pid).unwrap_or_default()),
+            })
+            .collect(),
         memory: members.memory.map(|seen| MemorySeen {
             kills: seen.kills,
             peak_bytes: seen.peak_bytes,

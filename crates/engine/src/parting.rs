@@ -8,7 +8,7 @@ use crate::live::{LiveRun, TOKENS, survey};
 use crate::output::OutputState;
 use ostler_core::Event;
 use ostler_model::{RunId, RunRecord, RunSpec};
-use ostler_os::Process;
+use ostler_os::{Interest, Process, RunReaper};
 use std::sync::Arc;
 
 /// Pruning is done when this part of the history has been added to it.
@@ -68,8 +68,12 @@ impl Supervisor {
         let process = Process::open(&fingerprint);
         let scope = self.live.get_mut(&run).and_then(|live| live.scope.take());
         if let Some(scope) = &scope {
-            let tag = RunSpec::run_id_variable(run);
-            self.limit_watch.add(id, scope.memory_alarm(&tag, fingerprint.pid));
+            self.limit_watch.add(id, scope.memory_alarm(fingerprint.pid));
+        }
+        let is_told_by_descriptor =
+            scope.as_ref().is_some_and(|scope| scope.reaper().is_some_and(RunReaper::is_alive));
+        if let Some(process) = process.as_ref().filter(|_| is_told_by_descriptor) {
+            let _ = self.poller.add(process, token, Interest::Readable);
         }
         self.leaders.insert(fingerprint.pid, id);
         let output = Arc::new(OutputState::new(self.home.run_folder(id), None));
@@ -96,6 +100,7 @@ impl Supervisor {
                 ends: handed,
                 root_gone: false,
                 is_adopted: false,
+                is_told_by_descriptor,
                 is_passing: false,
                 asked: None,
                 client: None,
@@ -117,6 +122,7 @@ impl Supervisor {
             }
             record
         };
+        self.part_with_strays(&record);
         let was_written = !self.is_passing(run) || record.cgroup.is_none();
         let asked = self.live.get_mut(&run).and_then(|live| live.asked.take());
         self.drop_live(run);
@@ -181,6 +187,9 @@ impl Supervisor {
         {
             scope.kill_all(Some(process), || self.members(live));
         } else if let Some(live) = self.live.get_mut(&run) {
+            let reaper = live.scope.as_ref().and_then(ostler_os::Scope::reaper);
+            self.strays.let_go.extend(reaper.map(|reaper| reaper.fingerprint().pid));
+            self.strays.let_go.insert(live.leader);
             live.scope = None;
             // Its pipes and its terminal are still in our hands, and closing them could end it.
             live.output.end();
@@ -210,7 +219,7 @@ impl Supervisor {
         self.unwatch(run);
         let Some(live) = self.live.remove(&run) else { return };
         if let Some(process) = &live.process
-            && live.is_adopted
+            && live.is_told_by_descriptor
         {
             self.poller.remove(process);
         }

@@ -111,9 +111,12 @@ impl Supervisor {
             if self.live.get(&run).is_some_and(is_alive) && self.ask_app_to_end(run) {
                 return;
             }
-            self.note_term(run);
         }
         self.census = OnceCell::new();
+        let stop_signal = self.stop_signal_of(run);
+        if signal == Signal::Term {
+            self.note_term(run, stop_signal);
+        }
         let Some(live) = self.live.get(&run) else { return };
         let Some(scope) = &live.scope else { return };
         let process = live.process.as_ref();
@@ -128,13 +131,6 @@ impl Supervisor {
                     scope.ask_to_end(ostler_os::Signal::Term, process, &alone);
                     return;
                 }
-                // As its unit is declared now, which may have changed since it was started.
-                let unit = record.and_then(|record| self.world.unit(record.unit.as_deref()?));
-                let asked = match unit {
-                    Some(unit) => Some(unit.spec.stop.signal),
-                    None => record.and_then(|record| record.stop_signal),
-                };
-                let signal = asked.map_or(ostler_os::Signal::Term, ostler_os::Signal::Other);
                 let backend = record.map(|record| record.backend_id);
                 match backend {
                     // A shim knows whom to ask, with what, and in which order: asked twice may mean something else.
@@ -142,7 +138,7 @@ impl Supervisor {
                         let nobody = ostler_os::Members::default();
                         scope.ask_to_end(ostler_os::Signal::Term, process, &nobody);
                     }
-                    Some(_) | None => scope.ask_to_end(signal, process, &self.members(live)),
+                    Some(_) | None => scope.ask_to_end(stop_signal, process, &self.members(live)),
                 }
                 return;
             }
@@ -157,11 +153,23 @@ impl Supervisor {
         }
     }
 
-    fn note_term(&mut self, run: RunId) {
+    /// As its unit is declared now, which may have changed since it was started. A shim sends the same to its program.
+    fn stop_signal_of(&self, run: RunId) -> ostler_os::Signal {
+        let record = self.world.record(run);
+        let unit = record.and_then(|record| self.world.unit(record.unit.as_deref()?));
+        let asked = match unit {
+            Some(unit) => Some(unit.spec.stop.signal),
+            None => record.and_then(|record| record.stop_signal),
+        };
+        asked.map_or(ostler_os::Signal::Term, ostler_os::Signal::Other)
+    }
+
+    fn note_term(&mut self, run: RunId, signal: ostler_os::Signal) {
         let Some(record) = self.world.record(run) else { return };
         let (grace_ms, group) = (record.grace_ms, record.process_group_id);
-        let why = format!("it has {grace_ms} ms to end by itself");
-        let evidence = json!({ "graceMs": grace_ms, "processGroupId": group });
+        let signal = signal.name();
+        let why = format!("{signal}; it has {grace_ms} ms to end by itself");
+        let evidence = json!({ "signal": signal, "graceMs": grace_ms, "processGroupId": group });
         self.run_entry(run, What::TermSent, &why, evidence);
     }
 

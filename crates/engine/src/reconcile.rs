@@ -7,8 +7,8 @@ use crate::guarding::status_of;
 use ostler_core::{
     Claim, Event, ExitStatus, Gone, Hearing, Identity, Observation, Ownership, may_steal,
 };
-use ostler_model::{Actor, InstanceId, RunId, RunRecord, RunSpec, What};
-use ostler_os::{Kin, Leader, Process, ScopeRoom};
+use ostler_model::{Actor, InstanceId, RunId, RunRecord, What};
+use ostler_os::{Leader, Process, RunReaper, ScopeRoom};
 use ostler_registry::Claims;
 use serde_json::json;
 use std::collections::{HashMap, HashSet};
@@ -63,8 +63,11 @@ impl Supervisor {
         // From here on each unit knows for itself that it rests.
         self.events.push_back(Event::Reconciled { begin: !self.home.take_stopped() });
         self.clear_unrecorded(&recorded);
+        let undead = self.registry.undead(self.instance, ostler_os::boot_id())?;
+        self.remember_undead(&undead);
         self.turn();
         self.wake_those_with_work();
+        self.end_unrecorded();
         self.let_go_rest(&others);
         self.sweep_containers();
         self.sweep_sessions();
@@ -91,8 +94,9 @@ impl Supervisor {
             if recorded.contains(&boundary) {
                 continue;
             }
-            let scope = ScopeRoom::reopen(Some(&boundary), "", None);
-            let kin = Kin { leaders: &self.leaders, alone: false, census: &self.census };
+            let scope = ScopeRoom::reopen(Some(&boundary), None);
+            let nobody = || None;
+            let kin = self.kin(u64::MAX, &nobody);
             let members = || scope.members(Leader::default(), &kin);
             if !members().is_empty() {
                 let report = scope.kill_all(None, members);
@@ -154,6 +158,7 @@ impl Supervisor {
             Business::Resting => Business::Resting,
         };
         self.room.trim();
+        self.strays.trim();
         let owned = match self.registry.renew(self.instance, &self.own_claims()) {
             Ok(owned) => Ok(owned),
             // Nobody can take a run over in a registry that cannot be written; but it can be read.
@@ -217,7 +222,6 @@ impl Supervisor {
 
     /// Asks the kernel about one record. Another's healthy run is not even looked at.
     fn observe(&self, record: &RunRecord, ownership: Ownership) -> Observation {
-        let kin = Kin { leaders: &self.leaders, alone: false, census: &self.census };
         let nothing = |gone| Observation {
             identity: None,
             gone,
@@ -232,23 +236,34 @@ impl Supervisor {
         if record.boot_id != ostler_os::boot_id() {
             return nothing(Gone::MachineRestarted);
         }
-        let scope = ScopeRoom::reopen(
-            record.cgroup.as_deref(),
-            &RunSpec::run_id_variable(record.run_id),
-            record.enforced.as_deref(),
-        );
+        let mut scope = ScopeRoom::reopen(record.cgroup.as_deref(), record.enforced.as_deref());
+        let note = self.guarding.inheritance.note(record.run_id);
+        let mut noted_root = None;
+        if let Some(recorded) = record.reaper.as_deref() {
+            scope.hold_by(RunReaper::found(recorded.clone(), note));
+        } else if let (Some(note), Some(parent)) = (note, self.guardian_above())
+            && let Some((reaper, root)) = RunReaper::noted(note, &record.run_id.to_string(), parent)
+        {
+            scope.hold_by(reaper);
+            noted_root = root;
+        }
         let fingerprint = match record.fingerprint() {
             Some(fingerprint) => Some(fingerprint),
             // Only the intent was recorded: was it carried out?
-            None => scope.find_root(&kin).and_then(ostler_os::fingerprint_of),
+            None => scope.find_root().or(noted_root).and_then(ostler_os::fingerprint_of),
         };
+        // Of everybody else nothing is known yet: an orphan may be of any run.
+        let anybody = || Some(0);
+        let kin = self.kin(record.start_time.unwrap_or(0), &anybody);
         let status = match (&fingerprint, self.guarding.inheritance.process(record.run_id)) {
             // An end that our guardian saw, or that the descriptor it held tells of.
-            (Some(recorded), held) => status_of(
-                held.and_then(|held| held.try_clone().ok())
-                    .and_then(|held| Process::held(held, recorded.clone()).ending())
-                    .or_else(|| held.and_then(|_| self.guarding.end_of(recorded.pid))),
-            ),
+            (Some(recorded), held) => {
+                let noted = scope.reaper().and_then(|reaper| reaper.ending_of(recorded.pid));
+                let copy = held.and_then(|held| held.try_clone().ok());
+                let told = || copy.and_then(|held| Process::held(held, recorded.clone()).ending());
+                let reaped = || held.and_then(|_| self.guarding.end_of(recorded.pid));
+                status_of(noted.or_else(told).or_else(reaped))
+            }
             // It was over before its process was recorded; who it was is not known any more, how it ended is.
             (None, Some(held)) => status_of(ostler_os::ending_behind(held.as_fd())),
             (None, None) => ExitStatus::Unknown,
@@ -274,6 +289,7 @@ impl Supervisor {
             identity: alive.map(|fingerprint| Identity {
                 process_group_id: leader.group,
                 cgroup: scope.boundary(),
+                reaper: scope.reaper().map(|reaper| Box::new(reaper.fingerprint().clone())),
                 enforced: record.enforced.clone(),
                 fingerprint,
             }),

@@ -10,7 +10,8 @@ use crate::output::{NewLog, OutputState, Resumed, Screen, end_on_disk};
 use ostler_core::{Event, Identity};
 use ostler_model::{Backend, RunId, RunRecord, RunSpec, SpawnErrorKind, TerminalSize};
 use ostler_os::{
-    Allocated, Interest, Launch, Process, Program, ScopeRoom, SpawnError, SpawnStage, Stdio,
+    Allocated, Interest, Launch, Process, Program, ReaperOrder, RunReaper, ScopeRoom, SpawnError,
+    SpawnStage, Stdio,
 };
 use std::ffi::CString;
 use std::io;
@@ -42,6 +43,9 @@ impl Supervisor {
             })
             .ok_or_else(|| SpawnError::new(SpawnStage::Prepare, 0, "run", "", false))?;
         let prepared = |error: io::Error| prepare_error(&spec, error);
+        if let Some(told) = spec.scope_key.as_deref().and_then(|key| self.lives_on(key)) {
+            return Err(prepared(io::Error::other(told)));
+        }
         if let Some(unit) = &spec.unit {
             self.vitals_of(unit, run).map_err(prepared)?;
             self.secure_sockets_of(unit).map_err(prepared)?;
@@ -57,19 +61,27 @@ impl Supervisor {
             .collect::<io::Result<Vec<_>>>()
             .map_err(prepared)?;
         let directory = c_string(spec.cwd.as_bytes()).map_err(prepared)?;
-        let connection = adapters::connect(&spec).map_err(prepared)?;
+        let mut connection = adapters::connect(&spec).map_err(prepared)?;
         let limits = self.world.record(run).and_then(|record| record.enforced.clone());
         let is_passing = self.is_passing(run);
         let mut scope = if is_passing {
-            self.room.make_passing(&run.to_string(), &tag, limits.as_deref())
+            self.room.make_passing(&run.to_string(), limits.as_deref())
         } else {
-            self.room.make(&run.to_string(), &tag, limits.as_deref())
+            self.room.make(&run.to_string(), limits.as_deref())
         };
         if let Some(note) = self.world.record(run).and_then(|record| self.seat_note_of(record)) {
             // Whoever sat there before is not this run's.
             let _ = std::fs::remove_file(&note);
             scope.sit_at(note);
         }
+        // Without a boundary of the kernel's it has a reaper of its own, and somebody holds what that knows.
+        let reaper = match scope.has_leaf() {
+            true => None,
+            false => ostler_os::new_reaper_note().ok().and_then(|note| {
+                connection.ends.push((End::Note, Arc::clone(&note)));
+                Some(ReaperOrder { run: c_string(run.to_string().as_bytes()).ok()?, note })
+            }),
+        };
         self.keep_ends(run, &connection.ends);
         let launched = self.launcher.launch(
             &Launch {
@@ -85,6 +97,7 @@ impl Supervisor {
                 umask: spec.umask,
                 descriptors: descriptors_of(spec.resources.descriptors, self.descriptors),
                 is_recorded: !is_passing,
+                reaper,
             },
             &mut scope,
         );
@@ -103,9 +116,18 @@ impl Supervisor {
             self.guarding.keeper.keep_process(run, pid, &launched.process);
         }
         let fingerprint = launched.process.fingerprint().clone();
+        let reaper = launched.reaper.as_ref().map(|reaper| Box::new(reaper.fingerprint().clone()));
         let Some(live) = self.live.get_mut(&run) else {
             return Err(SpawnError::new(SpawnStage::Prepare, 0, "run", "", false));
         };
+        if let Some(reaper) = launched.reaper {
+            let own = reaper.fingerprint();
+            self.strays.reapers.insert(own.pid, own.start_time);
+            scope.hold_by(reaper);
+            // Its parent is its reaper, not we.
+            live.is_told_by_descriptor = true;
+            let _ = self.poller.add(&launched.process, live.token, Interest::Readable);
+        }
         if connection.theirs.is_some() {
             self.drain.add(NewLog {
                 run,
@@ -120,10 +142,11 @@ impl Supervisor {
         let identity = Identity {
             process_group_id: fingerprint.pid,
             cgroup: scope.boundary(),
+            reaper,
             enforced: scope.enforced().map(|held| Box::new(held.clone())),
             fingerprint,
         };
-        self.limit_watch.add(run, scope.memory_alarm(&tag, identity.fingerprint.pid));
+        self.limit_watch.add(run, scope.memory_alarm(identity.fingerprint.pid));
         live.leader = identity.fingerprint.pid;
         live.process = Some(launched.process);
         live.scope = Some(scope);
@@ -154,16 +177,28 @@ impl Supervisor {
         if let Some(process) = &process {
             let _ = self.poller.add(process, token, Interest::Readable);
         }
-        let tag = RunSpec::run_id_variable(run);
-        let mut scope =
-            ScopeRoom::reopen(record.cgroup.as_deref(), &tag, record.enforced.as_deref());
+        let mut scope = ScopeRoom::reopen(record.cgroup.as_deref(), record.enforced.as_deref());
         if let Some(note) = self.seat_note_of(record) {
             scope.sit_at(note);
         }
         let leader = record.process_group_id.or(record.pid).unwrap_or(0);
-        self.limit_watch.add(run, scope.memory_alarm(&tag, leader));
         let is_gone = process.is_none();
-        let (ends, input) = self.take_ends(run);
+        let (mut ends, input) = self.take_ends(run);
+        if let Some(fingerprint) = record.reaper.as_deref() {
+            let held = ends.iter().find(|(end, _)| *end == End::Note);
+            let held = held.map(|(_, note)| Arc::clone(note));
+            let is_held = held.is_some();
+            let reaper = RunReaper::found(fingerprint.clone(), held);
+            if let Some(note) = reaper.note().filter(|_| !is_held) {
+                self.guarding.keeper.keep(&End::Note.name(run), &**note);
+                ends.push((End::Note, Arc::clone(note)));
+            }
+            if reaper.is_alive() {
+                self.strays.reapers.insert(fingerprint.pid, fingerprint.start_time);
+            }
+            scope.hold_by(reaper);
+        }
+        self.limit_watch.add(run, scope.memory_alarm(leader));
         let output = self.resumed_output(record, &ends);
         self.live.insert(
             run,
@@ -180,6 +215,7 @@ impl Supervisor {
                 ends: ends.clone(),
                 root_gone: is_gone,
                 is_adopted: true,
+                is_told_by_descriptor: true,
                 is_passing: false,
                 asked: None,
                 client: None,
@@ -201,7 +237,10 @@ impl Supervisor {
         if is_gone {
             // It may have ended between the look and now; nobody else would tell.
             let tree = self.survey(run);
-            let ending = record.pid.and_then(|pid| self.guarding.end_of(pid));
+            let live = self.live.get(&run);
+            let reaper = live.and_then(|live| live.scope.as_ref()?.reaper());
+            let noted = record.pid.and_then(|pid| reaper?.ending_of(pid));
+            let ending = record.pid.and_then(|pid| noted.or_else(|| self.guarding.end_of(pid)));
             self.events.push_back(Event::RootExited { run, status: status_of(ending), tree });
         }
     }
@@ -214,7 +253,7 @@ impl Supervisor {
         if let Some(word) = self.guarding.inheritance.take_end(run, End::Word) {
             self.guarding.words.insert(run, word);
         }
-        for end in [End::Input, End::Stdout, End::Stderr, End::Terminal] {
+        for end in [End::Input, End::Stdout, End::Stderr, End::Terminal, End::Note] {
             let Some(descriptor) = self.guarding.inheritance.take_end(run, end) else { continue };
             let descriptor = Arc::new(descriptor);
             match end {
@@ -223,7 +262,7 @@ impl Supervisor {
                     let master = Arc::clone(&descriptor);
                     input = Input::Terminal { master, turn: Mutex::new(()) };
                 }
-                End::Stdout | End::Stderr | End::Process | End::Word | End::Spec => {}
+                End::Stdout | End::Stderr | End::Process | End::Word | End::Spec | End::Note => {}
             }
             ends.push((end, descriptor));
         }
@@ -232,7 +271,7 @@ impl Supervisor {
 
     fn resumed_output(&self, record: &RunRecord, ends: &[(End, Arc<OwnedFd>)]) -> Arc<OutputState> {
         let folder = self.home.run_folder(record.run_id);
-        let is_heard = ends.iter().any(|(end, _)| *end != End::Input);
+        let is_heard = ends.iter().any(|(end, _)| !matches!(end, End::Input | End::Note));
         if !is_heard {
             return Arc::new(OutputState::of_ended(folder, record.output_bytes));
         }

@@ -151,7 +151,10 @@ impl Supervisor {
         };
         let is_descended = |live: &&LiveRun| {
             let first = live.process.as_ref().map(|process| process.fingerprint().pid);
-            first.is_some_and(|first| kin.descends_from(first))
+            let reaper = live.scope.as_ref().and_then(ostler_os::Scope::reaper);
+            let reaper = reaper.filter(|reaper| reaper.is_alive());
+            let reaper = reaper.map(|reaper| reaper.fingerprint().pid);
+            first.into_iter().chain(reaper).any(|above| kin.descends_from(above))
         };
         let found = inside.or_else(|| runs().find(is_seated));
         found.or_else(|| runs().find(is_descended)).map(|live| live.run)

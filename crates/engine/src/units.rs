@@ -125,6 +125,12 @@ impl Supervisor {
                 view.pid = self.pid_shown(record);
                 view.started_at_ms = record.started_at_ms;
             }
+            if view.run_id.is_none()
+                && let Some(told) = self.lives_on(&scope_key(&view.name))
+            {
+                view.state = UnitState::Error;
+                view.why = format!("not ended: {told}");
+            }
             view.next_at_ms = view.next_at_ms.or_else(|| self.timetable.next_of(&view.name));
             view.kept_awake = self.awake_because(&view.name, view.run_id, view.state);
             view.agent_session = self.sessions.get(&view.name).map(|session| session.id.clone());

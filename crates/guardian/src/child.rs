@@ -121,6 +121,7 @@ fn become_supervisor(recipe: &Recipe<'_>) -> io::Error {
             .arg0("ostler")
             .args(recipe.arguments)
             .env_remove(crate::SUPERVISOR_VARIABLE)
+            .env_remove(crate::RAN_VARIABLE)
             .env_remove(crate::WENT_BACK_VARIABLE)
             .envs(recipe.environment.iter().map(|(name, value)| (name, value)))
             .envs(names)

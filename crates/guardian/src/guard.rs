@@ -11,7 +11,7 @@ use crate::report::Report;
 use crate::signals::Signals;
 use crate::state_file::{Counters, replace};
 use crate::store::Store;
-use crate::time::{age_ms, duration, mono_ms, wall_ms};
+use crate::time::{duration, mono_ms, wall_ms};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{fstat, stat};
 use rustix::io::Errno;
@@ -136,8 +136,9 @@ impl Guardian {
             finished: None,
         };
         match living {
-            Some(pid) => {
-                guardian.events.push_back(Event::TakeUp { ran_ms: age_ms(pid).unwrap_or(0) });
+            Some(_) => {
+                let ran_ms = number(crate::RAN_VARIABLE).unwrap_or(0);
+                guardian.events.push_back(Event::TakeUp { ran_ms });
                 // It is told where to find us, and that we are there.
                 report.ready();
                 forget_text();

@@ -34,6 +34,8 @@ pub const GUARDIAN_VARIABLE: &str = "OSTLER_GUARDIAN";
 pub const COUNTERS_VARIABLE: &str = "OSTLER_GUARDIAN_COUNTERS";
 /// In a guardian's environment: the supervisor that lives already.
 pub const SUPERVISOR_VARIABLE: &str = "OSTLER_SUPERVISOR";
+/// In a guardian's environment: for how long that supervisor has run, in milliseconds.
+pub const RAN_VARIABLE: &str = "OSTLER_SUPERVISOR_RAN_MS";
 /// In the supervisor's environment: why the binary it was replaced by did not take its place.
 pub const WENT_BACK_VARIABLE: &str = "OSTLER_WENT_BACK";
 /// How long a supervisor may be silent, in milliseconds.

@@ -18,14 +18,6 @@ fn millis(clock: ClockId) -> u64 {
     time.tv_sec as u64 * 1_000 + time.tv_nsec as u64 / 1_000_000
 }
 
-/// How long a process has existed, by the kernel's account.
-pub(crate) fn age_ms(pid: i32) -> Option<u64> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let ticks: u64 = stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()?;
-    let started_ms = ticks * 1_000 / rustix::param::clock_ticks_per_second();
-    Some(millis(ClockId::Boottime).saturating_sub(started_ms))
-}
-
 /// `2026-02-08T14:30:00Z`
 pub(crate) fn rfc3339(wall_ms: u64) -> String {
     written(wall_ms, "%Y-%m-%dT%H:%M:%SZ")

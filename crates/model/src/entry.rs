@@ -79,7 +79,7 @@ whats! {
     Limited => "limited": "is kept to limits",
     TimedOut => "timed-out": "ran out of time",
     OutOfMemory => "out-of-memory": "ran out of memory",
-    TermSent => "term-sent": "was sent TERM",
+    TermSent => "term-sent": "was sent its stop signal",
     KillSent => "kill-sent": "was sent KILL",
     RootExited => "root-exited": "had its first process exit",
     Lingering => "lingering": "left processes behind",
@@ -145,6 +145,8 @@ whats! {
     GuardianLost => "guardian-lost": "guardian died",
     GuardianStarted => "guardian-started": "a new guardian was started",
     StrayKilled => "stray-killed": "stray process was killed",
+    StrayFound => "stray-found": "a process of ours belongs to no live run",
+    ReaperLost => "reaper-lost": "lost the process that takes in its orphans",
     RegistryFailed => "registry-failed": "the registry could not be written",
     RegistryRecovered => "registry-recovered": "the registry can be written again",
 }

@@ -162,6 +162,9 @@ pub struct RunRecord {
     pub process_unique: Option<u64>,
     pub process_group_id: Option<i32>,
     pub cgroup: Option<String>,
+    /// The process that takes in the orphans of the run, where it has no cgroup.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reaper: Option<Box<Fingerprint>>,
     pub state: RunState,
     pub created_at_ms: u64,
     pub updated_at_ms: u64,

@@ -100,8 +100,11 @@ impl Default for TerminalSize {
 }
 
 impl RunSpec {
-    /// The variable by which a process can be told to belong to a run.
+    /// Where a program finds the id of its run. Anybody can write it anywhere: nobody is ended for what it says.
     pub const RUN_ID_VARIABLE: &'static str = "OSTLER_RUN_ID";
+
+    /// What stands there instead for a helper of the container engine, which outlives the run that serves the engine.
+    pub const OF_ENGINE: &'static str = "podman";
 
     /// Runs of this session are checks: they are forgotten when they have ended.
     pub const CHECK_SESSION: &'static str = "(check)";

@@ -42,6 +42,9 @@ pub enum Call {
     Entries(EntryFilter),
     Metrics,
     Shutdown,
+    /// The caller is a process of a run, and wants the daemon to end every run and to begin again: the caller's run ends
+    /// too, so the guardian carries it out. From any other caller it is a conflict, and nothing happens.
+    Restart,
     /// Make room for a successor; the runs go on.
     HandOver(HandOverCall),
     /// Declare units; the answer is what that changes.

@@ -25,12 +25,14 @@ pub use platform::files::{
     owner_of, random, read_memory_file, read_small_file, rotate_output, take_lock, umask, user_id,
 };
 pub use platform::foreign_memory::{MemoryKills, watch_memory_kills};
-pub use platform::identity::{boot_id, fingerprint_of, is_same_process, is_taken, parent_pid};
+pub use platform::identity::{
+    boot_id, fingerprint_of, is_same_process, is_taken, parent_pid, start_time_of, user_of,
+};
 pub use platform::inherited::take_inherited;
 pub use platform::init::{Contained, contain};
 pub use platform::kinship::{KinOf, kin_of};
 pub use platform::machine_memory::{MemoryOutlook, memory_outlook};
-pub use platform::members::{Kin, Leader, Member, Members, MemoryState};
+pub use platform::members::{Kin, Leader, Member, Members, MemoryState, is_untouchable};
 pub use platform::memory::{forget_text, keep_one_heap, trim};
 pub use platform::memory_watch::{MemoryAlarm, MemorySubject, memory_of, rest_alarm};
 pub use platform::notify::{Heard, Notifier, Sent, hear_words, listen_for_words};
@@ -43,16 +45,17 @@ pub use platform::process::{Ending, Process, Signal, die, ending_behind};
 pub use platform::program::Program;
 pub use platform::pty::{Pty, resize, terminal_size};
 pub use platform::reaper::{Notice, Reaped, Reaper, become_reaper, beside_first_thread, read_ends};
+pub use platform::run_reaper::{RunReaper, new_reaper_note, reap_run, reapers_below};
 pub use platform::scope::{KillReport, Scope, Watch};
 pub use platform::scope_room::ScopeRoom;
 pub use platform::seat::{
     Manners, SeatNote, Seated, groups_of_run, join_group, leave_run, make_fifo, own_environment,
     own_manners,
 };
-pub use platform::spawn::{Launch, Launched, Launcher, Stdio};
+pub use platform::spawn::{Launch, Launched, Launcher, ReaperOrder, Stdio};
 pub use platform::started::{Started, program_of};
 pub use platform::stop_words::StopWords;
-pub use platform::sweep::{Swept, sweep};
+pub use platform::sweep::{Swept, end_strays, strays, sweep};
 pub use platform::terminal::{
     Foreground, ForegroundEvents, RawMode, close_report, is_terminal, own_terminal_size,
 };

@@ -37,6 +37,7 @@ fn record(number: u64, owner: InstanceId) -> RunRecord {
         process_unique: Some(77),
         process_group_id: None,
         cgroup: Some("/x".to_owned()),
+        reaper: None,
         state: RunState::Running,
         created_at_ms: number,
         updated_at_ms: number,

@@ -1,7 +1,9 @@
 use super::{start, stop};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
+use crate::say::say;
 use ostler_client::greet;
+use ostler_model::wire::{Answer, Call};
 use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -19,6 +21,12 @@ pub fn restart(context: &Context, json: bool) -> Result<Exit, Failure> {
             pong.pid
         )));
     }
+    if restarted_from_inside(context) {
+        say!(
+            "the daemon restarts, and ends this run with all others; its guardian starts it again"
+        );
+        return Ok(Exit::DONE);
+    }
     let stopped = match stop::end(context) {
         Ok(answer) => stop::tell_outcome(context, &answer, json),
         Err(failure) if failure.exit == Exit::NOT_RUNNING => Exit::DONE,
@@ -26,4 +34,10 @@ pub fn restart(context: &Context, json: bool) -> Result<Exit, Failure> {
     };
     let started = start::start(context, json)?;
     Ok(if stopped == Exit::DONE { started } else { stopped })
+}
+
+/// Whether we are a process of one of its runs: then we would not live to start it, and its guardian does.
+fn restarted_from_inside(context: &Context) -> bool {
+    greet(context.home.socket(), PATIENCE)
+        .is_some_and(|(mut client, _)| matches!(client.call(Call::Restart), Ok(Answer::Asked)))
 }

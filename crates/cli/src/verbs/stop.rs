@@ -4,8 +4,8 @@ use crate::exit::{Exit, Failure};
 use crate::render;
 use crate::say::{say, tell};
 use ostler_client::{Client, ClientError, greet};
-use ostler_model::RunResult;
 use ostler_model::wire::{Answer, Call, ShutdownAnswer};
+use ostler_model::{Extinct, RunResult};
 use ostler_os::{Process, Signal};
 use std::time::Duration;
 
@@ -94,6 +94,19 @@ pub fn tell_outcome(context: &Context, answer: &ShutdownAnswer, only_wrong: bool
             killed => format!(", {killed} of them by KILL"),
         };
         say!("supervisor {} stopped, {runs} ended{told}", answer.pid);
+    }
+    let left = answer.ended.iter().filter(|result| result.extinct == Extinct::No);
+    let left: Vec<String> = left
+        .map(|result| {
+            let why = result.error.as_deref().unwrap_or("not ended");
+            format!("ostler: run {}: {why}", result.run_id)
+        })
+        .collect();
+    for line in &left {
+        tell!("{line}");
+    }
+    if !left.is_empty() {
+        return Exit::FAILED;
     }
     if answer.unsaved > 0 {
         tell!(

@@ -3,7 +3,7 @@
 use super::finish;
 use super::machine::{DRAIN_IDLE_MS, Ending, GIVE_UP_MS, Output, Phase, Root, Run, Stage};
 use crate::action::{Action, Signal};
-use crate::event::{ExitStatus, Member, Survey};
+use crate::event::{ExitStatus, Member, Refusing, Survey};
 use crate::time::Now;
 use ostler_model::{Actor, Counter, Detach, Escapee, Extinct, RunState, Termination, What};
 use serde_json::{Value, json};
@@ -154,17 +154,32 @@ impl Run {
                 Phase::Ending(Ending { stage, ..ending })
             }
             (Stage::Killed { .. }, root) => {
-                let (status, extinct) = match root {
-                    Root::Exited(status) => (status, Extinct::No),
-                    Root::Alive => (ExitStatus::Unknown, Extinct::Unknown),
+                let status = match root {
+                    Root::Exited(status) => status,
+                    Root::Alive => ExitStatus::Unknown,
                 };
+                let extinct = if ending.tree.is_empty() { Extinct::Unknown } else { Extinct::No };
+                let refused: Vec<String> =
+                    ending.tree.refusing.iter().map(Refusing::told).collect();
+                let why = if refused.is_empty() {
+                    "something of it outlived KILL; it will be reaped when the kernel lets it go"
+                        .to_owned()
+                } else {
+                    refused.join("; ")
+                };
+                if extinct == Extinct::No {
+                    self.record.error = Some(format!("not ended: {why}"));
+                }
+                let refusing: Vec<i32> =
+                    ending.tree.refusing.iter().map(|refusing| refusing.pid).collect();
                 out.push(self.note(
                     Actor::Kernel,
                     What::NotExtinct,
-                    "something of it outlived KILL; it will be reaped when the kernel lets it go",
+                    why,
                     json!({
                         "inside": ending.tree.inside,
                         "outside": ending.tree.outside,
+                        "refusing": refusing,
                         "waitedMs": GIVE_UP_MS,
                     }),
                     now,

@@ -512,6 +512,7 @@ impl Run {
         self.record.process_unique = identity.fingerprint.unique;
         self.record.process_group_id = Some(identity.process_group_id);
         self.record.cgroup = identity.cgroup;
+        self.record.reaper = identity.reaper;
         self.record.enforced = identity.enforced;
         self.record.started_at_ms = Some(now.wall_ms);
         self.record.started_mono_ms = Some(now.mono_ms);

@@ -33,6 +33,7 @@ impl Run {
             run.record.process_unique = identity.fingerprint.unique;
             run.record.process_group_id = Some(identity.process_group_id);
             run.record.cgroup = identity.cgroup.clone();
+            run.record.reaper = identity.reaper.clone();
             run.record.enforced = identity.enforced.clone();
         }
         run

@@ -40,8 +40,8 @@ use crate::restart::{Cause, Death, ExitClass, Verdict, Wishes, after_with, clear
 use crate::time::Now;
 use crate::{Action, ExitStatus};
 use ostler_model::{
-    Actor, Check, Condition, Desired, Entry, Over, Overlap, RunId, RunRecord, Termination, UnitEnd,
-    UnitRecord, UnitSpec, What,
+    Actor, Check, Condition, Desired, Entry, Extinct, Over, Overlap, RunId, RunRecord, Termination,
+    UnitEnd, UnitRecord, UnitSpec, What,
 };
 use serde_json::{Map, Value, json};
 
@@ -639,6 +639,10 @@ impl Unit {
             self.again_or_rest(now);
             return false;
         }
+        if record.extinct == Extinct::No && !self.is_to_vanish(record.run_id) {
+            self.lives_on(record, now, out);
+            return false;
+        }
         let cause = match (&self.phase, record.termination) {
             (Phase::Stopping { run, then } | Phase::Leaving { run, then }, _)
                 if *run == record.run_id =>
@@ -701,6 +705,32 @@ impl Unit {
         };
         self.judge(record, Death { status, cause }, now, out);
         false
+    }
+
+    fn is_to_vanish(&self, ended: RunId) -> bool {
+        match &self.phase {
+            Phase::Stopping { run, then } | Phase::Leaving { run, then } => {
+                *run == ended && *then == Then::Vanish
+            }
+            _ => false,
+        }
+    }
+
+    /// Something of its run could not be ended: there are never two copies, so nothing follows until somebody starts it.
+    fn lives_on(&mut self, run: &RunRecord, now: Now, out: &mut Vec<Action>) {
+        let told = run.error.clone().unwrap_or_else(|| "not ended".to_owned());
+        let ran_ms = run.started_at_ms.map_or(0, |started| now.wall_ms.saturating_sub(started));
+        let then = "not started while that lives".to_owned();
+        let end =
+            UnitEnd { run_id: run.run_id, at_ms: now.wall_ms, ran_ms, told: told.clone(), then };
+        self.record.ends.insert(0, end);
+        self.record.ends.truncate(ENDS_MOST);
+        self.trouble(Condition::Crash, &told, out);
+        let boot_id = run.boot_id.clone();
+        self.record.over = Some(Over { is_clean: false, told: told.clone(), boot_id });
+        self.enter(Phase::Over, now);
+        out.push(self.note(Actor::Supervisor, What::UnitOver, &told, json!({}), now));
+        out.push(self.save(now));
     }
 
     fn again_or_rest(&mut self, now: Now) {

@@ -346,7 +346,12 @@ impl Units {
     }
 
     pub(crate) fn is_stopped(&self, name: &str) -> bool {
-        self.units.get(name).is_none_or(|unit| unit.phase == Phase::Stopped)
+        self.units.get(name).is_none_or(|unit| match unit.phase {
+            Phase::Stopped => true,
+            // It was to be stopped, and something of it could not be ended.
+            Phase::Over => unit.record.desired == Desired::Stopped,
+            _ => false,
+        })
     }
 
     /// Every unit that waits and has nobody to wait for.

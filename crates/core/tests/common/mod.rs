@@ -21,6 +21,7 @@ pub fn asked(run_id: RunId, unit: Option<&str>) -> NewRun {
         process_unique: None,
         process_group_id: None,
         cgroup: None,
+        reaper: None,
         state: RunState::Starting,
         created_at_ms: 0,
         updated_at_ms: 0,
@@ -58,7 +59,7 @@ pub fn asked(run_id: RunId, unit: Option<&str>) -> NewRun {
 
 pub fn identity(pid: i32) -> Identity {
     let fingerprint = Fingerprint { pid, start_time: 1, boot_id: "boot".to_owned(), unique: None };
-    Identity { fingerprint, process_group_id: pid, cgroup: None, enforced: None }
+    Identity { fingerprint, process_group_id: pid, cgroup: None, reaper: None, enforced: None }
 }
 
 /// The id of the run with this number.

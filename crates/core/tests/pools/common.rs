@@ -258,6 +258,7 @@ impl Town {
             process_unique: None,
             process_group_id: None,
             cgroup: None,
+            reaper: None,
             state: RunState::Starting,
             created_at_ms: self.now.wall_ms,
             updated_at_ms: self.now.wall_ms,
@@ -296,7 +297,7 @@ impl Town {
 
 fn identity(pid: i32) -> Identity {
     let fingerprint = Fingerprint { pid, start_time: 1, boot_id: "boot".to_owned(), unique: None };
-    Identity { fingerprint, process_group_id: pid, cgroup: None, enforced: None }
+    Identity { fingerprint, process_group_id: pid, cgroup: None, reaper: None, enforced: None }
 }
 
 pub fn declared(name: &str) -> Declared {

@@ -48,6 +48,7 @@ impl Tree {
             },
             process_group_id: self.pid,
             cgroup: None,
+            reaper: None,
             enforced: None,
         }
     }
@@ -70,6 +71,7 @@ impl Tree {
                 })
                 .collect(),
             is_unexplained: false,
+            refusing: Vec::new(),
             memory: None,
         }
     }

@@ -1,1 +1,237 @@
-//! Processes that look like a run's and are not, and those that hide: descent decides.
+//! Which processes are ours is told by descent alone: what a process carries in its environment says nothing.
+
+use crate::both;
+use ostler_e2e::{Bystander, Home, Process, Signal, eventually, is_installed, is_root, skipped};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Homes without cgroups: of whoever runs the tests, and of an ordinary user.
+fn without_cgroups() -> [Home; 2] {
+    [Home::with(&[("OSTLER_NO_CGROUP", "1")]), Home::of_ordinary_user()]
+}
+
+fn pid_in(file: &Path) -> i32 {
+    eventually("the pid of the one that left", || {
+        std::fs::read_to_string(file).ok()?.trim().parse().ok()
+    })
+}
+
+/// A process that sleeps in a session of its own, with this for an environment, and whose pid is in the file.
+fn leaving(environment: &str, file: &Path) -> String {
+    let file = file.display();
+    format!(
+        "setsid env -i {environment} sh -c 'echo $$ > {file}; exec sleep 6001' & until test -s {file}; do sleep 0.02; done"
+    )
+}
+
+fn place(home: &Home, name: &str) -> PathBuf {
+    home.folder().join(name)
+}
+
+/// O1: a process that merely carries a run's id survives the end of that run, also where the run was taken up by
+/// another supervisor.
+#[test]
+fn a_stranger_that_carries_a_runs_id_survives_the_run() {
+    for home in without_cgroups() {
+        let run = home.start_ready(&[], &["sh", "-c", "echo ready; exec sleep 6002"]);
+        let mut stranger = stranger_with(&home, &format!("OSTLER_RUN_ID={run}"));
+        home.kill_supervisor();
+        eventually("it is taken up", || (home.count(&run, "adopted") == 1).then_some(()));
+        assert_eq!(home.cancel(&run)["termination"], "manual-cancel");
+        stranger.assert_alive();
+        // The same after a crash of everything.
+        let run = home.start_ready(&[], &["sh", "-c", "echo ready; exec sleep 6002"]);
+        let mut other = stranger_with(&home, &format!("OSTLER_RUN_ID={run}"));
+        home.kill_daemon();
+        assert_eq!(home.cancel(&run)["termination"], "manual-cancel");
+        other.assert_alive();
+        home.stop();
+        stranger.assert_alive();
+        other.assert_alive();
+    }
+}
+
+/// As the same user, and outside of everything of ours.
+fn stranger_with(home: &Home, variable: &str) -> Bystander {
+    let user = home.user().unwrap_or_else(|| rustix::process::getuid().as_raw());
+    let user = format!("--reuid={user}");
+    Bystander::start("setpriv", &[&user, "env", variable, "sleep", "6003"])
+}
+
+/// O2: an escape with a forged id is found, named and ended with its run, beside another live run that is not blamed.
+#[test]
+fn an_escape_with_a_forged_id_is_ended_with_its_run() {
+    for home in without_cgroups() {
+        let other = home.start_ready(&[], &["sh", "-c", "echo ready; exec sleep 6004"]);
+        let forged =
+            ["OSTLER_RUN_ID=zzz".to_owned(), format!("OSTLER_RUN_ID={other}"), String::new()];
+        for (number, environment) in forged.iter().enumerate() {
+            let file = place(&home, &format!("pid{number}"));
+            let script = format!("{}; exit 0", leaving(environment, &file));
+            let result = home.run(&[], &["sh", "-c", &script]);
+            let escapee = pid_in(&file);
+            assert_eq!(result["extinct"], "yes", "{environment}: {result}");
+            assert_eq!(result["escaped"][0]["pid"], escapee, "{environment}: {result}");
+            assert!(Process::find(escapee).is_none(), "{environment}: it is dead");
+            assert_eq!(home.record(&other)["state"], "running", "the other goes on");
+            assert_eq!(home.count(&other, "escaped"), 0, "and is not blamed");
+        }
+        assert_eq!(home.cancel(&other)["extinct"], "yes");
+        home.stop();
+    }
+}
+
+/// O2: the same where the supervisor, and then everything of ours, was replaced between the escape and the end.
+#[test]
+fn an_escape_is_known_after_every_crash() {
+    for home in without_cgroups() {
+        for crash in [Home::kill_supervisor as fn(&Home), Home::kill_daemon] {
+            let other = home.start_ready(&[], &["sh", "-c", "echo ready; exec sleep 6005"]);
+            let file = place(&home, "pid");
+            let _ = std::fs::remove_file(&file);
+            let script = format!("{}; echo ready; exec sleep 6006", leaving("A=1", &file));
+            let run = home.start_ready(&["--grace", "500ms"], &["sh", "-c", &script]);
+            let escapee = Process::find(pid_in(&file)).expect("it lives");
+            crash(&home);
+            assert_eq!(home.record(&run)["state"], "running");
+            let result = home.cancel(&run);
+            assert_eq!(result["extinct"], "yes", "{result}");
+            assert!(!escapee.is_alive(), "it went with its run");
+            assert_eq!(home.record(&other)["state"], "running", "the other goes on");
+            home.cancel(&other);
+        }
+        home.stop();
+    }
+}
+
+/// O3: a run that kills the process which holds it together loses nothing: what cannot be told apart any more is
+/// `unknown`, is named in the journal, and is ended when the daemon stops.
+#[test]
+fn what_nothing_ties_to_a_run_is_ended_at_the_stop() {
+    for home in without_cgroups() {
+        let other = home.start_ready(&[], &["sh", "-c", "echo ready; exec sleep 6007"]);
+        for run in [&other] {
+            let reaper = home.record(run)["reaper"]["pid"].as_i64().expect("a reaper") as i32;
+            ostler_e2e::signal(reaper, Signal::KILL);
+        }
+        eventually("it is told", || (home.count(&other, "reaper-lost") == 1).then_some(()));
+        let file = place(&home, "pid");
+        // It kills its own reaper, and leaves a process that could be of either run.
+        let script =
+            format!("kill -9 $PPID; sleep 0.2; {}; exit 3", leaving("OSTLER_RUN_ID=zzz", &file));
+        let result = home.run(&[], &["sh", "-c", &script]);
+        let escapee = Process::find(pid_in(&file)).expect("nobody could say whose it is");
+        assert_eq!(result["exitCode"], 3, "how it ended is known all the same: {result}");
+        assert_eq!(result["extinct"], "unknown", "{result}");
+        let run = result["runId"].as_str().expect("an id");
+        assert!(home.event(run, "stray-found").to_string().contains(&escapee.pid.to_string()));
+        assert_eq!(home.cancel(&other)["termination"], "manual-cancel");
+        assert_eq!(home.count(&other, "escaped"), 0, "the other is not blamed");
+        assert!(escapee.is_alive(), "nor is it ended with the other");
+        home.stop();
+        assert!(!escapee.is_alive(), "it went with the daemon");
+    }
+}
+
+/// O4: a unit whose process became another user's is not ended by us: that is said, with its pid, and no second copy is
+/// started beside it.
+#[test]
+fn a_unit_that_changed_its_user_has_no_second_copy() {
+    if !is_root() || !is_installed("setpriv") {
+        return skipped("a process can become another user's only with root's help (setpriv)");
+    }
+    let home = Home::of_ordinary_user();
+    let helper = place(&home, "become");
+    std::fs::copy(which("setpriv"), &helper).expect("a copy");
+    Command::new("chmod").arg("4755").arg(&helper).status().expect("chmod");
+    let file = place(&home, "pid");
+    let script = format!(
+        "exec {} --reuid=1 --regid=1 --clear-groups sh -c 'echo $$; exec sleep 6008' > {}",
+        helper.display(),
+        file.display()
+    );
+    home.ostler(&["start", "web", "--no-wait", "--", "sh", "-c", &script]).ok();
+    let pid = pid_in(&file);
+    let process = Process::find(pid).expect("it lives");
+    let uid = eventually("it is another's", || {
+        use std::os::unix::fs::MetadataExt;
+        let uid = std::fs::metadata(format!("/proc/{pid}")).ok()?.uid();
+        (uid == 1).then_some(uid)
+    });
+    assert_eq!(uid, 1);
+    let restarted = home.ostler(&["restart", "web"]);
+    assert_ne!(restarted.code, 0, "{restarted:?}");
+    let told = restarted.text();
+    assert!(told.contains("EPERM") && told.contains(&format!("pid {pid}")), "{told}");
+    assert!(process.is_alive());
+    let started = home.ostler(&["start", "web"]);
+    assert_ne!(started.code, 0, "{started:?}");
+    assert!(started.text().contains(&format!("pid {pid}")), "{started:?}");
+    assert_eq!(
+        std::fs::read_to_string(&file).expect("a file").trim(),
+        pid.to_string(),
+        "no second copy"
+    );
+    let stopped = home.ostler(&["stop", "web"]);
+    assert_ne!(stopped.code, 0, "{stopped:?}");
+    let runs = home.records();
+    assert!(runs.iter().any(|run| run["extinct"] == "no"), "{runs:#?}");
+    let restarted = home.ostler(&["stop"]);
+    assert!(process.is_alive());
+    // When it is gone, all is well again.
+    process.signal(Signal::KILL);
+    process.wait_gone();
+    drop(restarted);
+    assert_eq!(home.run(&[], &["true"])["exitCode"], 0);
+    home.stop();
+}
+
+fn which(name: &str) -> PathBuf {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path)
+        .map(|folder| folder.join(name))
+        .find(|file| file.exists())
+        .expect("it is installed")
+}
+
+/// O4: a run in the foreground says the same, and `ostler stop` fails while it lives.
+#[test]
+fn a_stop_fails_while_something_lives() {
+    if !is_root() || !is_installed("setpriv") {
+        return skipped("a process can become another user's only with root's help (setpriv)");
+    }
+    let home = Home::of_ordinary_user();
+    let helper = place(&home, "become");
+    std::fs::copy(which("setpriv"), &helper).expect("a copy");
+    Command::new("chmod").arg("4755").arg(&helper).status().expect("chmod");
+    let words = [helper.to_str().expect("a path"), "--reuid=1", "--regid=1", "--clear-groups"];
+    let words = [words.as_slice(), &["sh", "-c", "echo ready; exec sleep 6009"]].concat();
+    let run = home.start_ready(&["--grace", "200ms"], &words);
+    let process = home.root(&run);
+    let stopped = home.ostler(&["stop"]);
+    let is_alive = process.is_alive();
+    process.signal(Signal::KILL);
+    process.wait_gone();
+    assert!(is_alive, "nobody may end it");
+    assert_ne!(stopped.code, 0, "{stopped:?}");
+    let told = format!("{}{}", stopped.text(), stopped.stderr);
+    assert!(told.contains("EPERM") && told.contains(&format!("pid {}", process.pid)), "{told}");
+}
+
+/// The entry of a stop names the signal that was sent.
+#[test]
+fn the_journal_names_the_signal_that_was_sent() {
+    for home in both() {
+        let file = place(&home, "ostler.toml");
+        let unit = "[units.web]\ncommand = \"sleep 6010\"\nstop = { signal = \"INT\" }\n";
+        std::fs::write(&file, unit).expect("written");
+        home.ostler(&["up", "-f", file.to_str().expect("a path")]).ok();
+        home.ostler(&["stop", "web"]).ok();
+        let run = home.records()[0]["runId"].as_str().expect("an id").to_owned();
+        let told = home.event(&run, "term-sent");
+        assert_eq!(told["evidence"]["signal"], "INT", "{told}");
+        let why = home.ostler(&["why", &run]).ok().text();
+        assert!(why.contains("was sent its stop signal: INT"), "{why}");
+        home.stop();
+    }
+}

@@ -5,6 +5,7 @@ mod caps;
 mod files;
 mod journal;
 mod kept;
+mod left_behind;
 mod look_alikes;
 mod sockets;
 mod storms;

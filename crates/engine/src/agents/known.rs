@@ -7,7 +7,7 @@ use ostler_core::Event;
 use ostler_core::agent::AgentEvent;
 use ostler_model::{
     Actor, AgentIdle, AgentKnown, AgentReport, AgentSessionCall, AgentState, Backend, Limits,
-    OsText, Resources, RunId, RunSpec,
+    OsText, Resources, RunId,
 };
 use ostler_os::TreeSubject;
 use std::os::unix::ffi::OsStringExt;
@@ -48,10 +48,10 @@ impl Supervisor {
         }
         let scope = live.scope.as_ref();
         let subject = TreeSubject {
-            tag: RunSpec::run_id_variable(run),
             root: live.leader,
             boundary: scope.and_then(ostler_os::Scope::boundary),
             seat: scope.and_then(ostler_os::Scope::seat).cloned(),
+            reaper: scope.and_then(ostler_os::Scope::reaper).map(|reaper| reaper.fingerprint().pid),
         };
         let (agent, argv) = self.named(run);
         let output = Arc::clone(&live.output);

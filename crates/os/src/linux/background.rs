@@ -107,15 +107,19 @@ pub fn start_beside(
 }
 
 /// By its path where that still is the program we are, so that it is called by its name.
-fn own_executable() -> io::Result<CString> {
+pub(super) fn own_executable() -> io::Result<CString> {
     let own = Path::new("/proc/self/exe");
     let path = std::fs::read_link(own)?;
-    let is_same = match (std::fs::metadata(own), std::fs::metadata(&path)) {
+    let path = if is_own_executable(&path) { path.as_path() } else { own };
+    CString::new(path.as_os_str().as_bytes()).map_err(|_| io::ErrorKind::InvalidInput.into())
+}
+
+/// Whether the program that we are is still what lies there.
+fn is_own_executable(path: &Path) -> bool {
+    match (std::fs::metadata("/proc/self/exe"), std::fs::metadata(path)) {
         (Ok(own), Ok(there)) => (own.dev(), own.ino()) == (there.dev(), there.ino()),
         (Err(_), _) | (_, Err(_)) => false,
-    };
-    let path = if is_same { path.as_path() } else { own };
-    CString::new(path.as_os_str().as_bytes()).map_err(|_| io::ErrorKind::InvalidInput.into())
+    }
 }
 
 impl Background {

@@ -1,5 +1,6 @@
 //! The child's side of a start: what it does between its birth and the program it becomes.
 
+use super::run_reaper::{NOTE, NUMBERS_AT};
 use super::seats::leave_table;
 use crate::error::SpawnStage;
 use std::ffi::{CStr, CString};
@@ -29,7 +30,24 @@ pub(super) struct Plan {
     pub(super) data: Option<libc::rlimit>,
     /// As a number, and as the kernel wants to read it for a whole session.
     pub(super) nice: Option<(i32, CString)>,
+    /// Between us and the child, where it is to have one.
+    pub(super) reaper: Option<ReaperPlan>,
     pub(super) failed_stage: SpawnStage,
+    pub(super) failed_errno: i32,
+}
+
+/// What the child's reaper reads and writes in our memory.
+pub(super) struct ReaperPlan {
+    /// The top of a stack for the child: the reaper has ours.
+    pub(super) stack_top: usize,
+    /// On our table, below what is left behind.
+    pub(super) note: RawFd,
+    pub(super) program: CString,
+    pub(super) arguments: Vec<*const libc::c_char>,
+    pub(super) root: libc::pid_t,
+    /// A descriptor of the child, on our own table.
+    pub(super) root_descriptor: RawFd,
+    /// Why it could not become the reaper: the child is ours then.
     pub(super) failed_errno: i32,
 }
 
@@ -52,10 +70,17 @@ pub(super) fn ignored_signals() -> Vec<libc::c_int> {
         .collect()
 }
 
-/// Makes the child, which runs `child` on its own stack and never returns here.
+/// What a child begins with.
+pub(super) type Entry = unsafe extern "C" fn(*mut Plan) -> !;
+
+/// Makes the child, which runs `entry` on its own stack and never returns here.
 #[expect(unsafe_code, reason = "the child begins on another stack: only assembly can say that")]
-pub(super) fn raw_clone(number: libc::c_long, arguments: [usize; 3], plan: &mut Plan) -> isize {
-    let entry: unsafe extern "C" fn(*mut Plan) -> ! = child;
+pub(super) fn raw_clone(
+    number: libc::c_long,
+    arguments: [usize; 3],
+    plan: *mut Plan,
+    entry: Entry,
+) -> isize {
     let result: isize;
     // SAFETY: the parent stands still until the child has executed or exited, so the plan and the stack
     // outlive the child's use of them. The child touches no register of the parent's.
@@ -76,7 +101,7 @@ pub(super) fn raw_clone(number: libc::c_long, arguments: [usize; 3], plan: &mut 
             in("rdx") arguments[2],
             in("r10") 0,
             in("r8") 0,
-            in("r12") ptr::from_mut(plan),
+            in("r12") plan,
             in("r13") entry,
             lateout("rcx") _,
             lateout("r11") _,
@@ -99,7 +124,7 @@ pub(super) fn raw_clone(number: libc::c_long, arguments: [usize; 3], plan: &mut 
             in("x2") arguments[2],
             in("x3") 0,
             in("x4") 0,
-            in("x20") ptr::from_mut(plan),
+            in("x20") plan,
             in("x21") entry,
         );
     }
@@ -113,7 +138,7 @@ pub(super) fn raw_clone(number: libc::c_long, arguments: [usize; 3], plan: &mut 
     clippy::disallowed_methods,
     reason = "a child that could not execute has nothing to clean up"
 )]
-unsafe extern "C" fn child(plan: *mut Plan) -> ! {
+pub(super) unsafe extern "C" fn child(plan: *mut Plan) -> ! {
     // SAFETY: the plan outlives this; every pointer in it was made from an owned string of the caller.
     unsafe {
         let plan = &mut *plan;
@@ -121,6 +146,74 @@ unsafe extern "C" fn child(plan: *mut Plan) -> ! {
         plan.failed_stage = stage;
         plan.failed_errno = errno;
         libc::_exit(127)
+    }
+}
+
+/// The reaper's life before it executes: it makes the child, on the same terms as it was made itself. Whatever goes
+/// wrong with the child is told as if there were no reaper.
+#[expect(unsafe_code, reason = "plain system calls between birth and exec")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a reaper that could not execute has nothing to clean up, and waits for the child that it made"
+)]
+pub(super) unsafe extern "C" fn reaper(plan: *mut Plan) -> ! {
+    // SAFETY: as with `child`. The child has a stack of its own, and we stand still until it has executed.
+    unsafe {
+        let Some(own) = &mut (*plan).reaper else { libc::_exit(127) };
+        let own = ptr::from_mut(own);
+        libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+        let flags = libc::CLONE_VM
+            | libc::CLONE_VFORK
+            | libc::CLONE_FILES
+            | libc::CLONE_PIDFD
+            | libc::SIGCHLD;
+        let descriptor = &raw mut (*own).root_descriptor;
+        let arguments = [flags as usize, (*own).stack_top, descriptor as usize];
+        let root = raw_clone(libc::SYS_clone, arguments, plan, child);
+        if root < 0 {
+            (*plan).failed_stage = SpawnStage::Clone;
+            (*plan).failed_errno = -root as i32;
+            libc::_exit(127)
+        }
+        (*own).root = root as libc::pid_t;
+        if (*plan).failed_errno != 0 {
+            libc::waitpid((*own).root, ptr::null_mut(), 0);
+            libc::_exit(127)
+        }
+        (*own).failed_errno = become_reaper(&*own, (*plan).leaves_with.unwrap_or(0));
+        libc::_exit(127)
+    }
+}
+
+/// Returns only if it fails. It holds nothing open but its note, and no folder.
+#[expect(unsafe_code, reason = "plain system calls between birth and exec")]
+unsafe fn become_reaper(own: &ReaperPlan, end: RawFd) -> i32 {
+    // SAFETY: see `reaper`.
+    unsafe {
+        let numbers = [libc::getpid(), own.root];
+        let bytes = std::mem::size_of_val(&numbers);
+        if libc::pwrite(own.note, numbers.as_ptr().cast(), bytes, NUMBERS_AT) != bytes as isize
+            || !leave_table(end)
+        {
+            return errno();
+        }
+        let nothing = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR | libc::O_CLOEXEC);
+        if nothing < 0 {
+            return errno();
+        }
+        for target in 0..3 {
+            libc::dup2(nothing, target);
+        }
+        let is_placed = match own.note {
+            NOTE => libc::fcntl(NOTE, libc::F_SETFD, 0) == 0,
+            note => libc::dup2(note, NOTE) == NOTE,
+        };
+        if !is_placed || libc::setsid() < 0 || libc::chdir(c"/".as_ptr()) < 0 {
+            return errno();
+        }
+        let environment: [*const libc::c_char; 1] = [ptr::null()];
+        libc::execve(own.program.as_ptr(), own.arguments.as_ptr(), environment.as_ptr());
+        errno()
     }
 }
 

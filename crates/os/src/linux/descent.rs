@@ -1,14 +1,25 @@
-//! Who descends from whom, and what a process carries of where it comes from.
+//! Who descends from whom.
 
 use super::identity::stat;
 use ostler_model::RunSpec;
 use std::collections::HashSet;
 use std::fs;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::sync::OnceLock;
 
-/// `None` where the kernel does not tell.
-pub(super) fn children_of(pid: i32) -> Option<Vec<i32>> {
+/// Whose parent it is. Where the kernel keeps no such list, everybody is asked for its parent.
+pub(super) fn children_of(pid: i32) -> Vec<i32> {
+    static IS_LISTED: OnceLock<bool> = OnceLock::new();
+    let own = std::process::id();
+    let is_listed = || fs::metadata(format!("/proc/{own}/task/{own}/children")).is_ok();
+    if *IS_LISTED.get_or_init(is_listed) {
+        return listed_children(pid).unwrap_or_default();
+    }
+    all_pids().filter(|other| stat(*other).is_some_and(|stat| stat.parent == pid)).collect()
+}
+
+/// `None` where the kernel does not tell, or nobody has this number.
+fn listed_children(pid: i32) -> Option<Vec<i32>> {
     let mut children = Vec::new();
     let tasks = fs::read_dir(format!("/proc/{pid}/task")).ok()?;
     let mut told = false;
@@ -20,6 +31,50 @@ pub(super) fn children_of(pid: i32) -> Option<Vec<i32>> {
         }
     }
     told.then_some(children)
+}
+
+/// Everybody.
+pub(super) fn all_pids() -> impl Iterator<Item = i32> {
+    fs::read_dir("/proc")
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
+/// What the container engine that we serve keeps beside a container: it belongs to the engine, as the container does.
+/// It is known by the program, which is root's, and by the mark that we gave it; a mark alone says nothing.
+pub(super) fn is_engines(pid: i32) -> bool {
+    let path = format!("/proc/{pid}/exe");
+    let is_program = || fs::read_link(&path).is_ok_and(|path| path.ends_with("conmon"));
+    let is_roots = || fs::metadata(&path).is_ok_and(|program| program.uid() == 0);
+    let is_marked = || {
+        let mark = format!("{}={}", RunSpec::RUN_ID_VARIABLE, RunSpec::OF_ENGINE);
+        fs::read(format!("/proc/{pid}/environ"))
+            .is_ok_and(|text| text.split(|byte| *byte == 0).any(|word| word == mark.as_bytes()))
+    };
+    is_program() && is_roots() && is_marked()
+}
+
+/// How often a search is repeated because somebody ended under it.
+pub(super) const LOOKS_MOST: usize = 100;
+
+/// All that descend from a process that takes in their orphans, without itself. Children are listed one look after
+/// the other, and a process that ends in between hands its own on behind our back. So a look in which
+/// somebody was newly found dead is taken again.
+pub(super) fn below(reaper: i32) -> Vec<i32> {
+    let (mut found, mut dead) = (Vec::new(), HashSet::new());
+    for _ in 0..LOOKS_MOST {
+        let known_dead = dead.len();
+        found.clear();
+        for child in children_of(reaper).into_iter().filter(|child| !is_engines(*child)) {
+            with_descendants(child, &mut found, &mut dead);
+        }
+        if dead.len() == known_dead {
+            break;
+        }
+    }
+    found
 }
 
 /// Children of ours that nobody here has made. The kernel gives an orphan to the first thread that lives, and
@@ -76,23 +131,6 @@ pub(super) fn with_descendants(pid: i32, found: &mut Vec<i32>, dead: &mut HashSe
             continue;
         }
         found.push(pid);
-        open.extend(children_of(pid).unwrap_or_default());
+        open.extend(children_of(pid));
     }
-}
-
-/// The run's id that a process was started with, as it stands in its environment. While it executes
-/// another program there is an instant in which it shows none.
-pub(super) fn carried(pid: i32) -> Option<Vec<u8>> {
-    const TRIES: u32 = 20;
-    for _ in 0..TRIES {
-        let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
-        if !environment.is_empty() {
-            return environment
-                .split(|byte| *byte == 0)
-                .find(|entry| entry.starts_with(RunSpec::RUN_ID_VARIABLE.as_bytes()))
-                .map(<[u8]>::to_vec);
-        }
-        super::pipe::nap(std::time::Duration::from_micros(100));
-    }
-    None
 }

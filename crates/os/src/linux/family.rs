@@ -1,8 +1,9 @@
 //! A process that somebody else started for us, and all that came of it.
 
-use super::descent::children_of;
+use super::descent::{all_pids, children_of};
 use super::identity::{fingerprint_of, stat};
 use super::process::{Process, Signal};
+use super::seat::groups_of_run;
 use std::collections::BTreeMap;
 
 /// One that forks while it is looked at is looked at so often.
@@ -18,7 +19,7 @@ pub fn kill_family(root: i32) {
         let before = family.len();
         let mut unseen = vec![root];
         while let Some(pid) = unseen.pop() {
-            unseen.extend(children_of(pid).unwrap_or_default());
+            unseen.extend(children_of(pid));
             if !family.contains_key(&pid)
                 && let Some(process) = fingerprint_of(pid).and_then(|found| Process::open(&found))
             {
@@ -56,7 +57,7 @@ pub fn alive_in_family(root: i32) -> Vec<Alive> {
         let name = std::fs::read(format!("/proc/{pid}/comm")).unwrap_or_default();
         let name = String::from_utf8_lossy(&name).trim_end().to_owned();
         found.push(Alive { pid, parent: stat.parent, name });
-        open.extend(children_of(pid).unwrap_or_default());
+        open.extend(children_of(pid));
     }
     found
 }
@@ -68,11 +69,15 @@ pub struct Family {
 }
 
 impl Family {
-    /// What descends from this process, and whoever has one of these words in its environment; never ourselves, nor
-    /// our own children.
-    pub fn find(root: Option<&Process>, words: &[String]) -> Self {
+    /// What descends from this process, and whoever is in the groups of this run with us; never ourselves, nor our own
+    /// children.
+    pub fn find(root: Option<&Process>, run: &str) -> Self {
         let own = rustix::process::getpid().as_raw_pid();
-        let has_word = |pid: i32| words.iter().any(|word| is_marked(pid, word));
+        let groups = groups_of_run(run);
+        let in_groups = || -> Vec<i32> {
+            let lists = groups.iter().filter_map(|members| std::fs::read_to_string(members).ok());
+            lists.flat_map(|list| numbers(&list)).collect()
+        };
         let mut found: Vec<(i32, Option<i32>)> = Vec::new();
         if let Some(root) = root.filter(|root| !root.has_ended()) {
             let family = alive_in_family(root.fingerprint().pid);
@@ -81,7 +86,7 @@ impl Family {
                 found.extend(family.into_iter().map(|one| (one.pid, Some(one.parent))));
             }
         }
-        for pid in all_pids().filter(|pid| has_word(*pid)) {
+        for pid in in_groups() {
             if !found.iter().any(|(known, _)| *known == pid) {
                 found.push((pid, None));
             }
@@ -92,7 +97,7 @@ impl Family {
             let process = fingerprint_of(pid).and_then(|found| Process::open(&found))?;
             // Now that the number can mean no other: is it still the one that was found?
             let now = stat(pid)?;
-            let is_meant = parent == Some(now.parent) || has_word(pid);
+            let is_meant = parent == Some(now.parent) || in_groups().contains(&pid);
             (is_meant && pid != own && now.parent != own).then_some(process)
         };
         Self { members: found.into_iter().filter_map(hold).collect() }
@@ -120,9 +125,9 @@ impl Family {
     }
 
     /// KILL to all of them, and to who came of them meanwhile; whether none is left.
-    pub fn kill(root: Option<&Process>, words: &[String]) -> bool {
+    pub fn kill(root: Option<&Process>, run: &str) -> bool {
         for _ in 0..LOOKS_MOST {
-            let family = Self::find(root, words);
+            let family = Self::find(root, run);
             if family.is_empty() {
                 return true;
             }
@@ -131,21 +136,17 @@ impl Family {
             }
             family.wait_gone(KILLED_MS);
         }
-        Self::find(root, words).is_empty()
+        Self::find(root, run).is_empty()
     }
+}
+
+fn numbers(list: &str) -> Vec<i32> {
+    list.lines().filter_map(|line| line.trim().parse().ok()).filter(|pid| *pid > 0).collect()
 }
 
 fn is_marked(pid: i32, word: &str) -> bool {
     std::fs::read(format!("/proc/{pid}/environ"))
         .is_ok_and(|text| text.split(|byte| *byte == 0).any(|one| one == word.as_bytes()))
-}
-
-fn all_pids() -> impl Iterator<Item = i32> {
-    std::fs::read_dir("/proc")
-        .into_iter()
-        .flatten()
-        .flatten()
-        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
 /// Kills every process whose environment has this word, wherever it has gone in its tree. Returns how many.

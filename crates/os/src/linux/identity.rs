@@ -1,10 +1,9 @@
 //! Which process it is: pid, start time and boot, read from the kernel.
 
 use super::process::{Process, open_pid, unique_number};
-use super::reserve;
+use super::stat_line::StatLine;
 use ostler_model::Fingerprint;
 use std::fs;
-use std::io::Read;
 use std::os::fd::AsFd;
 use std::sync::OnceLock;
 
@@ -30,31 +29,22 @@ pub(super) struct Stat {
     exit_status: Option<i32>,
 }
 
-/// Reads it without a heap allocation: this runs for every member of every dying tree.
 pub(super) fn stat(pid: i32) -> Option<Stat> {
-    let path = format!("/proc/{pid}/stat");
-    let read = || {
-        let mut buffer = [0u8; 1024];
-        let length = fs::File::open(&path)?.read(&mut buffer)?;
-        Ok(parse(&buffer[..length]))
-    };
-    reserve::spend(read).ok()?
+    Stat::from_line(&StatLine::of(pid)?)
 }
 
-/// The name in parentheses may itself hold spaces and parentheses: only the last one ends it.
-fn parse(line: &[u8]) -> Option<Stat> {
-    let end = line.iter().rposition(|byte| *byte == b')')?;
-    let rest = std::str::from_utf8(line.get(end + 2..)?).ok()?;
-    let mut fields = rest.split_ascii_whitespace();
-    let state = fields.next()?;
-    let parent = fields.next()?.parse().ok()?;
-    let group = fields.next()?.parse().ok()?;
-    let session = fields.next()?.parse().ok()?;
-    let terminal = fields.next()?.parse().ok()?;
-    let start_time = fields.nth(14)?.parse().ok()?;
-    let exit_status = fields.nth(29).and_then(|status| status.parse().ok());
-    let dead = matches!(state, "Z" | "X" | "x");
-    Some(Stat { dead, parent, group, session, terminal, start_time, exit_status })
+impl Stat {
+    fn from_line(line: &StatLine) -> Option<Self> {
+        Some(Self {
+            dead: line.is_dead()?,
+            parent: line.number(4)?,
+            group: line.number(5)?,
+            session: line.number(6)?,
+            terminal: line.number(7)?,
+            start_time: line.number(22)?,
+            exit_status: line.number(52),
+        })
+    }
 }
 
 /// The wait status of a process that has ended and was not reaped yet. The kernel shows a 0 to those who
@@ -62,8 +52,8 @@ fn parse(line: &[u8]) -> Option<Stat> {
 pub(super) fn corpse_status(process: &Fingerprint) -> Option<i32> {
     // Asked first, so that the start time below also tells whom it was about.
     let may_know = may_know_end(process.pid);
-    let line = fs::read(format!("/proc/{}/stat", process.pid)).ok()?;
-    let stat = parse(&line).filter(|stat| stat.dead && stat.start_time == process.start_time)?;
+    let stat =
+        stat(process.pid).filter(|stat| stat.dead && stat.start_time == process.start_time)?;
     stat.exit_status.filter(|_| may_know)
 }
 
@@ -106,6 +96,17 @@ pub fn is_taken(pid: i32) -> bool {
     rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH)
 }
 
+/// When whoever has this number started, in the kernel's ticks.
+pub fn start_time_of(pid: i32) -> Option<u64> {
+    stat(pid).map(|stat| stat.start_time)
+}
+
+/// The user a process runs as.
+pub fn user_of(pid: i32) -> Option<u32> {
+    use std::os::unix::fs::MetadataExt;
+    fs::metadata(format!("/proc/{pid}")).ok().map(|folder| folder.uid())
+}
+
 /// Whose child we are now.
 pub fn parent_pid() -> i32 {
     rustix::process::getppid().map_or(0, |pid| pid.as_raw_pid())
@@ -124,7 +125,8 @@ mod tests {
     fn a_name_with_parentheses_and_spaces_is_read_past() {
         let line =
             b"42 (a) R 1 (b) S 7 43 44 34819 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 98765 1 2 3";
-        let stat = parse(line).expect("parses");
+        let line = StatLine::parse(line).expect("parses");
+        let stat = Stat::from_line(&line).expect("has all fields");
         assert_eq!((stat.group, stat.session, stat.start_time, stat.dead), (43, 44, 98765, false));
         assert_eq!(stat.terminal, 34819);
     }

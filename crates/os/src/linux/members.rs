@@ -1,16 +1,16 @@
-//! Who is alive in a scope, and how those are found who are in no boundary: by the root's session and group, by descent,
-//! and by the run's id that they carry.
+//! Who is alive in a scope, and how those are found who are in no boundary and have no reaper of their own: by the
+//! root's session and group, and by descent. What a process carries in its environment says nothing: anybody can
+//! write it there.
 
 use super::census::Census;
 use super::cgroup;
-use super::descent::{carried, orphans, with_descendants};
+use super::descent::{LOOKS_MOST, children_of, is_engines, orphans, with_descendants};
 use super::identity::{Stat, stat};
-use rustix::process::{Pid, getpgid, getsid};
+use ostler_model::RunId;
+use rustix::process::{Pid, getpgid, getsid, test_kill_process};
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
-
-/// How often a search is repeated because somebody ended under it.
-const LOOKS_MOST: usize = 100;
+use std::fmt;
 
 /// A process of a run that has left the root's group.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +28,8 @@ pub struct Members {
     pub(super) inside_pids: Vec<i32>,
     /// Somebody may be left whom nothing ties to this run or to another.
     pub is_unexplained: bool,
+    /// Those whom the kernel does not let us signal: they have become another user's.
+    pub untouchable: Vec<i32>,
     /// Of one that has a limit on memory.
     pub memory: Option<MemoryState>,
 }
@@ -52,6 +54,11 @@ impl Members {
         self.inside_pids.contains(&pid) || self.outside.iter().any(|member| member.pid == pid)
     }
 
+    pub fn pids(&self) -> Vec<i32> {
+        let outside = self.outside.iter().map(|member| member.pid);
+        self.inside_pids.iter().copied().chain(outside).collect()
+    }
+
     pub fn len(&self) -> usize {
         self.inside + self.outside.len()
     }
@@ -66,20 +73,43 @@ pub struct Leader {
 }
 
 /// What is known of everyone else, when members have to be searched for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Kin<'a> {
     /// The first processes of all our runs.
-    pub leaders: &'a HashMap<i32, ostler_model::RunId>,
-    /// There is no other run, so an orphan nobody can tell is this one's.
-    pub alone: bool,
+    pub leaders: &'a HashMap<i32, RunId>,
+    /// The reapers of all our runs, with their start times.
+    pub reapers: &'a HashMap<i32, u64>,
+    /// Our parent, if it takes in what our predecessor left.
+    pub guardian: Option<i32>,
+    /// Children of ours that were nobody's before, with their start times.
+    pub strays: &'a HashSet<(i32, u64)>,
+    /// When this run's first process started, in the kernel's ticks: what is older is not of it.
+    pub since: u64,
+    /// The same of the oldest other run that an orphan could be of.
+    pub others_since: &'a dyn Fn() -> Option<u64>,
     /// One look at all processes, taken when the first one needs it.
     pub census: &'a OnceCell<Census>,
+}
+
+impl fmt::Debug for Kin<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Kin").field("since", &self.since).finish_non_exhaustive()
+    }
+}
+
+/// Children of ours that nobody here has made, and those of our predecessor's that came to our guardian. `None` where
+/// the kernel does not tell.
+pub(super) fn left_to_us(guardian: Option<i32>) -> Option<Vec<i32>> {
+    let mut children = orphans()?;
+    let own = rustix::process::getpid().as_raw_pid();
+    let of_guardian = guardian.map(children_of).unwrap_or_default();
+    children.extend(of_guardian.into_iter().filter(|pid| *pid != own));
+    Some(children)
 }
 
 /// Children are listed one look after the other, and a process that ends in between hands its own on to
 /// us behind our back. So a look in which somebody was newly found dead is taken again.
 pub(super) fn among_children(
-    tag: &str,
     leader: Leader,
     kin: &Kin<'_>,
     in_leaf: &[i32],
@@ -93,7 +123,7 @@ pub(super) fn among_children(
         let known_dead = dead.len();
         found.clear();
         *is_unexplained = false;
-        let mut children = orphans()?;
+        let mut children = left_to_us(kin.guardian)?;
         if leader.is_pinned && kin.leaders.contains_key(&leader.group) {
             children.push(leader.group);
         }
@@ -104,13 +134,12 @@ pub(super) fn among_children(
             let ours = (leader.is_pinned && child == leader.group)
                 || (!kin.leaders.contains_key(&child)
                     && stat(child).is_some_and(|stat| {
-                        let whose = whose(child, &stat, leader, kin, tag);
-                        *is_unexplained |= whose == Whose::Unknown && !kin.alone;
-                        match whose {
-                            Whose::Ours => true,
-                            Whose::Unknown => kin.alone,
-                            Whose::Another => false,
+                        if kin.reapers.get(&child) == Some(&stat.start_time) {
+                            return false;
                         }
+                        let whose = whose(child, &stat, leader, kin);
+                        *is_unexplained |= whose == Whose::Unknown;
+                        whose == Whose::Ours
                     }));
             if ours {
                 with_descendants(child, &mut found, &mut dead);
@@ -123,8 +152,9 @@ pub(super) fn among_children(
     Some(found)
 }
 
-pub(super) fn in_census(tag: &str, leader: Leader, kin: &Kin<'_>) -> Vec<i32> {
-    let mut found = in_one_census(tag, leader, kin.census.get_or_init(Census::take));
+/// The leader's session and group, and all that descends from them.
+pub(super) fn in_census(leader: Leader, kin: &Kin<'_>) -> Vec<i32> {
+    let mut found = in_one_census(leader, kin.census.get_or_init(Census::take));
     for _ in 0..LOOKS_MOST {
         let before = found.len();
         found.retain(|pid| stat(*pid).is_some_and(|stat| !stat.dead));
@@ -132,16 +162,19 @@ pub(super) fn in_census(tag: &str, leader: Leader, kin: &Kin<'_>) -> Vec<i32> {
             break;
         }
         // All that were there have ended since; the last of them may have left a child.
-        found = in_one_census(tag, leader, &Census::take());
+        found = in_one_census(leader, &Census::take());
     }
     found
 }
 
-fn in_one_census(tag: &str, leader: Leader, census: &Census) -> Vec<i32> {
-    let mut found: Vec<i32> = census.by_tag.get(tag).cloned().unwrap_or_default();
-    if leader.is_pinned {
-        found.extend(census.by_session.get(&leader.group).into_iter().flatten());
-        found.extend(census.by_group.get(&leader.group).into_iter().flatten());
+fn in_one_census(leader: Leader, census: &Census) -> Vec<i32> {
+    if !leader.is_pinned {
+        return Vec::new();
+    }
+    let (mut found, mut dead) = (Vec::new(), HashSet::new());
+    let session = census.by_session.get(&leader.group).into_iter().flatten();
+    for pid in session.chain(census.by_group.get(&leader.group).into_iter().flatten()) {
+        with_descendants(*pid, &mut found, &mut dead);
     }
     found.sort_unstable();
     found.dedup();
@@ -178,6 +211,11 @@ pub(super) fn sort_members(leader: Leader, seat: i32, pids: Vec<i32>) -> Members
     members
 }
 
+/// Whether the kernel would not let us signal it.
+pub fn is_untouchable(pid: i32) -> bool {
+    Pid::from_raw(pid).is_some_and(|pid| test_kill_process(pid) == Err(rustix::io::Errno::PERM))
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Whose {
     Ours,
@@ -186,18 +224,24 @@ enum Whose {
     Unknown,
 }
 
-/// Which run an orphan that came to us is of.
-fn whose(pid: i32, stat: &Stat, leader: Leader, kin: &Kin<'_>, tag: &str) -> Whose {
+/// Which run an orphan that came to us is of, by the kernel's word alone.
+fn whose(pid: i32, stat: &Stat, leader: Leader, kin: &Kin<'_>) -> Whose {
     if stat.dead || belongs(leader, stat) {
         return Whose::Ours;
     }
     if kin.leaders.contains_key(&stat.session) || kin.leaders.contains_key(&stat.group) {
         return Whose::Another;
     }
-    match carried(pid) {
-        Some(carried) if carried == tag.as_bytes() => Whose::Ours,
-        Some(_) => Whose::Another,
-        None if cgroup::is_in_some_leaf(pid) => Whose::Another,
-        None => Whose::Unknown,
+    // Nobody is older than the process it descends from.
+    if stat.start_time < kin.since
+        || kin.strays.contains(&(pid, stat.start_time))
+        || cgroup::is_in_some_leaf(pid)
+        || is_engines(pid)
+    {
+        return Whose::Another;
+    }
+    match (kin.others_since)() {
+        Some(since) if stat.start_time >= since => Whose::Unknown,
+        Some(_) | None => Whose::Ours,
     }
 }

@@ -28,7 +28,7 @@ pub struct MemorySubject {
 
 impl Scope {
     /// `None` if the run has no limit on memory.
-    pub fn memory_alarm(&self, tag: &str, root: i32) -> Option<MemoryAlarm> {
+    pub fn memory_alarm(&self, root: i32) -> Option<MemoryAlarm> {
         let held = self.held()?;
         let most_bytes = held.plan.resources.memory_bytes?;
         match held.plan.memory_by? {
@@ -42,9 +42,9 @@ impl Scope {
             }
             Means::Watch | Means::Nice => {
                 let tree = TreeSubject {
-                    tag: tag.to_owned(),
                     root,
                     boundary: self.boundary(),
+                    reaper: self.reaper().map(|reaper| reaper.fingerprint().pid),
                     seat: self.seat().cloned(),
                 };
                 Some(MemoryAlarm::Looked(MemorySubject { tree, most_bytes }))

@@ -19,6 +19,27 @@ pub enum Signal {
 }
 
 impl Signal {
+    /// As people and `kill` call it.
+    pub fn name(self) -> String {
+        let number = self.number().as_raw();
+        let name = match number {
+            libc::SIGHUP => "HUP",
+            libc::SIGINT => "INT",
+            libc::SIGQUIT => "QUIT",
+            libc::SIGABRT => "ABRT",
+            libc::SIGKILL => "KILL",
+            libc::SIGUSR1 => "USR1",
+            libc::SIGUSR2 => "USR2",
+            libc::SIGPIPE => "PIPE",
+            libc::SIGALRM => "ALRM",
+            libc::SIGTERM => "TERM",
+            libc::SIGCONT => "CONT",
+            libc::SIGWINCH => "WINCH",
+            _ => return format!("signal {number}"),
+        };
+        name.to_owned()
+    }
+
     pub(super) fn number(self) -> rustix::process::Signal {
         match self {
             Signal::Term => rustix::process::Signal::TERM,

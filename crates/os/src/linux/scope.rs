@@ -1,19 +1,21 @@
 //! What we may kill for one run: its boundary, strongest first.
 //!
-//! With a cgroup leaf the kernel knows the members, whatever they do. Without one, the members are the
-//! root's session and group, what descends from the root, and the orphans that came to us as the
-//! reaper of all our descendants and carry the run's id. No member is ever found by its command.
+//! With a cgroup leaf the kernel knows the members, whatever they do. Without one, the members are what descends from
+//! the run's own reaper. If that was killed, they are the root's session and group, what descends from the root, and
+//! the orphans that came to us and can be of no other run. No member is ever found by its command or its environment.
 
-use super::census::Census;
 use super::cgroup::Leaf;
 use super::controllers;
 use super::descent::with_descendants;
 use super::identity::stat;
 use super::limits::Held;
-use super::members::{Kin, Leader, Members, MemoryState, among_children, in_census, sort_members};
+use super::members::{
+    Kin, Leader, Members, MemoryState, among_children, in_census, is_untouchable, sort_members,
+};
 use super::poll::Interest;
 use super::process::{Process, Signal, open_pid, signal_checked};
 use super::reserve;
+use super::run_reaper::{self, RunReaper};
 use super::seat::SeatNote;
 use super::spare::OpenLeaf;
 use ostler_model::{Enforced, Means};
@@ -82,8 +84,8 @@ impl Boundary {
 pub struct Scope {
     pub(super) leaf: Option<Boundary>,
     pub(super) held: Option<Box<Held>>,
-    /// `OSTLER_RUN_ID=…` as it stands in the environment of the run's processes.
-    pub(super) tag: String,
+    /// Where there is no leaf.
+    pub(super) reaper: Option<RunReaper>,
     pub(super) lineage: Lineage,
     /// Where the note lies of who was started elsewhere for it, if somebody was.
     pub(super) seat: Option<PathBuf>,
@@ -95,6 +97,20 @@ const WATCH_MOST: usize = 32;
 impl Scope {
     pub fn boundary(&self) -> Option<String> {
         self.leaf().map(|leaf| leaf.path().to_string_lossy().into_owned())
+    }
+
+    /// The run has no boundary of the kernel's, so its own reaper holds it together.
+    pub fn hold_by(&mut self, reaper: RunReaper) {
+        self.reaper = Some(reaper);
+    }
+
+    pub fn reaper(&self) -> Option<&RunReaper> {
+        self.reaper.as_ref()
+    }
+
+    /// Whether the kernel keeps its members.
+    pub fn has_leaf(&self) -> bool {
+        self.leaf.is_some()
     }
 
     /// Its program is started by somebody else, who is not ours: the note tells who that is, as soon as it is there.
@@ -211,26 +227,21 @@ impl Scope {
             None => self.held.as_ref().map(|held| held.members()).unwrap_or_default(),
         };
         let mut is_unexplained = false;
-        let searched = match self.lineage {
-            Lineage::Child => among_children(&self.tag, leader, kin, &found, &mut is_unexplained),
-            Lineage::Adopted => None,
-        };
-        match (searched, &self.leaf) {
-            (Some(searched), _) => found.extend(searched),
-            (None, Some(_)) => {}
-            (None, None) => {
-                // Our predecessor's orphans are not among our children; nor does every kernel list those.
-                // One that has left the session and wiped its environment cannot be found.
-                is_unexplained = true;
-                found.extend(in_census(&self.tag, leader, kin));
+        match self.reaper.as_ref().map(RunReaper::held) {
+            Some(run_reaper::Held::Alive(below)) => found.extend(below),
+            Some(run_reaper::Held::NobodyLeft) => {}
+            Some(run_reaper::Held::Lost) | None => {
+                self.search(leader, kin, &mut found, &mut is_unexplained);
             }
         }
         let seat = self.seat.as_ref().and_then(|note| SeatNote::read(note));
         if let Some(note) = seat.filter(|note| !note.is_joined) {
-            // The kernel did not let it into the boundary, and its orphans are another's: whoever left its session and
-            // wiped its environment cannot be found.
-            is_unexplained = true;
-            found.extend(in_census(&self.tag, leader, kin));
+            // The kernel did not let it into the boundary. Its seat takes in the program's orphans; when that has ended,
+            // they are another's and cannot be found.
+            is_unexplained |= !note.is_seat_alive();
+            if note.is_seat_alive() {
+                with_descendants(note.session, &mut found, &mut HashSet::new());
+            }
             if note.is_alive() {
                 with_descendants(note.pid, &mut found, &mut HashSet::new());
             }
@@ -240,6 +251,11 @@ impl Scope {
         let memory = self.memory_state();
         let seat = seat.map_or(0, |note| note.session);
         let mut members = Members { is_unexplained, memory, ..sort_members(leader, seat, found) };
+        if self.leaf.is_none() {
+            let pids = members.outside.iter().map(|member| member.pid);
+            let pids = pids.chain(members.inside_pids.iter().copied());
+            members.untouchable = pids.filter(|pid| is_untouchable(*pid)).collect();
+        }
         if is_unseen && members.is_empty() {
             // Somebody is there whom we cannot list, for want of a descriptor perhaps: not an empty tree.
             members.inside = 1;
@@ -247,16 +263,30 @@ impl Scope {
         members
     }
 
-    /// The recorded intent has no pid yet: the process that was started for it, if there is one.
-    pub fn find_root(&self, kin: &Kin<'_>) -> Option<i32> {
-        let candidates: Vec<i32> = match self.leaf() {
-            Some(leaf) => leaf.members(),
-            None => {
-                let census = kin.census.get_or_init(Census::take);
-                census.by_tag.get(&self.tag).cloned().unwrap_or_default()
+    /// Those that are in no boundary, and have no reaper of their own that lives.
+    fn search(
+        &self,
+        leader: Leader,
+        kin: &Kin<'_>,
+        found: &mut Vec<i32>,
+        is_unexplained: &mut bool,
+    ) {
+        let searched = among_children(leader, kin, found, is_unexplained);
+        match (&searched, self.lineage, &self.leaf) {
+            (Some(_), Lineage::Child, _) | (_, _, Some(_)) => {}
+            (None, _, None) | (_, Lineage::Adopted, None) => {
+                // Its orphans may have gone to somebody else; nor does every kernel list children.
+                *is_unexplained = true;
+                found.extend(in_census(leader, kin));
             }
-        };
-        candidates
+        }
+        found.extend(searched.unwrap_or_default());
+    }
+
+    /// The recorded intent has no pid yet: the process that was started for it, if there is one in its boundary.
+    pub fn find_root(&self) -> Option<i32> {
+        self.leaf()?
+            .members()
             .into_iter()
             .filter_map(|pid| Some((pid, stat(pid)?)))
             .filter(|(pid, stat)| stat.session == *pid && !stat.dead)

@@ -55,18 +55,18 @@ impl ScopeRoom {
     }
 
     /// Makes the boundary for a run, and what keeps it to its limits.
-    pub fn make(&self, run: &str, tag: &str, limits: Option<&Enforced>) -> Scope {
+    pub fn make(&self, run: &str, limits: Option<&Enforced>) -> Scope {
         let leaf = self.planned(run).and_then(|path| Leaf::make(path.into()).ok());
         let held = limits.map(|plan| Held::set_up(plan, leaf.as_ref()));
         let leaf = leaf.map(Boundary::Own);
-        Scope { leaf, held, tag: tag.to_owned(), lineage: Lineage::Child, seat: None }
+        Scope { leaf, held, reaper: None, lineage: Lineage::Child, seat: None }
     }
 
     /// The same for one that is over in a moment and is followed by others: it may have the boundary of one before
     /// it, and leaves its own to the next. What has limits has a boundary of its own, because they are set there.
-    pub fn make_passing(&mut self, run: &str, tag: &str, limits: Option<&Enforced>) -> Scope {
+    pub fn make_passing(&mut self, run: &str, limits: Option<&Enforced>) -> Scope {
         if limits.is_some() {
-            return self.make(run, tag, limits);
+            return self.make(run, limits);
         }
         let fresh = self.planned(run).map(PathBuf::from);
         let leaf = match (self.spares.take(), &fresh) {
@@ -74,7 +74,7 @@ impl ScopeRoom {
             (None, Some(path)) => Boundary::shared(path.clone()),
             (None, None) => None,
         };
-        Scope { leaf, held: None, tag: tag.to_owned(), lineage: Lineage::Child, seat: None }
+        Scope { leaf, held: None, reaper: None, lineage: Lineage::Child, seat: None }
     }
 
     /// The run is over: nothing is in it any more. What can serve another is kept.
@@ -108,11 +108,11 @@ impl ScopeRoom {
     }
 
     /// The boundary of a run that an earlier supervisor started.
-    pub fn reopen(boundary: Option<&str>, tag: &str, limits: Option<&Enforced>) -> Scope {
+    pub fn reopen(boundary: Option<&str>, limits: Option<&Enforced>) -> Scope {
         let leaf = boundary.map(|path| Leaf::at(path.into())).filter(|leaf| leaf.path().exists());
         let leaf = leaf.map(Boundary::Own);
         let held = limits.map(Held::found);
-        Scope { leaf, held, tag: tag.to_owned(), lineage: Lineage::Adopted, seat: None }
+        Scope { leaf, held, reaper: None, lineage: Lineage::Adopted, seat: None }
     }
 
     /// Removes groups of ours that no live run has. How many processes had to be killed for it.

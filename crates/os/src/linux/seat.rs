@@ -20,7 +20,7 @@ use std::process::{Child, Command};
 pub struct SeatNote {
     pub pid: i32,
     start_time: u64,
-    /// The kernel has it in the run's groups. If not, it is known only by its descent and by what it carries.
+    /// The kernel has it in the run's groups. If not, it is known only by its descent.
     pub is_joined: bool,
     /// The kernel's session of its terminal.
     pub session: i32,
@@ -53,6 +53,14 @@ impl SeatNote {
     /// Whether that very process lives.
     pub fn is_alive(&self) -> bool {
         stat(self.pid).is_some_and(|now| now.start_time == self.start_time && !now.dead)
+    }
+
+    /// Whether our own process that leads the session of its terminal lives. It is older than the program; whoever else
+    /// has its number by now is not.
+    pub(super) fn is_seat_alive(&self) -> bool {
+        stat(self.session).is_some_and(|seat| {
+            !seat.dead && seat.session == self.session && seat.start_time <= self.start_time
+        })
     }
 
     /// The terminal it sits at, while it lives.
@@ -251,6 +259,7 @@ impl Seated {
                     let stopped = libc::WSTOPPED | libc::WNOHANG;
                     libc::waitid(libc::P_PID, pid as libc::id_t, &raw mut seen, stopped);
                 }
+                reap_others(pid);
                 let heard = heard();
                 if libc::sigwaitinfo(&raw const heard, std::ptr::null_mut()) == libc::SIGHUP {
                     libc::kill(pid, libc::SIGHUP);
@@ -269,6 +278,30 @@ impl Seated {
     #[expect(clippy::disallowed_methods, reason = "our own child")]
     pub fn release(mut self) {
         let _ = self.child.wait();
+    }
+}
+
+/// Orphans of the program, where we are the one who takes them in. The program's own corpse is kept.
+#[expect(unsafe_code, reason = "rustix does not wait for any child with its pid")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "orphans that have ended: nobody asks for their status"
+)]
+fn reap_others(program: i32) {
+    // SAFETY: a plain out parameter, zeroed because it stays so when nobody has ended.
+    unsafe {
+        loop {
+            let mut seen = std::mem::zeroed::<libc::siginfo_t>();
+            let which = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+            if libc::waitid(libc::P_ALL, 0, &raw mut seen, which) != 0 {
+                return;
+            }
+            match seen.si_pid() {
+                0 => return,
+                pid if pid == program => return,
+                pid => libc::waitpid(pid, std::ptr::null_mut(), 0),
+            };
+        }
     }
 }
 

@@ -2,8 +2,9 @@
 //!
 //! A child begins with a copy of all our descriptors, and closes that copy when it executes: with thousands of
 //! runs that is most of the cost of one more. So it is born on our own table instead, and its first act is to
-//! leave it with a copy of what is below a low number. What it needs has to stand there: three seats that we
-//! keep taken at all times, which hold a child's descriptors only while it is being born.
+//! leave it with a copy of what is below a low number. What it needs has to stand there: three seats, and
+//! one for the note of a run's reaper, that we keep taken at all times. They hold a child's descriptors only while it is
+//! being born.
 
 use rustix::io::{DupFlags, dup3, fcntl_dupfd_cloexec};
 use std::io;
@@ -12,6 +13,8 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 #[derive(Debug)]
 pub(super) struct Seats {
     seats: [OwnedFd; 3],
+    /// For the note of a run's reaper.
+    note: OwnedFd,
     nothing: OwnedFd,
 }
 
@@ -24,7 +27,7 @@ impl Seats {
         let nothing = open_nothing().ok()?;
         let seat = || fcntl_dupfd_cloexec(&nothing, 3).ok();
         let seats = [seat()?, seat()?, seat()?];
-        Some(Self { seats, nothing })
+        Some(Self { seats, note: seat()?, nothing })
     }
 
     pub(super) fn numbers(&self) -> [RawFd; 3] {
@@ -33,7 +36,14 @@ impl Seats {
 
     /// Everything from here on stays behind.
     pub(super) fn end(&self) -> RawFd {
-        self.numbers().into_iter().max().unwrap_or(2) + 1
+        let stdio = self.numbers().into_iter().max().unwrap_or(2);
+        stdio.max(self.note.as_raw_fd()) + 1
+    }
+
+    /// Where the reaper of a run finds its note.
+    pub(super) fn seat_note(&mut self, note: BorrowedFd<'_>) -> io::Result<RawFd> {
+        dup3(note, &mut self.note, DupFlags::CLOEXEC)?;
+        Ok(self.note.as_raw_fd())
     }
 
     pub(super) fn seat(&mut self, stdio: &[BorrowedFd<'_>; 3]) -> io::Result<()> {
@@ -45,7 +55,7 @@ impl Seats {
 
     /// The child has its own now; nobody else's end of a pipe may stay open with us.
     pub(super) fn clear(&mut self) {
-        for seat in &mut self.seats {
+        for seat in self.seats.iter_mut().chain([&mut self.note]) {
             // It replaces what is open by what is open: there is nothing that it could run out of.
             let _ = dup3(self.nothing.as_fd(), seat, DupFlags::CLOEXEC);
         }

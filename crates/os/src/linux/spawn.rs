@@ -4,11 +4,12 @@
 //! (vfork's bargain), so a failure is told through plain memory: which step, which error. It is born
 //! inside its cgroup and held by descriptor from its first instant.
 
-use super::birth::{Plan, SHELL, ignored_signals, raw_clone};
+use super::birth::{Entry, Plan, ReaperPlan, SHELL, child, ignored_signals, raw_clone, reaper};
 use super::files::Allocated;
 use super::identity::{boot_id, stat};
 use super::process::{Process, open_pid, unique_number};
 use super::program::{Program, c_string};
+use super::run_reaper::{RunReaper, VERB};
 use super::scope::Scope;
 use super::seats::{Seats, open_nothing};
 use crate::error::{SpawnError, SpawnStage};
@@ -18,6 +19,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::path::Path;
 use std::ptr;
+use std::sync::Arc;
 
 /// Everything a child needs to know before it is one.
 #[derive(Debug)]
@@ -34,6 +36,16 @@ pub struct Launch<'a> {
     /// Somebody after us looks for it by its fingerprint. One that its boundary tells apart needs none, and to ask
     /// for it costs.
     pub is_recorded: bool,
+    /// Where it has no boundary of the kernel's, its own reaper holds it together.
+    pub reaper: Option<ReaperOrder>,
+}
+
+/// A reaper that is to stand between us and a program.
+#[derive(Clone, Debug)]
+pub struct ReaperOrder {
+    /// For people who look at the list of processes, and for a supervisor that finds only its note.
+    pub run: CString,
+    pub note: Arc<OwnedFd>,
 }
 
 /// What a child reads and writes.
@@ -47,6 +59,8 @@ pub enum Stdio<'a> {
 #[derive(Debug)]
 pub struct Launched {
     pub process: Process,
+    /// Its parent, where it was asked for and could be had.
+    pub reaper: Option<RunReaper>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +75,8 @@ enum Birth {
 #[derive(Debug)]
 pub struct Launcher {
     stack: Vec<u128>,
+    /// Of a child that is made by its reaper. Until the first one, there is none.
+    second_stack: Vec<u128>,
     birth: Birth,
     seats: Option<Seats>,
     /// The signals we ignore, which would stay ignored in a program we execute.
@@ -78,6 +94,7 @@ impl Launcher {
     pub fn new() -> Self {
         Self {
             stack: vec![0; STACK_WORDS],
+            second_stack: Vec::new(),
             birth: Birth::Clone3,
             seats: Seats::take(),
             ignored: ignored_signals(),
@@ -167,6 +184,19 @@ impl Launcher {
             plan.stdio = seats.numbers();
             plan.leaves_with = Some(seats.end());
         }
+        let order = launch.reaper.as_ref().filter(|_| group.is_none());
+        if let (Some(order), Some(seats)) = (order, &mut self.seats) {
+            let note = seats.seat_note(order.note.as_fd());
+            plan.reaper = note.ok().and_then(|note| reaper_plan(order, note));
+        }
+        let entry: Entry = match &mut plan.reaper {
+            Some(own) => {
+                self.second_stack.resize(STACK_WORDS, 0);
+                own.stack_top = self.second_stack.as_mut_ptr_range().end as usize;
+                reaper
+            }
+            None => child,
+        };
         let mut pidfd: RawFd = -1;
         // SAFETY: the sets are initialised before they are read.
         let mut before = unsafe { std::mem::zeroed::<libc::sigset_t>() };
@@ -178,7 +208,7 @@ impl Launcher {
         }
         let mut pid = -libc::ENOSYS as isize;
         if self.birth == Birth::Clone3 {
-            pid = self.clone3(&mut plan, &mut pidfd, group);
+            pid = self.clone3(&mut plan, &mut pidfd, group, entry);
             if pid == -libc::ENOSYS as isize || (pid == -libc::EPERM as isize && group.is_none()) {
                 self.birth = Birth::Clone;
             }
@@ -191,9 +221,10 @@ impl Launcher {
                 Some(Err(_)) | None => None,
             };
             plan.boundary = members.as_ref().map_or(-1, AsRawFd::as_raw_fd);
-            pid = self.clone(&mut plan, &mut pidfd);
+            pid = self.clone(&mut plan, &mut pidfd, entry);
         }
-        if let (Some(seats), Stdio::Given(_)) = (&mut self.seats, launch.stdio) {
+        let is_seated = matches!(launch.stdio, Stdio::Given(_)) || plan.reaper.is_some();
+        if let Some(seats) = self.seats.as_mut().filter(|_| is_seated) {
             seats.clear();
         }
         // SAFETY: gives back the mask we found.
@@ -201,15 +232,28 @@ impl Launcher {
         if pid < 0 {
             return Err(failed(launch, SpawnStage::Clone, -pid as i32));
         }
-        let pid = pid as i32;
+        let mut pid = pid as i32;
         // SAFETY: the kernel gave us this descriptor; nobody else owns it.
-        let descriptor =
-            (pidfd >= 0).then(|| unsafe { OwnedFd::from_raw_fd(pidfd) }).or_else(|| open_pid(pid));
+        let owned = |number: RawFd| (number >= 0).then(|| unsafe { OwnedFd::from_raw_fd(number) });
+        let mut descriptor = owned(pidfd).or_else(|| open_pid(pid));
+        let above = (pid, descriptor.as_ref().and_then(|held| unique_number(held.as_fd())));
+        let root = plan.reaper.as_ref().map(|own| (own.root, owned(own.root_descriptor)));
         if plan.failed_errno != 0 {
             let mut status = 0;
             // SAFETY: our own child, which has ended: it is reaped at once.
             unsafe { libc::waitpid(pid, &raw mut status, 0) };
             return Err(failed(launch, plan.failed_stage, plan.failed_errno));
+        }
+        let mut run_reaper = None;
+        if let (Some(own), Some((root, held))) = (&plan.reaper, root) {
+            (pid, descriptor) = (root, held.or_else(|| open_pid(root)));
+            if own.failed_errno == 0 {
+                run_reaper = Some(above);
+            } else {
+                let mut status = 0;
+                // SAFETY: our own child, which has ended: its child is ours now.
+                unsafe { libc::waitpid(above.0, &raw mut status, 0) };
+            }
         }
         let Some(descriptor) = descriptor else {
             return Err(failed(launch, SpawnStage::Clone, libc::EMFILE));
@@ -221,10 +265,23 @@ impl Launcher {
             (0, None)
         };
         let fingerprint = Fingerprint { pid, start_time, boot_id: boot_id().to_owned(), unique };
-        Ok(Launched { process: Process::new(descriptor, fingerprint) })
+        let reaper = run_reaper.zip(order).map(|((pid, unique), order)| {
+            // It is our child and unreaped too.
+            let start_time = stat(pid).map_or(0, |stat| stat.start_time);
+            let fingerprint =
+                Fingerprint { pid, start_time, boot_id: boot_id().to_owned(), unique };
+            RunReaper::new(fingerprint, Arc::clone(&order.note))
+        });
+        Ok(Launched { process: Process::new(descriptor, fingerprint), reaper })
     }
 
-    fn clone3(&mut self, plan: &mut Plan, pidfd: &mut RawFd, group: Option<&OwnedFd>) -> isize {
+    fn clone3(
+        &mut self,
+        plan: &mut Plan,
+        pidfd: &mut RawFd,
+        group: Option<&OwnedFd>,
+        entry: Entry,
+    ) -> isize {
         const CLONE_CLEAR_SIGHAND: u64 = 0x1_0000_0000;
         const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
         let mut flags =
@@ -252,14 +309,20 @@ impl Launcher {
             libc::SYS_clone3,
             [ptr::from_ref(&arguments) as usize, std::mem::size_of::<libc::clone_args>(), 0],
             plan,
+            entry,
         )
     }
 
-    fn clone(&mut self, plan: &mut Plan, pidfd: &mut RawFd) -> isize {
+    fn clone(&mut self, plan: &mut Plan, pidfd: &mut RawFd, entry: Entry) -> isize {
         let shared = if plan.leaves_with.is_some() { libc::CLONE_FILES } else { 0 };
         let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PIDFD | libc::SIGCHLD | shared;
         let top = self.stack.as_mut_ptr_range().end as usize;
-        raw_clone(libc::SYS_clone, [flags as usize, top, ptr::from_mut(pidfd) as usize], plan)
+        raw_clone(
+            libc::SYS_clone,
+            [flags as usize, top, ptr::from_mut(pidfd) as usize],
+            plan,
+            entry,
+        )
     }
 }
 
@@ -295,6 +358,19 @@ fn pointers(strings: &[CString]) -> Vec<*const libc::c_char> {
     strings.iter().map(|string| string.as_ptr()).chain([ptr::null()]).collect()
 }
 
+/// We execute ourselves, whatever lies under our name by now.
+fn reaper_plan(order: &ReaperOrder, note: RawFd) -> Option<ReaperPlan> {
+    Some(ReaperPlan {
+        stack_top: 0,
+        note,
+        program: super::background::own_executable().ok()?,
+        arguments: vec![c"ostler".as_ptr(), VERB.as_ptr(), order.run.as_ptr(), ptr::null()],
+        root: 0,
+        root_descriptor: -1,
+        failed_errno: 0,
+    })
+}
+
 fn plan_of(launch: &Launch<'_>, ignored: &[libc::c_int]) -> Plan {
     let arguments = pointers(&launch.arguments);
     let mut shell_arguments = vec![SHELL.as_ptr(), ptr::null()];
@@ -321,6 +397,7 @@ fn plan_of(launch: &Launch<'_>, ignored: &[libc::c_int]) -> Plan {
         joins: Vec::new(),
         data: None,
         nice: None,
+        reaper: None,
         failed_stage: SpawnStage::Prepare,
         failed_errno: 0,
     }
@@ -348,7 +425,7 @@ mod tests {
         }
         let name =
             format!("{:?}-{}-{}", birth, rustix::process::getpid().as_raw_pid(), fastest_unique());
-        let mut scope = room.make(&name, "OSTLER_RUN_ID=x", None);
+        let mut scope = room.make(&name, None);
         let launched = launcher.launch(
             &Launch {
                 program: Program::find(command[0].as_bytes(), &environment).expect("a name"),
@@ -363,6 +440,7 @@ mod tests {
                 umask: 0o027,
                 descriptors: Allocated { soft: Some(256), hard: Some(256) },
                 is_recorded: true,
+                reaper: None,
             },
             &mut scope,
         );
@@ -445,7 +523,7 @@ mod tests {
         let mut launcher = Launcher::new();
         let environment = vec![CString::from(c"PATH=/usr/bin:/bin")];
         let mut run = |room: &mut ScopeRoom, name: &str, spoil: &dyn Fn(&Path)| {
-            let mut scope = room.make_passing(name, "OSTLER_RUN_ID=x", None);
+            let mut scope = room.make_passing(name, None);
             spoil(Path::new(&scope.boundary().expect("a boundary")));
             let launch = Launch {
                 program: Program::find(b"true", &environment).expect("a name"),
@@ -457,6 +535,7 @@ mod tests {
                 umask: 0o027,
                 descriptors: Allocated { soft: Some(256), hard: Some(256) },
                 is_recorded: false,
+                reaper: None,
             };
             let launched = launcher.launch(&launch, &mut scope).expect("launched");
             assert_eq!(reap(&launched), 0);

@@ -1,11 +1,17 @@
-//! Ending whatever is still our descendant. Only our own children are signalled: as long as we have not
-//! reaped one, its number is nobody else's. When one dies, its children become ours, so that nobody is
-//! out of reach; that there is none left is a fact when the kernel says we have no child.
+//! Ending whatever is still our descendant. A child of ours is signalled by its number: as long as we have not reaped it,
+//! that is nobody else's. What is below our children is opened first and checked afterwards. When one dies, its children
+//! become ours, so that nobody is out of reach; that there is none left is a fact when the kernel says we have no child.
 
 use super::clock::mono_ms;
+use super::descent::{below, children_of, is_engines, with_descendants};
+use super::identity::stat;
+use super::members::{is_untouchable, left_to_us};
 use super::pipe::nap;
+use super::process::signal_checked;
 use super::reaper::next_ended;
+use super::run_reaper::is_run_reaper;
 use rustix::process::{Pid, Signal};
+use std::collections::HashSet;
 use std::time::Duration;
 
 const GRACE_MS: u64 = 3_000;
@@ -46,6 +52,10 @@ pub fn sweep() -> Swept {
                 end(child, Signal::CONT);
                 told.push(child);
             }
+            if passed <= GRACE_MS && is_run_reaper(child) {
+                // It passes nothing on: its run is asked one by one.
+                ask_below(child, &mut told);
+            }
         }
         nap(LOOK_EVERY);
     }
@@ -59,20 +69,67 @@ fn end(child: i32, signal: Signal) {
     let _ = rustix::process::kill_process(pid, signal);
 }
 
-/// From the kernel's list where it keeps one, else from everybody's parent.
-fn children() -> Vec<i32> {
-    let own = std::process::id();
-    if let Ok(list) = std::fs::read_to_string(format!("/proc/self/task/{own}/children")) {
-        return list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect();
+fn ask_below(child: i32, told: &mut Vec<i32>) {
+    for pid in below(child) {
+        if told.contains(&pid) {
+            continue;
+        }
+        told.push(pid);
+        let known = stat(pid).map(|stat| (stat.parent, stat.start_time));
+        let is_meant = || stat(pid).map(|stat| (stat.parent, stat.start_time)) == known;
+        for signal in [super::process::Signal::Term, super::process::Signal::Continue] {
+            signal_checked(pid, signal, is_meant);
+        }
     }
-    let Ok(all) = std::fs::read_dir("/proc") else { return Vec::new() };
-    all.flatten()
-        .filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok())
-        .filter(|pid| parent_of(*pid) == Some(own))
+}
+
+/// Children of ours that nobody here has made, and those of our guardian, that live and are not known: with their start
+/// times. `is_known` is told pid, group, session and start time.
+pub fn strays(
+    guardian: Option<i32>,
+    is_known: impl Fn(i32, i32, i32, u64) -> bool,
+) -> Vec<(i32, u64)> {
+    left_to_us(guardian)
+        .unwrap_or_default()
+        .into_iter()
+        .filter_map(|pid| Some((pid, stat(pid).filter(|stat| !stat.dead)?)))
+        .filter(|(pid, stat)| !is_known(*pid, stat.group, stat.session, stat.start_time))
+        .filter(|(pid, _)| !is_engines(*pid))
+        .map(|(pid, stat)| (pid, stat.start_time))
         .collect()
 }
 
-fn parent_of(pid: i32) -> Option<u32> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+/// TERM, some time, KILL, to these and to all that descends from them. How many are left.
+pub fn end_strays(list: impl Fn() -> Vec<(i32, u64)>) -> usize {
+    let begun = mono_ms();
+    let mut told = HashSet::new();
+    loop {
+        // Our own corpses; our guardian clears away its.
+        while next_ended().is_some() {}
+        let (mut found, mut dead) = (Vec::new(), HashSet::new());
+        let strays = list();
+        for (pid, _) in &strays {
+            with_descendants(*pid, &mut found, &mut dead);
+        }
+        found.retain(|pid| !is_untouchable(*pid));
+        let passed = mono_ms() - begun;
+        if found.is_empty() || passed > GRACE_MS + GIVE_UP_MS {
+            return strays.len();
+        }
+        for pid in found {
+            let known = stat(pid).map(|stat| (stat.parent, stat.start_time));
+            let is_meant = || stat(pid).map(|stat| (stat.parent, stat.start_time)) == known;
+            if passed > GRACE_MS {
+                signal_checked(pid, super::process::Signal::Kill, is_meant);
+            } else if told.insert((pid, known)) {
+                signal_checked(pid, super::process::Signal::Term, is_meant);
+                signal_checked(pid, super::process::Signal::Continue, is_meant);
+            }
+        }
+        nap(LOOK_EVERY);
+    }
+}
+
+fn children() -> Vec<i32> {
+    children_of(std::process::id() as i32)
 }

@@ -4,10 +4,11 @@
 //! is there, its memory. Otherwise it is the sum over the members; pages they share are counted for each.
 
 use super::cgroup::Leaf;
-use super::descent::{carried, children_of};
+use super::descent::children_of;
 use super::seat::SeatNote;
+use super::stat_line::StatLine;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, fstat, openat, statat};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
@@ -15,10 +16,10 @@ use std::path::PathBuf;
 /// A tree to be looked at.
 #[derive(Clone, Debug)]
 pub struct TreeSubject {
-    /// `OSTLER_RUN_ID=…`, as its processes carry it.
-    pub tag: String,
     pub root: i32,
     pub boundary: Option<String>,
+    /// The reaper of the run, where it has no boundary.
+    pub reaper: Option<i32>,
     /// The note of who was started elsewhere for it.
     pub seat: Option<PathBuf>,
 }
@@ -162,7 +163,7 @@ fn apart(subject: &TreeSubject, members: &[i32]) -> Vec<i32> {
     while let Some(pid) = open.pop() {
         if !found.contains(&pid) && !members.contains(&pid) {
             found.push(pid);
-            open.extend(children_of(pid).unwrap_or_default());
+            open.extend(children_of(pid));
         }
     }
     found
@@ -173,35 +174,30 @@ fn descendants(subject: &TreeSubject, orphans: &HashMap<i32, Vec<i32>>) -> Vec<i
     let mut open = vec![subject.root];
     let seat = subject.seat.as_ref().and_then(|note| SeatNote::read(note));
     open.extend(seat.filter(SeatNote::is_alive).map(|note| note.pid));
-    open.extend(orphans.get(&subject.root).into_iter().flatten());
+    match subject.reaper {
+        Some(reaper) => open.extend(children_of(reaper)),
+        None => open.extend(orphans.get(&subject.root).into_iter().flatten()),
+    }
     let mut found = Vec::new();
     while let Some(pid) = open.pop() {
         if !found.contains(&pid) {
             found.push(pid);
-            open.extend(children_of(pid).unwrap_or_default());
+            open.extend(children_of(pid));
         }
     }
     found
 }
 
-/// Children of ours that are no run's first process, by the first process of the run they are of: its session, or the
-/// id they carry.
+/// Children of ours that are no run's first process, by the first process of the run whose session they are in.
 fn orphans_by_run(subjects: &[TreeSubject]) -> HashMap<i32, Vec<i32>> {
-    let by_tag: HashMap<&[u8], i32> =
-        subjects.iter().map(|subject| (subject.tag.as_bytes(), subject.root)).collect();
-    let roots: HashMap<i32, ()> = subjects.iter().map(|subject| (subject.root, ())).collect();
+    let roots: HashSet<i32> = subjects.iter().map(|subject| subject.root).collect();
     let mut orphans: HashMap<i32, Vec<i32>> = HashMap::new();
     let own = rustix::process::getpid().as_raw_pid();
     // The kernel gives orphans to the first thread; those that another thread has made are runs.
     let list = fs::read_to_string(format!("/proc/{own}/task/{own}/children")).unwrap_or_default();
     for pid in list.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()) {
-        if roots.contains_key(&pid) {
-            continue;
-        }
         let session = super::identity::stat(pid).map(|stat| stat.session);
-        let root = session
-            .filter(|session| roots.contains_key(session))
-            .or_else(|| carried(pid).and_then(|tag| by_tag.get(tag.as_slice()).copied()));
+        let root = session.filter(|session| roots.contains(session) && !roots.contains(&pid));
         if let Some(root) = root {
             orphans.entry(root).or_default().push(pid);
         }
@@ -223,7 +219,7 @@ struct Account {
 /// `None` if it is gone, or a corpse.
 fn account(pid: i32) -> Option<Account> {
     let folder = open_folder(&format!("/proc/{pid}"))?;
-    let mut account = parse(&read_in(&folder, "stat")?)?;
+    let mut account = parse(read_in(&folder, "stat")?.as_bytes())?;
     // One that changed its user does not tell.
     let io = read_in(&folder, "io").unwrap_or_default();
     let counted = |name: &str| {
@@ -248,22 +244,21 @@ fn descriptors_of(folder: &OwnedFd, pid: i32) -> u64 {
     }
 }
 
-fn parse(line: &str) -> Option<Account> {
-    let (head, rest) = line.rsplit_once(") ")?;
-    let name = head.split_once('(')?.1.to_owned();
-    let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
-    let number = |index: usize| fields.get(index).and_then(|field| field.parse::<u64>().ok());
-    if matches!(*fields.first()?, "Z" | "X" | "x") {
+fn parse(text: &[u8]) -> Option<Account> {
+    let line = StatLine::parse(text)?;
+    if line.is_dead()? {
         return None;
     }
     let ticks = rustix::param::clock_ticks_per_second().max(1);
-    let ms = |first: usize| Some((number(first)? + number(first + 1)?) * 1_000 / ticks);
+    let ms = |first: usize| {
+        Some((line.number::<u64>(first)? + line.number::<u64>(first + 1)?) * 1_000 / ticks)
+    };
     Some(Account {
-        name,
-        parent: fields.get(1)?.parse().ok()?,
-        own_cpu_ms: ms(11)?,
-        waited_cpu_ms: ms(13)?,
-        memory_bytes: number(21)? * rustix::param::page_size() as u64,
+        name: line.name(),
+        parent: line.number(4)?,
+        own_cpu_ms: ms(14)?,
+        waited_cpu_ms: ms(16)?,
+        memory_bytes: line.number::<u64>(24)? * rustix::param::page_size() as u64,
         read_bytes: 0,
         written_bytes: 0,
         descriptors: 0,
@@ -288,7 +283,7 @@ mod tests {
     #[test]
     fn a_name_with_parentheses_is_read_past() {
         let line = "42 (a) R 1) S 7 43 44 0 -1 4194560 1 0 0 0 150 50 30 20 20 0 1 0 98765 1 3 9";
-        let account = parse(line).expect("parses");
+        let account = parse(line.as_bytes()).expect("parses");
         let ticks = rustix::param::clock_ticks_per_second();
         assert_eq!((account.name.as_str(), account.parent), ("a) R 1", 7));
         assert_eq!(account.own_cpu_ms, 200 * 1_000 / ticks);
@@ -299,12 +294,7 @@ mod tests {
     #[test]
     fn our_own_tree_is_seen() {
         let pid = rustix::process::getpid().as_raw_pid();
-        let subject = TreeSubject {
-            tag: "OSTLER_RUN_ID=none".to_owned(),
-            root: pid,
-            boundary: None,
-            seat: None,
-        };
+        let subject = TreeSubject { root: pid, boundary: None, reaper: None, seat: None };
         let seen = look_at_trees(&[subject], Detail::Processes);
         let usage = seen[0].as_ref().expect("we are there");
         assert!(usage.members >= 1 && usage.memory_bytes > 0, "{usage:?}");

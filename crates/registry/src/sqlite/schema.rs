@@ -14,7 +14,8 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/0006_ties.sql"),
     include_str!("../../migrations/0007_pools.sql"),
     include_str!("../../migrations/0008_sessions.sql"),
-    include_str!("../../migrations/0011_journal.sql"),
+    include_str!("../../migrations/0009_reapers.sql"),
+    include_str!("../../migrations/0010_journal.sql"),
 ];
 
 /// "ostl", so that a registry can be told from any other SQLite file.

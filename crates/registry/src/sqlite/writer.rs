@@ -199,6 +199,15 @@ impl Registry {
         Ok(done)
     }
 
+    /// Runs of this instance and boot that are over, and of which something was left.
+    pub fn undead(
+        &self,
+        instance: InstanceId,
+        boot_id: &str,
+    ) -> Result<Vec<RunRecord>, RegistryError> {
+        super::units::undead(&self.connection, instance, boot_id)
+    }
+
     /// A unit's runs, newest first.
     pub fn runs_of(&self, unit: &str, most: u64) -> Result<Vec<RunRecord>, RegistryError> {
         super::units::runs_of(&self.connection, unit, most)

@@ -27,7 +27,7 @@ use crate::note;
 use close::{Taken, close};
 use hand::Sitting;
 use make::{Made, make};
-use ostler_model::{RunSpec, TmuxEnd, TmuxEndKind, TmuxOrder, TmuxOwner};
+use ostler_model::{TmuxEnd, TmuxEndKind, TmuxOrder, TmuxOwner};
 use ostler_os::{Ending, Family, Interest, Poller, Process, Ready, Signal, StopWords};
 use words::Words;
 
@@ -295,17 +295,16 @@ const LOOK_AGAIN_MS: u64 = 5_000;
 /// How long a process may take to follow its session.
 const SETTLE_MS: u64 = 500;
 
-/// What it is asked to end with, to the youngest first; its grace; KILL. Whoever came of it is found by descent, or by the
-/// run's id that it carries; who has left even that is in the run's boundary, and its supervisor's to end.
+/// What it is asked to end with, to the youngest first; its grace; KILL. Whoever came of it is found by descent, or is in
+/// the run's groups with us; who has left even those is its supervisor's to end.
 fn end_tree(order: &TmuxOrder, root: Option<&Process>, words: &Words) {
     words.say("STOPPING=1");
-    let tags = [format!("{}={}", RunSpec::RUN_ID_VARIABLE, order.run)];
-    let family = Family::find(root, &tags);
+    let family = Family::find(root, &order.run);
     family.signal(Signal::Other(order.stop_signal));
     if !family.wait_gone(order.grace_ms) {
         tell(&format!("it did not end within {} ms: it is killed", order.grace_ms));
     }
-    Family::kill(root, &tags);
+    Family::kill(root, &order.run);
 }
 
 pub(crate) fn failed(order: &TmuxOrder, error: &TmuxError) -> End {

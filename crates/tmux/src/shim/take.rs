@@ -29,7 +29,13 @@ pub fn take(place: &OsStr) -> i32 {
     let mut line = String::new();
     let Ok(_) = stream.read_line(&mut line) else { return NOBODY };
     let Ok(orders) = serde_json::from_str::<Orders>(&line) else { return NOBODY };
-    let groups = orders.groups.iter().map(|group| join_group(Path::new(group))).collect();
+    let groups: Vec<bool> =
+        orders.groups.iter().map(|group| join_group(Path::new(group))).collect();
+    // Where the kernel keeps no list of them, the orphans of the program come to us.
+    let is_apart = groups.is_empty() || groups.contains(&false);
+    if is_apart {
+        let _ = ostler_os::become_reaper();
+    }
     if say(&mut stream, &Joined { groups }).is_err() {
         return NOBODY;
     }
@@ -68,6 +74,10 @@ pub fn take(place: &OsStr) -> i32 {
         let _ = stream.read_line(&mut line);
     }
     seated.release();
+    if is_apart {
+        // Whoever is left would be nobody's without us.
+        ostler_os::sweep();
+    }
     match ending {
         Ending::Code(code) => code,
         Ending::Signal(signal) => 128 + signal,

@@ -44,6 +44,7 @@ impl Simulation {
             process_unique: None,
             process_group_id: None,
             cgroup: None,
+            reaper: None,
             state: RunState::Starting,
             created_at_ms: self.now.wall_ms,
             updated_at_ms: self.now.wall_ms,

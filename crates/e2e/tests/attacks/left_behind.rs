@@ -1,0 +1,90 @@
+//! What one supervisor leaves to the next: nothing of it is lost, and nothing is told before it is known.
+
+use crate::both;
+use ostler_e2e::{Home, eventually};
+
+fn without_cgroups() -> [Home; 2] {
+    [Home::with(&[("OSTLER_NO_CGROUP", "1")]), Home::of_ordinary_user()]
+}
+
+/// O5: a run that no record knows is ended by the next supervisor, which says so: the registry was removed.
+#[test]
+fn a_run_that_the_registry_lost_is_not_leaked() {
+    for home in without_cgroups() {
+        let script = "setsid env -i sleep 6101 & echo ready; exec sleep 6102";
+        let run = home.start_ready(&[], &["sh", "-c", script]);
+        let root = home.root(&run);
+        for end in ["", "-wal", "-shm"] {
+            let _ = std::fs::remove_file(format!("{}{end}", home.registry_file().display()));
+        }
+        home.kill_supervisor();
+        root.wait_gone();
+        let told = eventually("it is told", || {
+            let events = home.ostler(&["events", "--json"]).text();
+            events.lines().find(|line| line.contains("stray-killed")).map(str::to_owned)
+        });
+        assert!(told.contains(&root.pid.to_string()) && told.contains(&run), "{told}");
+        home.stop();
+    }
+}
+
+/// O6: a restart that a run asks for ends that run, and the daemon is there again.
+#[test]
+fn a_restart_from_inside_a_run_is_carried_out() {
+    for home in both() {
+        let guardian = home.run(&[], &["true"]);
+        assert_eq!(guardian["exitCode"], 0);
+        let before = home.supervisor_pid();
+        home.ostler(&["start", "web", "--", "sleep", "6103"]).ok();
+        let ostler = Home::binary();
+        let script = format!("{} restart; echo unreached; exec sleep 6104", ostler.display());
+        let run = home.start(&[], &["sh", "-c", &script]);
+        eventually("another supervisor is there", || {
+            home.supervisor().filter(|process| process.pid != before)
+        });
+        let ended = eventually("it has ended", || {
+            let records = home.records();
+            let record = records.into_iter().find(|record| record["runId"] == run.as_str());
+            record.filter(|record| record["state"] == "exited")
+        });
+        assert_eq!(ended["extinct"], "yes", "{ended}");
+        let unit = eventually("the unit is there again", || {
+            let units = home.ostler(&["status", "web", "--json"]).json();
+            let unit = units.as_array().map_or(units.clone(), |list| list[0].clone());
+            (unit.to_string().contains("\"ready\"")).then_some(unit)
+        });
+        assert!(!unit.is_null());
+        home.stop();
+    }
+}
+
+/// O7: a list is never without a run that was there when it was asked for: neither while runs are taken up, nor while
+/// they end.
+#[test]
+fn a_list_has_every_run_at_every_moment() {
+    for home in both() {
+        let runs: Vec<String> = (0..8).map(|_| home.start(&[], &["sleep", "6105"])).collect();
+        for crash in 1..=3 {
+            home.kill_supervisor();
+            // The first answer of the next supervisor.
+            let listed = home.ostler(&["runs", "--json"]).ok().text();
+            for run in &runs {
+                assert!(listed.contains(run.as_str()), "crash {crash}: {run} is missing: {listed}");
+            }
+        }
+        let ending: Vec<String> = (0..40)
+            .map(|number| home.start(&[], &["sleep", &format!("0.{:03}", 5 * number)]))
+            .collect();
+        loop {
+            let listed = home.records();
+            let state = |run: &String| {
+                let found = listed.iter().find(|record| record["runId"] == run.as_str());
+                found.unwrap_or_else(|| panic!("{run} is missing"))["state"].clone()
+            };
+            if ending.iter().all(|run| state(run) == "exited") {
+                break;
+            }
+        }
+        home.stop();
+    }
+}

@@ -1,0 +1,264 @@
+//! The reaper of one run: a small process between the supervisor and the run's first process, where the kernel
+//! gives the run no boundary. It is the subreaper of the run, so every orphan of the run becomes its child, whatever
+//! the orphan does with its session, its group and its environment. It lives until the kernel says that it has no
+//! child, and it outlives the supervisor: whatever descends from it is of this run, and nothing else is.
+//!
+//! What it knows stands in a note (a memory file), which the supervisor and the guardian hold as well: how the first
+//! process ended, and that nobody is left.
+
+use super::descent::below;
+use super::identity::{fingerprint_of, stat};
+use super::process::{Ending, last_errno};
+use ostler_model::Fingerprint;
+use rustix::io::{Errno, pread, pwrite};
+use std::io;
+use std::os::fd::{FromRawFd, OwnedFd, RawFd};
+use std::sync::Arc;
+
+/// The verb with which our own executable becomes one.
+pub(super) const VERB: &std::ffi::CStr = c"reaper";
+/// Where it finds its note.
+pub(super) const NOTE: RawFd = 3;
+const NOTE_BYTES: usize = 20;
+/// It writes these two into the note before it is executed: its own number, and that of the run's first process.
+pub(super) const NUMBERS_AT: libc::off_t = 0;
+
+/// What is in the note, each in the machine's own order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Noted {
+    reaper: i32,
+    /// The run's first process.
+    root: i32,
+    has_root_ended: bool,
+    /// As `waitpid` gives it.
+    status: i32,
+    is_nobody_left: bool,
+}
+
+impl Noted {
+    fn write(self, note: &OwnedFd) {
+        let words = [
+            self.reaper,
+            self.root,
+            self.has_root_ended.into(),
+            self.status,
+            self.is_nobody_left.into(),
+        ];
+        let mut bytes = [0; NOTE_BYTES];
+        for (place, word) in bytes.chunks_exact_mut(4).zip(words) {
+            place.copy_from_slice(&word.to_ne_bytes());
+        }
+        let _ = pwrite(note, &bytes, 0);
+    }
+
+    fn read(note: &OwnedFd) -> Option<Self> {
+        let mut bytes = [0; NOTE_BYTES];
+        let length = pread(note, &mut bytes, 0).ok()?;
+        let word = |index: usize| {
+            let place = bytes.get(index * 4..index * 4 + 4)?;
+            Some(i32::from_ne_bytes(place.try_into().ok()?))
+        };
+        if length < NOTE_BYTES {
+            return None;
+        }
+        Some(Self {
+            reaper: word(0)?,
+            root: word(1)?,
+            has_root_ended: word(2)? != 0,
+            status: word(3)?,
+            is_nobody_left: word(4)? != 0,
+        })
+    }
+}
+
+/// For a run to come, to be held by the guardian before it is executed.
+pub fn new_reaper_note() -> io::Result<Arc<OwnedFd>> {
+    let note = rustix::fs::memfd_create("ostler-reaper", rustix::fs::MemfdFlags::CLOEXEC)?;
+    Noted::default().write(&note);
+    Ok(Arc::new(note))
+}
+
+/// What the reaper of a run can tell of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Held {
+    /// It lives. These are all processes of its run.
+    Alive(Vec<i32>),
+    /// It has ended because nobody of its run was left.
+    NobodyLeft,
+    /// It was killed: what it held has gone to whoever is above it.
+    Lost,
+}
+
+/// The reaper of one run, seen from the supervisor.
+#[derive(Clone, Debug)]
+pub struct RunReaper {
+    fingerprint: Fingerprint,
+    note: Option<Arc<OwnedFd>>,
+}
+
+impl RunReaper {
+    pub(super) fn new(fingerprint: Fingerprint, note: Arc<OwnedFd>) -> Self {
+        Self { fingerprint, note: Some(note) }
+    }
+
+    /// One that an earlier supervisor started. If nobody held its note for us, it still has it itself.
+    pub fn found(fingerprint: Fingerprint, note: Option<Arc<OwnedFd>>) -> Self {
+        let mut found = Self { fingerprint, note };
+        if found.note.is_none() && found.is_alive() {
+            let path = format!("/proc/{}/fd/{NOTE}", found.fingerprint.pid);
+            let note = std::fs::File::open(path).ok().map(|file| Arc::new(file.into()));
+            // Its number may have become another's while we looked.
+            found.note = note.filter(|_| found.is_alive());
+        }
+        found
+    }
+
+    pub fn note(&self) -> Option<&Arc<OwnedFd>> {
+        self.note.as_ref()
+    }
+
+    /// One whose run was never recorded with it: by its note, if the process that is named there has become the
+    /// reaper of this run and is a child of `parent`. Also the run's first process, if that lives.
+    pub fn noted(note: Arc<OwnedFd>, run: &str, parent: i32) -> Option<(Self, Option<i32>)> {
+        let noted = Noted::read(&note)?;
+        let fingerprint = fingerprint_of(noted.reaper)?;
+        let is_meant = run_of(noted.reaper).as_deref() == Some(run)
+            && stat(noted.reaper).is_some_and(|stat| stat.parent == parent);
+        let root = stat(noted.root).filter(|stat| stat.parent == noted.reaper && !stat.dead);
+        is_meant.then(|| (Self::new(fingerprint, note), root.map(|_| noted.root)))
+    }
+
+    pub fn fingerprint(&self) -> &Fingerprint {
+        &self.fingerprint
+    }
+
+    /// How the run's first process ended, if that is this process and it has.
+    pub fn ending_of(&self, root: i32) -> Option<Ending> {
+        let noted = Noted::read(self.note.as_deref()?)?;
+        (noted.root == root && noted.has_root_ended).then(|| Ending::from_wait_status(noted.status))
+    }
+
+    pub fn is_alive(&self) -> bool {
+        self.fingerprint.boot_id == super::identity::boot_id()
+            && stat(self.fingerprint.pid)
+                .is_some_and(|now| now.start_time == self.fingerprint.start_time && !now.dead)
+    }
+
+    pub(super) fn held(&self) -> Held {
+        if self.is_alive() {
+            let found = below(self.fingerprint.pid);
+            // Its number may have become another's while we looked.
+            if self.is_alive() {
+                return Held::Alive(found);
+            }
+        }
+        match self.note.as_deref().and_then(Noted::read) {
+            Some(noted) if noted.is_nobody_left => Held::NobodyLeft,
+            Some(_) | None => Held::Lost,
+        }
+    }
+}
+
+/// Whether a child of ours has become the reaper of a run.
+pub(super) fn is_run_reaper(pid: i32) -> bool {
+    run_of(pid).is_some()
+}
+
+/// The run that a child of ours is the reaper of, as it says itself.
+fn run_of(pid: i32) -> Option<String> {
+    let words = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+    let mut words = words.split(|byte| *byte == 0).skip(1);
+    (words.next()? == VERB.to_bytes())
+        .then(|| words.next().map(|run| String::from_utf8_lossy(run).into_owned()))?
+}
+
+/// The reapers among the children of our guardian: they are of runs that a supervisor before us has started.
+pub fn reapers_below(guardian: i32) -> Vec<(String, RunReaper)> {
+    let found = super::descent::children_of(guardian).into_iter().filter_map(|pid| {
+        let (run, fingerprint) = (run_of(pid)?, fingerprint_of(pid)?);
+        let is_child = stat(pid).is_some_and(|stat| stat.parent == guardian);
+        is_child.then(|| (run, RunReaper::found(fingerprint, None)))
+    });
+    found.collect()
+}
+
+/// The reaper's whole life. It was born with all signals blocked, as the subreaper of its one child.
+#[expect(
+    unsafe_code,
+    reason = "its note has a fixed number, and rustix does not wait for any child with its pid"
+)]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the one place where the orphans of a run are waited for"
+)]
+pub fn reap_run() -> u8 {
+    // SAFETY: whoever executed us put the note there; if not, every use of it fails harmlessly.
+    let note = unsafe { OwnedFd::from_raw_fd(NOTE) };
+    let mut noted = Noted::read(&note).unwrap_or_default();
+    // It sleeps from here on: what only its start needed is given back.
+    super::memory::forget_text();
+    loop {
+        // SAFETY: a plain out parameter, zeroed before.
+        let (told, seen) = unsafe {
+            let mut seen = std::mem::zeroed::<libc::siginfo_t>();
+            let told = libc::waitid(libc::P_ALL, 0, &raw mut seen, libc::WEXITED | libc::WNOWAIT);
+            (told, seen)
+        };
+        if told != 0 {
+            if last_errno() == Errno::INTR {
+                continue;
+            }
+            noted.is_nobody_left = last_errno() == Errno::CHILD;
+            noted.write(&note);
+            return 0;
+        }
+        // SAFETY: waitid fills these fields.
+        let (pid, status) = unsafe { (seen.si_pid(), seen.si_status()) };
+        if pid == noted.root && !noted.has_root_ended {
+            // Noted first, then reaped: when the corpse is gone, its end is known.
+            noted.has_root_ended = true;
+            noted.status = match seen.si_code {
+                libc::CLD_EXITED => (status & 0xff) << 8,
+                libc::CLD_DUMPED => status | 0x80,
+                _ => status,
+            };
+            noted.write(&note);
+        }
+        // SAFETY: a child of ours that has ended; nobody asks for its status.
+        unsafe { libc::waitpid(pid, std::ptr::null_mut(), 0) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn past() -> Fingerprint {
+        let own = fingerprint_of(std::process::id() as i32).expect("we are there");
+        Fingerprint { start_time: own.start_time + 1, ..own }
+    }
+
+    #[test]
+    fn a_note_reads_back() {
+        let note = new_reaper_note().expect("made");
+        assert_eq!(Noted::read(&note), Some(Noted::default()));
+        let noted = Noted {
+            reaper: 41,
+            root: 42,
+            has_root_ended: true,
+            status: 3 << 8,
+            is_nobody_left: true,
+        };
+        noted.write(&note);
+        assert_eq!(Noted::read(&note), Some(noted));
+        let reaper = RunReaper::new(past(), note);
+        assert_eq!(reaper.ending_of(42), Some(Ending::Code(3)));
+        assert_eq!(reaper.ending_of(43), None, "of the first process alone");
+        assert_eq!(reaper.held(), Held::NobodyLeft);
+    }
+
+    #[test]
+    fn one_that_was_killed_knows_nothing() {
+        assert_eq!(RunReaper::found(past(), None).held(), Held::Lost);
+    }
+}
