@@ -25,7 +25,7 @@ from .world import World, has_tmux
 MOST_CRASHES = 3
 # Two of these at the same time may leave neither guardian nor supervisor.
 OF_THE_DAEMON = {"kill-supervisor", "kill-supervisor-twice", "kill-guardian", "stop-supervisor", "stop-guardian", "stop-both", "commands",
-                 "restart-daemon", "no-descriptors", "full-disk", "kill-both", "kill-both-apart"}
+                 "restart-daemon", "sockets-removed", "no-descriptors", "full-disk", "kill-both", "kill-both-apart"}
 
 
 class Campaign:

@@ -1,6 +1,8 @@
 """Damage to the home's files."""
 
 import os
+import shutil
+import socket
 import time
 
 from .. import registry
@@ -120,3 +122,68 @@ def damaged_logs(campaign, choice):
             said = campaign.home.call(*words, seconds=60)
             if "panick" in said.err:
                 raise Violation(f"`ostler {' '.join(words)}` panicked: {said.err[:500]}")
+
+
+@fault("sockets-removed")
+def sockets_removed(campaign, choice):
+    """Sockets whose files are removed, renamed or replaced by somebody else's: each is listened on again."""
+    home = campaign.home.path
+    sockets = [home / name for name in ("ostler.sock", "kernel.sock", "guardian.sock")] + sorted((home / "notify").glob("*.sock"))
+    struck = choice.sample(sockets, choice.randint(1, len(sockets)))
+    for path in struck:
+        way = choice.choice(["remove", "remove", "rename", "replace"])
+        campaign.tell(f"  {way} {path.relative_to(home)}")
+        try:
+            if way == "rename":
+                path.rename(path.with_suffix(".away"))
+                path.with_suffix(".away").unlink()
+            else:
+                path.unlink()
+            if way == "replace":
+                with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as other:
+                    other.bind(str(path))
+        except OSError:
+            pass  # gone already, or back already
+    said = campaign.home.call("ls", seconds=90)
+    campaign.tell(f"  ls ended with {said.code}: {said.err.strip()[-200:]}")
+
+
+@fault("home-removed", weight=1, alone=True)
+def home_removed(campaign, choice):
+    """Everything in the home is removed under the running daemon. It ends with all it looked after; a new one may be there before it is gone."""
+    home = campaign.home
+    old = home.own("supervisor") + home.own("guardian")
+    campaign.traffic.pause()
+    with campaign.unheard():
+        empty(home.path)
+        campaign.forget_records()
+        if choice.random() < 0.5:
+            campaign.tell("  a new one is started at once")
+            start(home)
+        end = time.monotonic() + 60
+        while left := [process for process in old if process.alive()]:
+            if time.monotonic() > end:
+                raise Violation(f"its home was removed a minute ago, and {left} is left")
+            time.sleep(0.05)
+    campaign.forget_records()
+    start(home)
+    campaign.wanted()
+
+
+def start(home) -> None:
+    said = home.call("start", seconds=90)
+    if said.code != 0:
+        raise Violation(f"in a home that was removed and made again no daemon starts: {said.err[:500]!r}")
+
+
+def empty(folder) -> None:
+    """The folder itself may be a disk of its own. Whoever writes there meanwhile may make a file again."""
+    for _ in range(100):
+        entries = list(folder.iterdir())
+        for entry in entries:
+            if entry.is_dir() and not entry.is_symlink():
+                shutil.rmtree(entry, ignore_errors=True)
+            else:
+                entry.unlink(missing_ok=True)
+        if not entries:
+            return

@@ -15,6 +15,10 @@ def alone(oracle, snapshot):
         pids = tuple(process and process.pid for process in (oracle.world.home.supervisor(), oracle.world.home.guardian()))
         if told != pids:  # a guardian that the supervisor knows has been handed everything
             found.append(f"status says {told}, the kernel {pids}")
+        if not status.get("answering"):
+            found.append("the supervisor does not answer")
+        home = oracle.world.home.path
+        found += [f"{name} is not there" for name in ("ostler.sock", "kernel.sock", "guardian.sock") if not (home / name).is_socket()]
     return found
 
 

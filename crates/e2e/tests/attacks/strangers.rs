@@ -221,7 +221,7 @@ fn up_does_not_run_another_users_file() {
         assert_ne!(wrong.code, 0, "{wrong:?}");
         assert!(home.processes().is_empty(), "nothing was run");
         let agreed = up_in(&home, &below, &["up", "-f", named, "--owner", "4242"]).ok();
-        assert!(agreed.stderr.contains(&format!("using {named}")), "{agreed:?}");
+        assert!(agreed.text().contains(&format!("using {named}\n")), "{agreed:?}");
         up_in(&home, &below, &["down", "-f", named, "--owner", "4242"]).ok();
         home.stop();
     }

@@ -22,7 +22,7 @@ use std::path::Path;
 /// gone is ended.
 pub fn up(context: &Context, arguments: &UpArguments) -> Result<Exit, Failure> {
     let path = file::find(arguments.file.as_deref(), arguments.owner.as_deref())?;
-    tell!("using {}", path.display());
+    tell_file(&path, arguments.json);
     let config = with_deacons_place(&path, file::read(&path)?)?;
     start_servers(&config.units)?;
     let mut client = connect_as_told(context, &config.supervisor)?;
@@ -59,6 +59,15 @@ fn with_deacons_place(path: &Path, config: Config) -> Result<Config, Failure> {
     match place.filter(|place| !place.exists()) {
         Some(place) if std::fs::create_dir(&place).is_ok() => file::read(path),
         Some(_) | None => Ok(config),
+    }
+}
+
+/// Which file it is: it may be one that was found far above. A JSON document has no place for it.
+fn tell_file(path: &Path, json: bool) {
+    if json {
+        tell!("using {}", path.display());
+    } else {
+        say!("using {}", path.display());
     }
 }
 
@@ -113,7 +122,7 @@ fn start_servers(units: &[UnitSpec]) -> Result<(), Failure> {
 /// Applies what changed, and nothing else: what was stopped stays so.
 pub fn reload(context: &Context, arguments: &ReloadUnitsArguments) -> Result<Exit, Failure> {
     let path = file::find(arguments.file.as_deref(), arguments.owner.as_deref())?;
-    tell!("using {}", path.display());
+    tell_file(&path, arguments.json);
     let config = file::read(&path)?;
     let mut client = if arguments.dry_run {
         context.connect()?
