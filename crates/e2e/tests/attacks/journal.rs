@@ -25,7 +25,7 @@ fn peak_mib(pid: i32) -> u64 {
 }
 
 fn unit(home: &Home, name: &str, command: &[&str]) {
-    home.ostler(&[&["start", "--no-wait", name, "--"], command].concat()).ok();
+    home.ostler(&[&["start", "--no-wait", "--name", name, "--"], command].concat()).ok();
 }
 
 /// R23: every entry is printed, and neither the supervisor nor the client holds more than a slice of them.
