@@ -33,6 +33,8 @@ pub struct Client {
 
 /// A question over which so many supervisors went away is not put again: it may be the reason.
 const SUPERVISORS_MOST: u32 = 3;
+/// A guardian whose supervisors crash one after the other waits ever longer. Whoever asks for something is told so.
+const SUCCESSOR_WITHIN: Duration = Duration::from_secs(60);
 
 impl Client {
     pub(crate) fn new(stream: UnixStream) -> Result<Self, ClientError> {
@@ -106,7 +108,8 @@ impl Client {
                     if gone == SUPERVISORS_MOST && !only_waits(&call) {
                         return Err(ClientError::Lost(error));
                     }
-                    let successor = successor(&place)?;
+                    let within = Some(SUCCESSOR_WITHIN).filter(|_| !only_waits(&call));
+                    let successor = successor(&place, within)?;
                     successor.be_patient(self.patience.get())?;
                     *self = Self { replaced: self.replaced + 1, ..successor };
                 }

@@ -60,12 +60,18 @@ pub fn find(place: &Place, start: Start) -> Result<Found, ClientError> {
     })
 }
 
-/// The one that follows a supervisor that went away, however long its guardian takes. Nobody is started for it: it may
-/// have been stopped.
-pub(crate) fn successor(place: &Place) -> Result<Client, ClientError> {
+/// The one that follows a supervisor that went away, within this time. Nobody is started for it: it may have been
+/// stopped.
+pub(crate) fn successor(place: &Place, within: Option<Duration>) -> Result<Client, ClientError> {
+    let began_ms = ostler_os::mono_ms();
     loop {
         match connect(place, Start::Never) {
-            Err(ClientError::NoAnswer { .. }) => {}
+            Err(ClientError::NoAnswer { home, .. }) => {
+                let seconds = (ostler_os::mono_ms() - began_ms) / 1_000;
+                if within.is_some_and(|within| seconds >= within.as_secs()) {
+                    return Err(ClientError::NoAnswer { home, seconds });
+                }
+            }
             Err(ClientError::NotRunning { home }) => {
                 let boot = std::fs::read_to_string(home.join("stopped")).unwrap_or_default();
                 return Err(match boot.trim() == ostler_os::boot_id() {

@@ -146,7 +146,7 @@ impl Stage {
     }
 }
 
-/// No policy, preset, exit code, person, schedule, check or changed file starts a unit more than ten times in a second.
+/// W19: no policy, preset, exit code, person, schedule, check or changed file starts a unit more than ten times in a second.
 #[test]
 fn nothing_starts_a_unit_more_than_ten_times_in_a_second() {
     let mut reached = 0;

@@ -1,4 +1,4 @@
-//! The journal: read in slices, kept within its bounds, and given back to the file system.
+//! R27: the journal is read in slices, kept within its bounds, and given back to the file system.
 
 use ostler_model::{Actor, Entry, InstanceId, What};
 use ostler_registry::{

@@ -106,7 +106,9 @@ fn tell_story(
         // One more than is shown says that there are more.
         waiting.extend(entries);
         if arguments.all {
-            tell(&waiting, &mut begun_ms);
+            if tell(&waiting, &mut begun_ms)? == Heard::No {
+                return Ok(());
+            }
             waiting.clear();
         }
     }
@@ -114,13 +116,15 @@ fn tell_story(
     if hidden > 0 {
         say!("  the last {SHOWN} events; --all shows every one");
     }
-    tell(&waiting[hidden..], &mut begun_ms);
-    Ok(())
+    tell(&waiting[hidden..], &mut begun_ms).map(drop)
 }
 
-fn tell(entries: &[Entry], begun_ms: &mut Option<u64>) {
+fn tell(entries: &[Entry], begun_ms: &mut Option<u64>) -> Result<Heard, Failure> {
+    let mut text = String::new();
     for entry in entries {
-        let begun_ms = *begun_ms.get_or_insert(entry.at_ms);
-        say!("{}", render::story_line(entry, begun_ms));
+        text += &render::story_line(entry, *begun_ms.get_or_insert(entry.at_ms));
+        text.push('\n');
     }
+    let mut out = std::io::stdout().lock();
+    heard(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
 }

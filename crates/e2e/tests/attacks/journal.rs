@@ -25,10 +25,10 @@ fn peak_mib(pid: i32) -> u64 {
 }
 
 fn unit(home: &Home, name: &str, command: &[&str]) {
-    home.ostler(&[&["start", "--no-wait", name, "--"], command].concat()).ok();
+    home.ostler(&[&["start", "--no-wait", "--name", name, "--"], command].concat()).ok();
 }
 
-/// Every entry is printed, and neither the supervisor nor the client holds more than a slice of them.
+/// R27: every entry is printed, and neither the supervisor nor the client holds more than a slice of them.
 #[test]
 fn a_long_journal_is_read_in_slices() {
     const COUNT: u32 = 200_000;
@@ -67,7 +67,7 @@ fn a_long_journal_is_read_in_slices() {
     assert!(grown <= 16, "the supervisor grew by {grown} MiB");
 }
 
-/// The bounds are kept at the next start, the file shrinks, and it is the large story that gives way.
+/// R27: the bounds are kept at the next start, the file shrinks, and it is the large story that gives way.
 #[test]
 fn a_journal_that_is_too_long_gives_way_where_it_is_largest() {
     for mut home in crate::both() {
@@ -95,7 +95,7 @@ fn a_journal_that_is_too_long_gives_way_where_it_is_largest() {
     }
 }
 
-/// A unit that crashes for hours removes neither the runs nor the story of another one.
+/// R27: a unit that crashes for hours removes neither the runs nor the story of another one.
 #[test]
 fn a_crash_loop_pushes_out_nobody_elses_history() {
     let home = Home::with(&[("OSTLER_JOURNAL_ROWS", "1000"), ("OSTLER_HISTORY_COUNT", "10")]);

@@ -60,7 +60,7 @@ fn exit_75_is_no_storm() {
     }
 }
 
-/// No unit is started more than ten times in a second, whatever its policy says.
+/// W19: no unit is started more than ten times in a second, whatever its policy says.
 #[test]
 fn a_policy_without_any_wait_is_held_to_ten_starts_a_second() {
     for home in crate::both() {

@@ -56,7 +56,7 @@ fn an_upgrade_that_fails_after_its_migration_leaves_everything_as_it_was() {
         let home = quick(home);
         let file = declare(
             &home,
-            "[units.web]\ncommand = [\"sleep\", \"1000\"]\nrestart = { initial = \"0\" }\n",
+            "[units.web]\ncommand = [\"sleep\", \"1000\"]\nrestart = { initial = \"0\", limit = { count = 0, window = \"1s\" } }\n",
         );
         home.ostler(&["up", "-f", &file]).ok();
         let run = home.start(&[], &["sleep", "1000"]);
@@ -167,7 +167,7 @@ fn verbs_that_ask_are_answered_by_the_successor() {
     for verb in [
         &["ls", "--json"][..],
         &["runs", "--json"],
-        &["show", "a", "--json"],
+        &["status", "a", "--json"],
         &["why", "a", "--json"],
         &["why", run, "--json"],
         &["events", "--json"],
