@@ -176,10 +176,21 @@ impl Supervisor {
     pub(crate) fn remember_undead(&mut self, records: &[RunRecord]) {
         for record in records {
             let alive = record.fingerprint().filter(ostler_os::is_same_process);
+            if let (Some(reaper), Some(_)) = (record.reaper.as_deref(), &alive)
+                && ostler_os::is_same_process(reaper)
+            {
+                self.strays.reapers.insert(reaper.pid, reaper.start_time);
+            }
             if let (Some(key), Some(alive)) = (&record.scope_key, alive) {
                 self.strays.undead.entry(key.clone()).or_default().push(alive);
             }
         }
+    }
+
+    /// Everything that could not be ended, and lives.
+    pub(crate) fn all_that_lives_on(&self) -> Vec<String> {
+        let told = |key: &String| Some(format!("{key}: {}", self.lives_on(key)?));
+        self.strays.undead.keys().filter_map(told).collect()
     }
 
     /// Why no copy is started in this scope now, if something of an earlier one lives.
