@@ -157,7 +157,7 @@ impl Supervisor {
             Business::Resting => Business::Resting,
         };
         self.room.trim();
-        self.strays.trim();
+        self.trim_strays();
         if !self.stopping && !self.lock.is_in_place(&self.home.lock()) {
             // Whoever comes next could not know of our runs, and would start them a second time.
             self.begin_stop(Actor::Supervisor);
