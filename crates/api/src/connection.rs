@@ -176,6 +176,7 @@ async fn carry_out(call: Call, by: Actor, shared: &Shared) -> Result<Answer, Wir
                 pid: std::process::id(),
                 ended: stopped.ended,
                 unsaved: stopped.unsaved as u64,
+                left: stopped.left,
             }))
         }
         Call::Restart => match shared.engine.restart_for(by).await {

@@ -451,8 +451,9 @@ impl Supervisor {
         }
         self.sockets.remove_all();
         let ended = std::mem::take(&mut self.ended);
+        let left = self.all_that_lives_on();
         for reply in self.stop_replies.drain(..) {
-            let _ = reply.send(Stopped { ended: ended.clone(), unsaved });
+            let _ = reply.send(Stopped { ended: ended.clone(), unsaved, left: left.clone() });
         }
     }
 

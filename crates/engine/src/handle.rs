@@ -42,11 +42,13 @@ pub enum Cancelled {
 }
 
 /// What an orderly stop had to end.
-#[derive(Debug)]
+#[derive(Default, Debug)]
 pub struct Stopped {
     pub ended: Vec<RunResult>,
     /// Results that could not be written to the registry any more.
     pub unsaved: usize,
+    /// What of earlier runs could not be ended and still lives, each in a sentence.
+    pub left: Vec<String>,
 }
 
 /// What became of the wish to hand over to a successor.
@@ -242,9 +244,7 @@ impl Handle {
 
     /// Ends every run, then the supervisor. Answers when the runs are gone.
     pub async fn shutdown(&self, by: Actor) -> Stopped {
-        self.ask(|reply| Ask::Shutdown { by, reply })
-            .await
-            .unwrap_or(Stopped { ended: Vec::new(), unsaved: 0 })
+        self.ask(|reply| Ask::Shutdown { by, reply }).await.unwrap_or(Stopped::default())
     }
 
     /// For a caller that is a process of a run, which is named: every run ends, that one too, and then a new

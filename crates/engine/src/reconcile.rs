@@ -158,7 +158,7 @@ impl Supervisor {
             Business::Resting => Business::Resting,
         };
         self.room.trim();
-        self.strays.trim();
+        self.trim_strays();
         let owned = match self.registry.renew(self.instance, &self.own_claims()) {
             Ok(owned) => Ok(owned),
             // Nobody can take a run over in a registry that cannot be written; but it can be read.

@@ -25,9 +25,11 @@ pub(crate) struct Strays {
 }
 
 impl Strays {
-    /// Forgets those that are gone: their numbers will be others'.
-    pub(crate) fn trim(&mut self) {
-        self.reapers.retain(|pid, start_time| ostler_os::start_time_of(*pid) == Some(*start_time));
+    /// Forgets those that are gone: their numbers will be others'. The reapers of live runs are looked at anyway.
+    pub(crate) fn trim(&mut self, of_live: &HashSet<i32>) {
+        self.reapers.retain(|pid, start_time| {
+            of_live.contains(pid) || ostler_os::start_time_of(*pid) == Some(*start_time)
+        });
         self.nobodys
             .retain(|(pid, start_time)| ostler_os::start_time_of(*pid) == Some(*start_time));
         self.undead.retain(|_, left| {
@@ -38,6 +40,15 @@ impl Strays {
 }
 
 impl Supervisor {
+    pub(crate) fn trim_strays(&mut self) {
+        if self.strays.reapers.is_empty() && self.strays.nobodys.is_empty() {
+            return;
+        }
+        let reaper = |live: &LiveRun| Some(live.scope.as_ref()?.reaper()?.fingerprint().pid);
+        let of_live = self.live.values().filter_map(reaper).collect();
+        self.strays.trim(&of_live);
+    }
+
     pub(crate) fn members(&self, live: &LiveRun) -> Members {
         let others_since = || self.others_since(live.run);
         let since = live.process.as_ref().map(|process| process.fingerprint().start_time);
@@ -176,10 +187,21 @@ impl Supervisor {
     pub(crate) fn remember_undead(&mut self, records: &[RunRecord]) {
         for record in records {
             let alive = record.fingerprint().filter(ostler_os::is_same_process);
+            if let (Some(reaper), Some(_)) = (record.reaper.as_deref(), &alive)
+                && ostler_os::is_same_process(reaper)
+            {
+                self.strays.reapers.insert(reaper.pid, reaper.start_time);
+            }
             if let (Some(key), Some(alive)) = (&record.scope_key, alive) {
                 self.strays.undead.entry(key.clone()).or_default().push(alive);
             }
         }
+    }
+
+    /// Everything that could not be ended, and lives.
+    pub(crate) fn all_that_lives_on(&self) -> Vec<String> {
+        let told = |key: &String| Some(format!("{key}: {}", self.lives_on(key)?));
+        self.strays.undead.keys().filter_map(told).collect()
     }
 
     /// Why no copy is started in this scope now, if something of an earlier one lives.

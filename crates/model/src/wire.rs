@@ -292,6 +292,9 @@ pub struct ShutdownAnswer {
     pub ended: Vec<RunResult>,
     /// Results that could not be written to the registry any more.
     pub unsaved: u64,
+    /// What of earlier runs could not be ended and still lives, each in a sentence.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left: Vec<String>,
 }
 
 /// An error at the door, with a code a program can tell apart and a message a person can use.

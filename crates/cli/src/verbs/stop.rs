@@ -61,6 +61,7 @@ pub fn end(context: &Context) -> Result<ShutdownAnswer, Failure> {
             .map(|record| record.result())
             .collect(),
         unsaved: 0,
+        left: Vec::new(),
     }))
 }
 
@@ -96,14 +97,17 @@ pub fn tell_outcome(context: &Context, answer: &ShutdownAnswer, only_wrong: bool
         say!("supervisor {} stopped, {runs} ended{told}", answer.pid);
     }
     let left = answer.ended.iter().filter(|result| result.extinct == Extinct::No);
-    let left: Vec<String> = left
+    let mut left: Vec<String> = left
         .map(|result| {
             let why = result.error.as_deref().unwrap_or("not ended");
-            format!("ostler: run {}: {why}", result.run_id)
+            format!("run {}: {why}", result.run_id)
         })
         .collect();
+    if left.is_empty() {
+        left.clone_from(&answer.left);
+    }
     for line in &left {
-        tell!("{line}");
+        tell!("ostler: {line}");
     }
     if !left.is_empty() {
         return Exit::FAILED;

@@ -28,7 +28,7 @@ fn place(home: &Home, name: &str) -> PathBuf {
     home.folder().join(name)
 }
 
-/// O1: a process that merely carries a run's id survives the end of that run, also where the run was taken up by
+/// R23: a process that merely carries a run's id survives the end of that run, also where the run was taken up by
 /// another supervisor.
 #[test]
 fn a_stranger_that_carries_a_runs_id_survives_the_run() {
@@ -58,7 +58,7 @@ fn stranger_with(home: &Home, variable: &str) -> Bystander {
     Bystander::start("setpriv", &[&user, "env", variable, "sleep", "6003"])
 }
 
-/// O2: an escape with a forged id is found, named and ended with its run, beside another live run that is not blamed.
+/// R10, R23: an escape with a forged id is found, named and ended with its run, beside another live run that is not blamed.
 #[test]
 fn an_escape_with_a_forged_id_is_ended_with_its_run() {
     for home in without_cgroups() {
@@ -81,7 +81,7 @@ fn an_escape_with_a_forged_id_is_ended_with_its_run() {
     }
 }
 
-/// O2: the same where the supervisor, and then everything of ours, was replaced between the escape and the end.
+/// R10, R23: the same where the supervisor, and then everything of ours, was replaced between the escape and the end.
 #[test]
 fn an_escape_is_known_after_every_crash() {
     for home in without_cgroups() {
@@ -104,7 +104,7 @@ fn an_escape_is_known_after_every_crash() {
     }
 }
 
-/// O3: a run that kills the process which holds it together loses nothing: what cannot be told apart any more is
+/// R24: a run that kills the process which holds it together loses nothing: what cannot be told apart any more is
 /// `unknown`, is named in the journal, and is ended when the daemon stops.
 #[test]
 fn what_nothing_ties_to_a_run_is_ended_at_the_stop() {
@@ -133,7 +133,7 @@ fn what_nothing_ties_to_a_run_is_ended_at_the_stop() {
     }
 }
 
-/// O4: a unit whose process became another user's is not ended by us: that is said, with its pid, and no second copy is
+/// R25: a unit whose process became another user's is not ended by us: that is said, with its pid, and no second copy is
 /// started beside it.
 #[test]
 fn a_unit_that_changed_its_user_has_no_second_copy() {
@@ -150,7 +150,7 @@ fn a_unit_that_changed_its_user_has_no_second_copy() {
         helper.display(),
         file.display()
     );
-    home.ostler(&["start", "web", "--no-wait", "--", "sh", "-c", &script]).ok();
+    home.ostler(&["start", "--name", "web", "--no-wait", "--", "sh", "-c", &script]).ok();
     let pid = pid_in(&file);
     let process = Process::find(pid).expect("it lives");
     let uid = eventually("it is another's", || {
@@ -176,12 +176,16 @@ fn a_unit_that_changed_its_user_has_no_second_copy() {
     assert_ne!(stopped.code, 0, "{stopped:?}");
     let runs = home.records();
     assert!(runs.iter().any(|run| run["extinct"] == "no"), "{runs:#?}");
-    let restarted = home.ostler(&["stop"]);
+    home.kill_supervisor();
+    let started = home.ostler(&["start", "web"]);
+    assert_ne!(started.code, 0, "the next supervisor knows it too: {started:?}");
+    let stopped = home.ostler(&["stop"]);
     assert!(process.is_alive());
+    assert_ne!(stopped.code, 0, "{stopped:?}");
+    assert!(stopped.stderr.contains(&format!("pid {pid}")), "{stopped:?}");
     // When it is gone, all is well again.
     process.signal(Signal::KILL);
     process.wait_gone();
-    drop(restarted);
     assert_eq!(home.run(&[], &["true"])["exitCode"], 0);
     home.stop();
 }
@@ -194,7 +198,7 @@ fn which(name: &str) -> PathBuf {
         .expect("it is installed")
 }
 
-/// O4: a run in the foreground says the same, and `ostler stop` fails while it lives.
+/// R25: a run in the foreground says the same, and `ostler stop` fails while it lives.
 #[test]
 fn a_stop_fails_while_something_lives() {
     if !is_root() || !is_installed("setpriv") {

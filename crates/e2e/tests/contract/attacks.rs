@@ -40,7 +40,12 @@ fn a_descendant_that_leaves_the_cgroup_is_found() {
 fn an_adopted_tree_that_could_hide_is_not_called_extinct() {
     let home = Setup::PIPE_WITHOUT_CGROUP.home();
     let run = home.start(&[], &["sleep", "303"]);
+    let reaper = home.record(&run)["reaper"]["pid"].as_i64().expect("a reaper");
     home.kill_daemon();
+    // While its reaper lives, nobody can hide.
+    let process = Process::find(reaper as i32).expect("it outlives them");
+    process.signal(Signal::KILL);
+    process.wait_gone();
     assert_eq!(home.cancel(&run)["extinct"], "unknown");
 }
 

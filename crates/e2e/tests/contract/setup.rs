@@ -43,9 +43,14 @@ impl Setup {
         home
     }
 
-    /// What can be said of the tree of a run that outlived its supervisor. Without a cgroup, one that left
-    /// the session and wiped its environment could not be found: so nobody says it is gone.
+    /// What can be said of the tree of a run that outlived its supervisor: the kernel's word, by its cgroup or its reaper.
     pub fn extinct_of_adopted(self) -> &'static str {
+        "yes"
+    }
+
+    /// The same of one that ended while there was neither supervisor nor guardian. Without a cgroup its reaper has gone
+    /// with it, and nobody held what that knew.
+    pub fn extinct_of_gone(self) -> &'static str {
         match self.boundary {
             Boundary::Strongest => "yes",
             Boundary::WithoutCgroup => "unknown",

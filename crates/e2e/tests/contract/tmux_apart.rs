@@ -1,5 +1,5 @@
-//! Where the kernel has no boundary for a run, or does not let a pane's program into it: it is known by its descent and by
-//! what it carries, and no more than that is claimed.
+//! Where the kernel has no boundary for a run, or does not let a pane's program into it: it is known by its descent, and no
+//! more than that is claimed.
 
 use crate::tmux_setup::{AGAIN, IDLE, Tmux, unit};
 use ostler_e2e::Signal;

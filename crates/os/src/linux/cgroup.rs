@@ -208,10 +208,13 @@ pub(super) fn sub_groups(path: &Path) -> Vec<PathBuf> {
 
 /// Whether a process is in the group of some run.
 pub(super) fn is_in_some_leaf(pid: i32) -> bool {
-    fs::read_to_string(format!("/proc/{pid}/cgroup")).is_ok_and(|groups| {
-        groups
-            .lines()
-            .filter_map(|line| line.strip_prefix("0::"))
-            .any(|own| own.contains("/ostler-") && own.contains("/run-"))
-    })
+    let group_of = |who: &str| {
+        let groups = fs::read_to_string(format!("/proc/{who}/cgroup")).ok()?;
+        groups.lines().find_map(|line| line.strip_prefix("0::")).map(str::to_owned)
+    };
+    let Some(theirs) = group_of(&pid.to_string()) else { return false };
+    // We may be in another's run ourselves: who is there with us is in no leaf of ours.
+    theirs.contains("/ostler-")
+        && theirs.contains("/run-")
+        && group_of("self").is_none_or(|own| own != theirs)
 }

@@ -271,14 +271,21 @@ impl Scope {
         found: &mut Vec<i32>,
         is_unexplained: &mut bool,
     ) {
-        let searched = among_children(leader, kin, found, is_unexplained);
-        match (&searched, self.lineage, &self.leaf) {
-            (Some(_), Lineage::Child, _) | (_, _, Some(_)) => {}
-            (None, _, None) | (_, Lineage::Adopted, None) => {
-                // Its orphans may have gone to somebody else; nor does every kernel list children.
-                *is_unexplained = true;
-                found.extend(in_census(leader, kin));
+        let (searched, is_complete) = match (self.lineage, &self.leaf) {
+            // All its orphans come to us.
+            (Lineage::Child, _) => {
+                let kin = Kin { guardian: None, ..*kin };
+                (among_children(leader, &kin, found, is_unexplained), true)
             }
+            // Our predecessor's orphans are not ours; the kernel keeps those that matter.
+            (Lineage::Adopted, Some(_)) => return,
+            // They went to our guardian, or to somebody else if it was another then.
+            (Lineage::Adopted, None) => (among_children(leader, kin, found, is_unexplained), false),
+        };
+        // Nor does every kernel list children.
+        if self.leaf.is_none() && (searched.is_none() || !is_complete) {
+            *is_unexplained = true;
+            found.extend(in_census(leader, kin));
         }
         found.extend(searched.unwrap_or_default());
     }

@@ -2,6 +2,7 @@
 //! that is nobody else's. What is below our children is opened first and checked afterwards. When one dies, its children
 //! become ours, so that nobody is out of reach; that there is none left is a fact when the kernel says we have no child.
 
+use super::cgroup::is_in_some_leaf;
 use super::clock::mono_ms;
 use super::descent::{below, children_of, is_engines, with_descendants};
 use super::identity::stat;
@@ -94,7 +95,7 @@ pub fn strays(
         .into_iter()
         .filter_map(|pid| Some((pid, stat(pid).filter(|stat| !stat.dead)?)))
         .filter(|(pid, stat)| !is_known(*pid, stat.group, stat.session, stat.start_time))
-        .filter(|(pid, _)| !is_engines(*pid))
+        .filter(|(pid, _)| !is_engines(*pid) && !is_in_some_leaf(*pid))
         .map(|(pid, stat)| (pid, stat.start_time))
         .collect()
 }
