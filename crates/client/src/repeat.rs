@@ -48,7 +48,7 @@ pub(crate) fn may_repeat(call: &Call) -> bool {
         // Those who ask have ways of their own: ids of letters, where a view was.
         Call::Mail(_) | Call::Nudges(_) | Call::View(_) => false,
         // Meant for the one that is asked, not for its successor.
-        Call::Shutdown | Call::HandOver(_) => false,
+        Call::Restart | Call::Shutdown | Call::HandOver(_) => false,
     }
 }
 

@@ -21,7 +21,7 @@ pub fn restart(context: &Context, json: bool) -> Result<Exit, Failure> {
             pong.pid
         )));
     }
-    if restarted_from_inside(context) {
+    if restarted_from_inside(context)? {
         say!(
             "the daemon restarts, and ends this run with all others; its guardian starts it again"
         );
@@ -37,7 +37,8 @@ pub fn restart(context: &Context, json: bool) -> Result<Exit, Failure> {
 }
 
 /// Whether we are a process of one of its runs: then we would not live to start it, and its guardian does.
-fn restarted_from_inside(context: &Context) -> bool {
-    greet(context.home.socket(), PATIENCE)
-        .is_some_and(|(mut client, _)| matches!(client.call(Call::Restart), Ok(Answer::Asked)))
+fn restarted_from_inside(context: &Context) -> Result<bool, Failure> {
+    let greeted = greet(&context.home.sockets(), PATIENCE)?;
+    Ok(greeted
+        .is_some_and(|(mut client, _)| matches!(client.call(Call::Restart), Ok(Answer::Asked))))
 }
