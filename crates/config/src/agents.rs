@@ -88,7 +88,7 @@ impl Reader<'_> {
     /// belongs, which the caller has agreed to.
     fn foreign_owner(&self, list: &Path) -> Option<u32> {
         let owner = |path: &Path| std::fs::metadata(path).ok().map(|found| found.uid());
-        let trusted = [Some(0), Some(self.around.user), owner(&self.findings.file)];
+        let trusted = [Some(0), Some(self.around.user), owner(self.findings.file)];
         owner(list).filter(|uid| !trusted.contains(&Some(*uid)))
     }
 

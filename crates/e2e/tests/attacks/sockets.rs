@@ -60,7 +60,7 @@ fn a_runtime_folder_that_is_removed_comes_back_with_its_sockets() {
         let daemon = layout.home.supervisor().expect("a supervisor");
         remove_whole(&folder);
         let listed = layout.call(&["runs"]).ok().text();
-        assert!(listed.contains(&run.trim()[..8]), "{listed}");
+        assert!(listed.contains(&run.trim()[24..]), "{listed}");
         layout.call(&["ls"]).ok();
         layout.call(&["run", "--", "true"]).ok();
         let status = layout.call(&["status", "--json"]).ok().json();

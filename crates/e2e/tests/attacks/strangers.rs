@@ -334,12 +334,12 @@ fn a_guessed_folder_in_tmp_gets_no_socket() {
         let serve = install(&home, helper!("serve"));
         std::fs::write(home.folder().join("go"), "").expect("written");
         let mut units = format!(
-            "[units.web]\ncommand = [\"{serve}\", \"say\", \"READY=1\"]\nready = {{ notify = true }}\nrestart = \"no\"\n"
+            "[units.web]\ncommand = [\"{serve}\", \"say\", \"READY=1\"]\nready = {{ notify = true }}\nrestart = {{ when = \"never\" }}\n"
         );
         let mut names = vec!["web"];
         if is_installed("tmux") {
-            units += "[units.seat]\ncommand = [\"sleep\", \"1000\"]\nbackend = \"tmux\"\nrestart = \"no\"\n";
-            names.push("seat");
+            units += "[units.seat]\ncommand = [\"sleep\", \"1000\"]\nbackend = \"tmux\"\nrestart = { when = \"never\" }\n";
+            names.push("ostler:tmux");
         }
         let output = up(&home, &units).finish();
         assert_ne!(output.code, 0, "{output:?}");
