@@ -67,11 +67,13 @@ fn bounds(settings: &Settings) -> JournalBounds {
 fn work(bounds: &JournalBounds, registry: &Path) -> Result<(), ostler_registry::RegistryError> {
     let mut pruner = Pruner::open(registry)?;
     let mut rows = ROWS_FIRST;
+    let mut is_changed = false;
     loop {
         let begun_ms = ostler_os::mono_ms();
         if pruner.slice(bounds, rows)? == Pruned::Nothing {
-            return Ok(());
+            return if is_changed { pruner.finish() } else { Ok(()) };
         }
+        is_changed = true;
         rows = match ostler_os::mono_ms() - begun_ms {
             0..=1 => (rows * 2).min(ROWS_MOST),
             LONG_MS.. => (rows / 2).max(ROWS_LEAST),

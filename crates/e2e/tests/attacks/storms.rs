@@ -96,7 +96,7 @@ fn on_crash_is_told_of_crashes_only() {
             "[hooks]\non_crash = [\"sh\", \"-c\", \"echo $OSTLER_UNIT $OSTLER_WHY >> {hook}\"]\n\n\
              [units.clean]\ncommand = [\"sh\", \"-c\", \"echo x >> ran; exit 0\"]\n\
              restart = {{ when = \"always\", initial = \"50ms\", max = \"50ms\", limit = {{ count = 0, window = \"1s\" }} }}\n\n\
-             [units.crash]\ncommand = [\"sh\", \"-c\", \"while test $(wc -l < ran) -lt 5; do sleep 0.02; done; exit 1\"]\n"
+             [units.crash]\ncommand = [\"sh\", \"-c\", \"until test -e ran && test $(wc -l < ran) -ge 5; do sleep 0.02; done; exit 1\"]\n"
         ),
     );
     home.ostler(&["up", "-f", &file, "--no-wait"]).ok();

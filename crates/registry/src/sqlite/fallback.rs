@@ -40,6 +40,8 @@ impl Registry {
     pub fn keep_copy(&self) -> Result<(), RegistryError> {
         let part = beside(self.path(), ".before-upgrade.part");
         let _ = fs::remove_file(&part);
+        // Of an upgrade before this one.
+        let _ = fs::remove_file(beside(self.path(), ".newer"));
         let copied = self.copy_quickly(&part)?;
         if !copied {
             // Somebody writes all the time: page by page.

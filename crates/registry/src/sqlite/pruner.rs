@@ -65,6 +65,13 @@ impl Pruner {
         Ok(if pages > 0 { Pruned::Pages(pages) } else { Pruned::Nothing })
     }
 
+    /// What is in the write-ahead log goes into the file, which only then becomes smaller. Nobody waits for it.
+    pub fn finish(&self) -> Result<(), RegistryError> {
+        self.connection
+            .query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
+            .map_err(RegistryError::write)
+    }
+
     fn remove(&mut self, bounds: &JournalBounds, most: u64) -> rusqlite::Result<u64> {
         let transaction =
             self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
