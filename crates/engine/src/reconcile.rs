@@ -40,7 +40,7 @@ impl Supervisor {
         let mut recorded: HashSet<String> = HashSet::new();
         let mut others = Vec::new();
         if !records.is_empty() {
-            for record in records {
+            for mut record in records {
                 recorded.extend(record.cgroup.clone());
                 recorded.extend(record.enforced.iter().flat_map(|held| held.groups.clone()));
                 let ownership = self.ownership(&record, &claims);
@@ -51,7 +51,7 @@ impl Supervisor {
                 if ownership == Ownership::Ours && is_same_boot && self.requeue(&record) {
                     continue;
                 }
-                let seen = self.observe(&record, ownership);
+                let seen = self.observe(&mut record, ownership);
                 self.events.push_back(Event::Observed { record: Box::new(record), seen });
             }
         }
@@ -214,14 +214,14 @@ impl Supervisor {
         if expired.is_empty() {
             return;
         }
-        for record in expired {
-            let seen = self.observe(&record, Ownership::Expired);
+        for mut record in expired {
+            let seen = self.observe(&mut record, Ownership::Expired);
             self.events.push_back(Event::Observed { record: Box::new(record), seen });
         }
     }
 
     /// Asks the kernel about one record. Another's healthy run is not even looked at.
-    fn observe(&self, record: &RunRecord, ownership: Ownership) -> Observation {
+    fn observe(&self, record: &mut RunRecord, ownership: Ownership) -> Observation {
         let nothing = |gone| Observation {
             identity: None,
             gone,
@@ -241,11 +241,17 @@ impl Supervisor {
         let mut noted_root = None;
         if let Some(recorded) = record.reaper.as_deref() {
             scope.hold_by(RunReaper::found(recorded.clone(), note));
-        } else if let (Some(note), Some(parent)) = (note, self.guardian_above())
-            && let Some((reaper, root)) = RunReaper::noted(note, &record.run_id.to_string(), parent)
-        {
-            scope.hold_by(reaper);
-            noted_root = root;
+        } else if record.pid.is_none() && record.cgroup.is_none() {
+            // Only the intent was recorded.
+            let run = record.run_id.to_string();
+            let noted = match (note, self.guardian_above()) {
+                (Some(note), Some(parent)) => RunReaper::noted(note, &run, parent),
+                (None, _) | (_, None) => None,
+            };
+            if let Some((reaper, root)) = noted.or_else(|| RunReaper::searched(&run)) {
+                scope.hold_by(reaper);
+                noted_root = root;
+            }
         }
         let fingerprint = match record.fingerprint() {
             Some(fingerprint) => Some(fingerprint),
@@ -281,6 +287,9 @@ impl Supervisor {
         if alive.is_none() && tree.is_empty() {
             scope.remove();
         }
+        // Whoever takes it up looks for its rest there.
+        let reaper = scope.reaper().map(|reaper| Box::new(reaper.fingerprint().clone()));
+        record.reaper = reaper.clone();
         Observation {
             gone: match record.pid {
                 Some(_) => Gone::Process,
@@ -289,7 +298,7 @@ impl Supervisor {
             identity: alive.map(|fingerprint| Identity {
                 process_group_id: leader.group,
                 cgroup: scope.boundary(),
-                reaper: scope.reaper().map(|reaper| Box::new(reaper.fingerprint().clone())),
+                reaper,
                 enforced: record.enforced.clone(),
                 fingerprint,
             }),

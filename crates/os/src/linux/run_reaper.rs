@@ -6,8 +6,8 @@
 //! What it knows stands in a note (a memory file), which the supervisor and the guardian hold as well: how the first
 //! process ended, and that nobody is left.
 
-use super::descent::below;
-use super::identity::{fingerprint_of, stat};
+use super::descent::{all_pids, below};
+use super::identity::{fingerprint_of, stat, user_of};
 use super::process::{Ending, last_errno};
 use ostler_model::Fingerprint;
 use rustix::io::{Errno, pread, pwrite};
@@ -20,6 +20,8 @@ pub(super) const VERB: &std::ffi::CStr = c"reaper";
 /// Where it finds its note.
 pub(super) const NOTE: RawFd = 3;
 const NOTE_BYTES: usize = 20;
+/// What the kernel calls such a file.
+const NOTE_FILE: &str = "/memfd:ostler-reaper";
 /// It writes these two into the note before it is executed: its own number, and that of the run's first process.
 pub(super) const NUMBERS_AT: libc::off_t = 0;
 
@@ -126,6 +128,22 @@ impl RunReaper {
             && stat(noted.reaper).is_some_and(|stat| stat.parent == parent);
         let root = stat(noted.root).filter(|stat| stat.parent == noted.reaper && !stat.dead);
         is_meant.then(|| (Self::new(fingerprint, note), root.map(|_| noted.root)))
+    }
+
+    /// The same where nobody held the note, because supervisor and guardian died together: the process that says of
+    /// itself that it is the reaper of this run, is ours, and has a note that says so too.
+    pub fn searched(run: &str) -> Option<(Self, Option<i32>)> {
+        let user = rustix::process::geteuid().as_raw();
+        let says_so =
+            |pid: &i32| user_of(*pid) == Some(user) && run_of(*pid).as_deref() == Some(run);
+        all_pids().filter(says_so).find_map(|pid| {
+            let found = Self::found(fingerprint_of(pid)?, None);
+            let file = std::fs::read_link(format!("/proc/{pid}/fd/{NOTE}")).ok()?;
+            let noted = Noted::read(found.note.as_deref()?)?;
+            let is_note = file.to_string_lossy().starts_with(NOTE_FILE) && noted.reaper == pid;
+            let root = stat(noted.root).filter(|stat| stat.parent == pid && !stat.dead);
+            is_note.then(|| (found, root.map(|_| noted.root)))
+        })
     }
 
     pub fn fingerprint(&self) -> &Fingerprint {
