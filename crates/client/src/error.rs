@@ -13,6 +13,11 @@ pub enum ClientError {
         "the daemon of {home} is gone, and nobody starts it again; what it looked after may still run: `ostler runs` takes it up and shows it"
     )]
     Gone { home: PathBuf },
+    #[error(
+        "cannot connect to {}: the kernel refused it (operation not permitted); this process runs in a sandbox that \
+         keeps it from sockets: run the command outside of the sandbox, or let the sandbox connect", socket.display()
+    )]
+    Forbidden { socket: PathBuf },
     #[error("the supervisor could not be started: {report}")]
     StartFailed { report: String },
     #[error(

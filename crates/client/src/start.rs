@@ -82,6 +82,10 @@ fn reach<T>(
         if let Some(answer) = call() {
             return Ok((answer, Whose::Theirs));
         }
+        // A new supervisor could not be reached either.
+        if ostler_os::is_connect_forbidden(&place.socket) {
+            return Err(ClientError::Forbidden { socket: place.socket.clone() });
+        }
         if start == Start::IfNeeded {
             break;
         }

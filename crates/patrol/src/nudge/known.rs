@@ -2,9 +2,11 @@
 
 use super::agent::Agent;
 use super::proof::{Found, Proof};
-use super::speak::{LOOK_EVERY_MS, Said, Stage, cleaned, forget_unread, noted, pause, press};
+use super::recover::Remains;
+use super::speak::{
+    LOOK_EVERY_MS, Said, Stage, Typed, cleaned, forget_unread, noted, pause, press,
+};
 use super::terminal::{Editing, Key, Paste, Terminal, Trouble};
-use super::text::tail;
 use super::{Before, Refusal};
 use ostler_agents::{AfterKey, Holds, InputBox, InputTable, Judged, WhileBusy};
 use ostler_model::AgentState;
@@ -26,7 +28,7 @@ pub(super) fn speak(
     agent: &Agent,
     text: &str,
     before: Before,
-    note: &mut dyn FnMut(Stage, &str) -> std::io::Result<()>,
+    note: &mut dyn FnMut(Stage, &Typed) -> std::io::Result<()>,
 ) -> Result<Said, Trouble> {
     let Some(table) = agent.profile.input.as_ref() else {
         return Ok(Said::Refused(Refusal::NotReady, "its profile has no input box".to_owned()));
@@ -35,6 +37,30 @@ pub(super) fn speak(
     match talk.say(text, before, note) {
         Ok(said) | Err(Stop::Said(said)) => Ok(said),
         Err(Stop::Trouble(trouble)) => Err(trouble),
+    }
+}
+
+/// A text whose typist died is taken back, as long as nothing else is in the box.
+pub(super) fn recover(terminal: &mut dyn Terminal, agent: &Agent, typed: &str) -> Remains {
+    /// What was on its way may be drawn a moment later.
+    const WITHIN_MS: u64 = 400;
+    let Some(table) = agent.profile.input.as_ref() else { return Remains::None };
+    forget_unread(terminal);
+    let mut talk = Talk { terminal, agent, table };
+    let began = ostler_os::mono_ms();
+    loop {
+        let Ok(judged) = talk.look() else { return Remains::None };
+        match judged.input {
+            Some(found) if !found.is_empty() && found.is_part_of(typed) => break,
+            // Somebody else's, who is not interrupted.
+            Some(found) if !found.is_empty() => return Remains::None,
+            Some(_) | None if ostler_os::mono_ms() - began >= WITHIN_MS => return Remains::None,
+            Some(_) | None => pause(LOOK_EVERY_MS),
+        }
+    }
+    match talk.take_back(typed) {
+        Ok(true) => Remains::TakenBack,
+        Ok(false) | Err(_) => Remains::StillThere,
     }
 }
 
@@ -99,7 +125,7 @@ impl Talk<'_> {
         &mut self,
         text: &str,
         before: Before,
-        note: &mut dyn FnMut(Stage, &str) -> std::io::Result<()>,
+        note: &mut dyn FnMut(Stage, &Typed) -> std::io::Result<()>,
     ) -> Result<Said, Stop> {
         self.ready(text, before)?;
         let paste = self.terminal.paste_mode()?;
@@ -110,8 +136,8 @@ impl Talk<'_> {
         let rules = &self.agent.profile.send;
         let typed = rules.typed(&text).map_err(|why| refused(Refusal::Unsendable, why))?;
         let proof = Proof::begin(self.agent);
-        let tail = tail(&text);
-        noted(note, Stage::Typing, &tail)?;
+        let noting = Typed { text: typed.clone(), ..Typed::default() };
+        noted(note, Stage::Typing, &noting)?;
         match self.terminal.type_in(&typed, paste) {
             Ok(()) | Err(Trouble::Unknown(_)) => {}
             Err(gone) => return Err(gone.into()),
@@ -119,7 +145,7 @@ impl Talk<'_> {
         self.typed(&typed)?;
         pause(rules.enter_after_ms);
         self.close_menu(&typed)?;
-        if let Err(said) = noted(note, Stage::Entering, &tail) {
+        if let Err(said) = noted(note, Stage::Entering, &noting) {
             self.take_back(&typed)?;
             return Err(said.into());
         }

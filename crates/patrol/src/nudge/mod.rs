@@ -8,10 +8,12 @@
 mod agent;
 mod find;
 mod known;
+mod line;
 mod modes;
 mod own;
 mod pane;
 mod proof;
+mod recover;
 mod speak;
 mod terminal;
 mod text;
@@ -27,7 +29,7 @@ use ostler_agents::cautious::{self, Obstacle};
 use ostler_model::AgentState;
 use ostler_model::wire::{Answer, Call, ScreenText, WakeCall};
 use ostler_model::{NudgeCall, NudgeDraft, Priority, Receipt, UnitState, letter_id};
-use speak::{Said, Stage, speak};
+use speak::{Said, Stage, Typed, speak};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use turn::{HalfDone, Turn};
@@ -208,7 +210,9 @@ fn at_once(
             "others type there, and have not ended within 30 s".to_owned(),
         ));
     };
-    waiting::recover(asking, &turn, &mut place)?;
+    if let Some(left) = recover::recover(asking, &turn, &mut place)?.left {
+        return Ok(refused(Refusal::Obstacle, left));
+    }
     let said = say(&turn, &mut place, text, speech.before, None);
     learn(asking, speech.to, &said);
     Ok(spoken(said))
@@ -227,8 +231,8 @@ fn when_idle(
         let Some(turn) = take_turn(folder, speech.to, began + TURN_MS)? else {
             return queue(asking, speech, text, "others type there");
         };
-        waiting::recover(asking, &turn, &mut place)?;
-        let busy = match is_idle(&mut place) {
+        let left = recover::recover(asking, &turn, &mut place)?.left;
+        let busy = match left.map_or_else(|| is_idle(&mut place), Idle::No) {
             // What waits came first. Others have their turn in between: they may not wait for all of it.
             Idle::Yes if waiting::deliver_one(asking, &turn, &mut place, speech.to)?.is_some() => {
                 continue;
@@ -298,7 +302,9 @@ fn look_idle(place: &mut Place) -> Result<Option<String>, terminal::Trouble> {
         Some(Obstacle::Works) => Some("it works and shows how to interrupt it".to_owned()),
         Some(Obstacle::Asks(asked)) => Some(format!("it asks: {}", asked.text)),
         Some(Obstacle::Begun) => Some("somebody has begun to type there".to_owned()),
-        None if is_quiet(&first, &then) => None,
+        None if is_quiet(&first, &then) => {
+            unknown::begun(&*place.terminal, &then).map(str::to_owned)
+        }
         None => Some("its screen changes".to_owned()),
     })
 }
@@ -318,19 +324,28 @@ fn say(turn: &Turn, place: &mut Place, text: &str, before: Before, id: Option<&s
     }
     let run = place.run.clone();
     let Place { terminal, agent, .. } = place;
-    let mut note = |stage, tail: &str| {
+    let mut note = |stage, typed: &Typed| {
         turn.begin(&HalfDone {
             id: id.map(str::to_owned),
             run: run.clone(),
-            tail: tail.to_owned(),
+            typed: typed.clone(),
             is_entered: stage == Stage::Entering,
+            is_left: false,
         })
     };
     let said = speak(&mut **terminal, agent.as_ref(), text, before, &mut note);
     if id.is_none() {
-        turn.over();
+        over(turn, place, &said);
     }
     said
+}
+
+/// An agent's profile shows what stands in its input box. Without one that has to be remembered.
+fn over(turn: &Turn, place: &Place, said: &Said) {
+    match said {
+        Said::Refused(Refusal::StillThere, _) if place.agent.is_none() => turn.leave(),
+        Said::Refused(..) | Said::Delivered { .. } => turn.over(),
+    }
 }
 
 /// The agent told its session by where it wrote the text down.
