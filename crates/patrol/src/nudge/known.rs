@@ -1,7 +1,7 @@
 //! Texts for an agent whose profile is known.
 
 use super::agent::Agent;
-use super::proof::{Found, Proof};
+use super::proof::{Found, Proof, newest_messages};
 use super::recover::Remains;
 use super::speak::{
     LOOK_EVERY_MS, Said, Stage, Typed, cleaned, forget_unread, noted, pause, press,
@@ -127,7 +127,7 @@ impl Talk<'_> {
         before: Before,
         note: &mut dyn FnMut(Stage, &Typed) -> std::io::Result<()>,
     ) -> Result<Said, Stop> {
-        self.ready(text, before)?;
+        self.ready(text, before, note)?;
         let paste = self.terminal.paste_mode()?;
         let text = cleaned(text, Paste::Bracketed)?;
         if paste != Paste::Bracketed {
@@ -158,7 +158,12 @@ impl Talk<'_> {
     }
 
     /// Nothing speaks against typing, and what was to be interrupted is.
-    fn ready(&mut self, text: &str, before: Before) -> Result<(), Stop> {
+    fn ready(
+        &mut self,
+        text: &str,
+        before: Before,
+        note: &mut dyn FnMut(Stage, &Typed) -> std::io::Result<()>,
+    ) -> Result<(), Stop> {
         if let Editing::Kernel { .. } = self.terminal.editing() {
             return Err(refused(Refusal::NotReady, "it has not taken over its terminal yet"));
         }
@@ -204,8 +209,9 @@ impl Talk<'_> {
             let judged = self.look()?;
             let is_over = ostler_os::mono_ms() - began >= STOPPED_WITHIN_MS;
             if judged.state != AgentState::Working || is_over {
-                // A message that was not answered yet comes back into the box a moment later: that is somebody's text.
+                // A message that was not answered yet comes back into the box a moment later.
                 pause(BACK_WITHIN_MS);
+                self.keep_returned(note)?;
                 let judged = self.look()?;
                 return match obstacle(&judged) {
                     Some((refusal, why)) => Err(refused(refusal, why)),
@@ -213,6 +219,25 @@ impl Talk<'_> {
                 };
             }
         }
+    }
+
+    /// A message that the agent has put back into its box waits for its turn again. What somebody else typed is theirs.
+    fn keep_returned(
+        &mut self,
+        note: &mut dyn FnMut(Stage, &Typed) -> std::io::Result<()>,
+    ) -> Result<(), Stop> {
+        let Some(found) = self.look()?.input.filter(|found| !found.is_empty()) else {
+            return Ok(());
+        };
+        let is_it = |message: &String| {
+            matches!(found.holds(message, self.table), Holds::Exactly | Holds::ItsEnd)
+        };
+        let Some(text) = newest_messages(self.agent).into_iter().rev().find(is_it) else {
+            return Ok(());
+        };
+        noted(note, Stage::Returned, &Typed { text: text.clone(), ..Typed::default() })?;
+        self.take_back(&text)?;
+        Ok(())
     }
 
     /// Waits until the box holds the text, and twice the same.
@@ -235,10 +260,10 @@ impl Talk<'_> {
                     forget_unread(self.terminal);
                     let what = judged.dialogue.map(|asked| format!(": {}", asked.text));
                     let why = format!(
-                        "something else is on its screen since it was typed{}; it was not sent",
+                        "something else is on its screen since it was typed{}; it was not sent, and may stand in its input box",
                         what.unwrap_or_default()
                     );
-                    return Err(refused(Refusal::NotShown, why));
+                    return Err(refused(Refusal::StillThere, why));
                 }
                 (Some(Holds::Nothing), true) => {
                     forget_unread(self.terminal);

@@ -14,6 +14,7 @@ mod own;
 mod pane;
 mod proof;
 mod recover;
+mod say;
 mod speak;
 mod terminal;
 mod text;
@@ -29,10 +30,11 @@ use ostler_agents::cautious::{self, Obstacle};
 use ostler_model::AgentState;
 use ostler_model::wire::{Answer, Call, ScreenText, WakeCall};
 use ostler_model::{NudgeCall, NudgeDraft, Priority, Receipt, UnitState, letter_id};
-use speak::{Said, Stage, Typed, speak};
+use say::{Wanted, say};
+use speak::Said;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use turn::{HalfDone, Turn};
+use turn::Turn;
 
 pub use agent::{Agent, book, own_profiles};
 pub use waiting::{Patience, deliver_waiting};
@@ -213,7 +215,7 @@ fn at_once(
     if let Some(left) = recover::recover(asking, &turn, &mut place)?.left {
         return Ok(refused(Refusal::Obstacle, left));
     }
-    let said = say(&turn, &mut place, text, speech.before, None);
+    let said = say(asking, &turn, &mut place, text, &Wanted::now(speech));
     learn(asking, speech.to, &said);
     Ok(spoken(said))
 }
@@ -237,7 +239,7 @@ fn when_idle(
             Idle::Yes if waiting::deliver_one(asking, &turn, &mut place, speech.to)?.is_some() => {
                 continue;
             }
-            Idle::Yes => match say(&turn, &mut place, &text, speech.before, None) {
+            Idle::Yes => match say(asking, &turn, &mut place, &text, &Wanted::now(speech)) {
                 // It was idle a moment ago: it is looked at again.
                 Said::Refused(Refusal::Obstacle | Refusal::NotReady, why) => why,
                 // It may show its box before it listens. What was taken back may be tried again.
@@ -313,39 +315,6 @@ fn is_quiet(before: &ScreenText, now: &ScreenText) -> bool {
     let is_still =
         !(before.cursor.is_visible && now.cursor.is_visible) || before.cursor == now.cursor;
     is_still && digest(&before.lines) == digest(&now.lines)
-}
-
-/// With a note of it for whoever comes after us, should we not come back.
-fn say(turn: &Turn, place: &mut Place, text: &str, before: Before, id: Option<&str>) -> Said {
-    match place.unready() {
-        Ok(None) => {}
-        Ok(Some(why)) => return Said::Refused(Refusal::NotReady, why),
-        Err(trouble) => return Said::Refused(Refusal::Gone, trouble.to_string()),
-    }
-    let run = place.run.clone();
-    let Place { terminal, agent, .. } = place;
-    let mut note = |stage, typed: &Typed| {
-        turn.begin(&HalfDone {
-            id: id.map(str::to_owned),
-            run: run.clone(),
-            typed: typed.clone(),
-            is_entered: stage == Stage::Entering,
-            is_left: false,
-        })
-    };
-    let said = speak(&mut **terminal, agent.as_ref(), text, before, &mut note);
-    if id.is_none() {
-        over(turn, place, &said);
-    }
-    said
-}
-
-/// An agent's profile shows what stands in its input box. Without one that has to be remembered.
-fn over(turn: &Turn, place: &Place, said: &Said) {
-    match said {
-        Said::Refused(Refusal::StillThere, _) if place.agent.is_none() => turn.leave(),
-        Said::Refused(..) | Said::Delivered { .. } => turn.over(),
-    }
 }
 
 /// The agent told its session by where it wrote the text down.

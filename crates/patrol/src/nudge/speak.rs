@@ -37,6 +37,8 @@ pub enum Said {
 pub enum Stage {
     Typing,
     Entering,
+    /// The message that the agent was working on is in its input box again, and is about to be taken out of it.
+    Returned,
 }
 
 /// What is typed, and what stood there before: enough for the next one to see whether something of it is left.

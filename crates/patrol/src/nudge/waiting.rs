@@ -2,11 +2,10 @@
 
 use super::find::{self, Place};
 use super::recover::recover;
+use super::say::{Wanted, over, say};
 use super::speak::Said;
 use super::turn::Turn;
-use super::{
-    Before, Idle, Refusal, Whose, folder, is_idle, learn, over, receipt_of, say, take_turn,
-};
+use super::{Before, Idle, Refusal, Whose, folder, is_idle, learn, receipt_of, take_turn};
 use crate::door::{Asking, Door};
 use crate::error::PatrolError;
 use ostler_model::{Nudge, NudgeCall, Receipt};
@@ -77,7 +76,9 @@ pub fn deliver_one(
 ) -> Result<Option<Nudge>, PatrolError> {
     let claimed = asking.nudges(NudgeCall::Claim { to: unit.to_owned(), most: 1 })?;
     let Some(nudge) = claimed.into_iter().next() else { return Ok(None) };
-    let said = say(turn, place, &nudge.text, Before::Nothing, Some(&nudge.id));
+    let wanted =
+        Wanted { from: &nudge.from, to: unit, before: Before::Nothing, id: Some(&nudge.id) };
+    let said = say(asking, turn, place, &nudge.text, &wanted);
     learn(asking, unit, &said);
     let (receipt, why) = match said.clone() {
         Said::Delivered { proof, .. } => (Receipt::Delivered, proof),
