@@ -1,16 +1,28 @@
-"""One tick over fifty agents in sessions of tmux: how long, and with how many processes; and the patrol between ticks."""
+"""One tick over fifty agents in sessions of tmux: how long, and with how many processes; and the patrol between ticks.
+
+The agents show the input boxes of claude, codex and opencode, and are judged by their profiles.
+"""
 
 import json
 import os
 import shutil
 import time
+from pathlib import Path
 
 from bench import Bench, Failed, Result, Samples, Skipped, Supervisor, figure, most, timed
 
-TICK_MS = most(7, 150.0)
-PROCESSES = most(7, 3)
+TICK_MS = most(16, 100.0)
+PROCESSES = most(16, 3)
 WOKEN = most(7, 0)
 AGENTS = 50
+# The lines of an input box, and where the cursor is in them.
+SIDE = "─" * 78
+PICTURES = {
+    "claude": ([SIDE, "❯ ", SIDE, "  ? for shortcuts"], 1, 2),
+    "codex": (["", "› ", "", "  gpt-5 default · ~/work"], 1, 2),
+    "opencode": (["  ┃", "  ┃", "  ┃  Build · m1", "  ╹" + "▀" * 70, "  ~/work"], 1, 5),
+}
+PROFILES = tuple(PICTURES)
 
 
 def measure(bench: Bench) -> list[Result]:
@@ -28,7 +40,7 @@ def measure(bench: Bench) -> list[Result]:
     return [
         figure(
             "patrol",
-            f"one tick over {AGENTS} agents in tmux",
+            f"one tick over {AGENTS} agents with profiles in tmux",
             seen["tick_ms"],
             TICK_MS,
             "{:.1f}",
@@ -48,13 +60,16 @@ def trial(bench: Bench, ticks: int, seen: dict[str, Samples]) -> None:
         town.mkdir()
         text = '[patrol]\nroot = "town"\ntick = "1h"\n'
         for number in range(AGENTS):
-            text += f'[patrol.watch.a{number:02}]\ncommand = ["sh", "-c", "echo ready; exec sleep 100000"]\n'
+            profile = PROFILES[number % len(PROFILES)]
+            shown = picture(supervisor.home, profile)
+            text += f'[patrol.watch.a{number:02}]\nagent = "{profile}"\ncommand = ["sh", "-c", "cat {shown}; exec sleep 100000"]\n'
         file = supervisor.home / "ostler.toml"
         file.write_text(text)
         out = os.open(supervisor.home / "out", os.O_CREAT | os.O_WRONLY | os.O_APPEND)
         timed([str(bench.ostler), "up", "-f", str(file)], supervisor.environment, out)
         os.close(out)
         until((town / "daemon" / "state.json").exists, "the first tick")
+        until(lambda: shown_idle(supervisor) == AGENTS, "the prompt of every agent")
         seen["bare_ms"].add(bare_ms(bench, supervisor))
         took, processes = [], []
         for _ in range(ticks):
@@ -71,6 +86,22 @@ def trial(bench: Bench, ticks: int, seen: dict[str, Samples]) -> None:
         time.sleep(2 if bench.quick else 10)
         seen["woken"].add(switches(pid) - before)
         supervisor.cli("down", "-f", str(file))
+
+
+def shown_idle(supervisor: Supervisor) -> int:
+    """How many a tick sees at their prompt."""
+    agents = json.loads(supervisor.cli("patrol", "tick", "--json"))["agents"]
+    return sum(1 for agent in agents if agent["decision"]["evidence"].get("shows") == "idle")
+
+
+def picture(folder: Path, profile: str) -> Path:
+    """The screen of an agent at its prompt, with the cursor in its input box."""
+    path = folder / f"{profile}.screen"
+    lines, row, column = PICTURES[profile]
+    talk = [f"line {number} of a conversation" for number in range(12)]
+    place = f"\x1b[{len(talk) + row + 1};{column + 1}H\x1b[?25h"
+    path.write_text("\x1b[2J\x1b[H" + "\r\n".join(talk + lines) + place, encoding="utf-8")
+    return path
 
 
 def bare_ms(bench: Bench, supervisor: Supervisor) -> float:

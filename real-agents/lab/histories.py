@@ -154,7 +154,11 @@ class Histories:
         approve = chance.random() < 0.5
         self.world.tell(f"a person {'approves' if approve else 'declines'}")
         person.press(b"\r" if approve else self.world.recipe.decline)
-        if approve and not self.world.oracle.wait(made.exists, 20):
+        # opencode asks twice: for a folder that is not its own, and for the command.
+        for _ in range(2):
+            if approve and not self.world.oracle.wait(made.exists, 10):
+                person.press(b"\r")
+        if approve and not self.world.oracle.wait(made.exists, 10):
             self.problems.append("a person approved, and the command did not run")
         time.sleep(1)
         if not approve and made.exists():
@@ -223,11 +227,14 @@ class Histories:
         self.leave_terminal()
         self.world.oracle.wait_quiet(1)
         self.ledger.flush(f"event {self.number}", lambda: self.ticks(1))
-        known = len(self.ledger.entries)
-        for message in self.watch.from_patrol():
-            self.ledger.typed("patrol", message)
-        self.problems += self.ledger.check()
-        del self.ledger.entries[known:]
+        self.problems += self.ledger.check(is_of_the_patrol)
+        self.problems += self.twice()
+
+    def twice(self) -> list[str]:
+        """The patrol sends the same words again and again; each of its nudges arrives once at most."""
+        sent = sum("-> delivered" in line or "-> queued" in line for line in (self.world.folder / "story").read_text(encoding="utf-8").splitlines() if " tick " in line)
+        came = len(self.watch.from_patrol())
+        return [f"the patrol sent {sent} texts, and the model got {came}"] if came > sent else []
 
     def at_terminal(self):
         self.leave_terminal()

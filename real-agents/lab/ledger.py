@@ -80,13 +80,13 @@ class Ledger:
         oracle.wait(lambda: not wanted - Counter(oracle.messages()), 30)
         oracle.wait_quiet(2)
 
-    def check(self) -> list[str]:
-        """Every receipt against the log."""
+    def check(self, is_anothers: Callable[[str], bool] = lambda text: False) -> list[str]:
+        """Every receipt against the log. What others send may come at any time, and has no entry."""
         self.update()
         self.settle()
         problems, self.late = self.late, []
-        found = Counter(self.world.oracle.messages())
-        ever = self.world.oracle.ever()
+        found = Counter(text for text in self.world.oracle.messages() if not is_anothers(text))
+        ever = Counter({text: count for text, count in self.world.oracle.ever().items() if not is_anothers(text)})
         by_text: dict[str, list[Entry]] = {}
         for entry in self.entries:
             by_text.setdefault(same(entry.text), []).append(entry)

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from . import selfcheck
 from .offline import leave_the_network
-from .tests import Test, all_tests, short_tests
+from .tests import OTHERS, Test, all_tests, other_tests, short_tests
 from .world import Failed, Programs, World
 
 
@@ -34,6 +34,7 @@ class Matrix:
     def __init__(self, arguments: argparse.Namespace):
         agents = Path(arguments.agents).resolve()
         folders = [str(agents / "node24/node_modules/node/bin"), str(agents / "agents/node_modules/.bin")]
+        folders += [str(agents / other / "node_modules/.bin") for other in OTHERS]
         self.programs = Programs(str(Path(arguments.ostler).resolve()), folders)
         self.scratch = Path(tempfile.mkdtemp(prefix="real-agents-"))
         self.keep = arguments.keep
@@ -107,6 +108,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--first", type=int, default=0, help="the first history")
     parser.add_argument("--jobs", type=int, default=max(2, os.cpu_count() or 2) + 1, help="tests at a time; they mostly wait")
     parser.add_argument("--keep", action="store_true", help="keep the folders of tests that passed")
+    parser.add_argument("--others", action="store_true", help="agents that .ci/agents does not install: pi, qwen")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--skip", default="", help="skip everything, for this reason")
     return parser.parse_args()
@@ -115,6 +117,8 @@ def arguments() -> argparse.Namespace:
 def main() -> int:
     asked = arguments()
     tests = short_tests(asked.seed) if asked.short else all_tests(asked.seed, asked.texts, asked.histories, asked.first)
+    if asked.others:
+        tests = other_tests(asked.seed, asked.texts)
     tests = [test for test in tests if any(fnmatch.fnmatch(test.name, one) for one in asked.only.split(","))]
     if asked.list:
         print("\n".join(test.name for test in tests))

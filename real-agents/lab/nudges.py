@@ -60,6 +60,10 @@ def cannot_be_sent(agent: str, text: str) -> bool:
     """The agent would take it for a command whatever is done: it is to be refused."""
     if agent.startswith("codex"):
         return text.lstrip().startswith("!")
+    if agent == "pi":
+        return text.lstrip().startswith(("!", "/")) or any(c in "\u200d\ufe0f" or "\U0001f3fb" <= c <= "\U0001f3ff" or "\U0001f1e6" <= c <= "\U0001f1ff" for c in text)
+    if agent == "qwen" and (text.lstrip().startswith("/") or any(word.startswith("@") and len(word) > 1 for word in text.split())):
+        return True
     return text.strip() in ("exit", "quit", ":q")
 
 
@@ -135,8 +139,8 @@ def woken(world: World, texts: Texts, count: int) -> list[str]:
             time.sleep(texts.random.choice((0, 1, 2)))
         receipt = ledger.nudge(f"{mode}, {'busy' if is_busy else 'idle'}", texts.next(), mode=mode)
         world.oracle.wait_quiet(1)
-        if receipt.receipt == "not-sent" or is_busy:
-            # A message that was interrupted may be back in the box.
+        if receipt.receipt == "not-sent" or (is_busy and world.agent != "claude"):
+            # A message that was interrupted may be back in the box. That of claude is taken out and waits again.
             clear(world)
         ledger.flush(mode)
         if world.pid() != pid:

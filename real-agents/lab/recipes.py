@@ -94,6 +94,19 @@ def opencode(seat: Seat) -> dict[str, str]:
     return {"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "true"}
 
 
+def pi(seat: Seat) -> dict[str, str]:
+    provider = {"baseUrl": f"http://127.0.0.1:{seat.port}/v1", "api": "openai-completions", "apiKey": "x", "models": [{"id": "m1"}]}
+    write(seat.home / ".pi/agent/models.json", json.dumps({"providers": {"mock": provider}}))
+    write(seat.home / ".pi/agent/settings.json", json.dumps({"defaultProvider": "mock", "defaultModel": "m1"}))
+    return {"PI_OFFLINE": "1"}
+
+
+def qwen(seat: Seat) -> dict[str, str]:
+    document = {"security": {"auth": {"selectedType": "openai"}}, "model": {"name": "m1"}, "tools": {"approvalMode": "default"}, "ui": {"enableFollowupSuggestions": False}}
+    write(seat.home / ".qwen/settings.json", json.dumps(document))
+    return {"OPENAI_API_KEY": "x", "OPENAI_BASE_URL": f"http://127.0.0.1:{seat.port}/v1", "OPENAI_MODEL": "m1"}
+
+
 def write(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
@@ -106,5 +119,8 @@ RECIPES = {
         Recipe("codex", ["codex"], ["codex", "resume", "--last"], codex_settings(False), "Wouldyoulike", "Whichcolour"),
         Recipe("codex-daemon", ["codex"], ["codex", "resume", "--last"], codex_settings(True), "Wouldyoulike", "Whichcolour"),
         Recipe("opencode", ["opencode"], ["opencode", "--continue"], opencode, "Permissionrequired", "Whichcolour"),
+        # Tried with nudges only, where they are installed.
+        Recipe("pi", ["pi"], ["pi", "--continue"], pi, "", ""),
+        Recipe("qwen", ["qwen"], ["qwen", "--continue"], qwen, "allowonce", ""),
     )
 }

@@ -15,6 +15,9 @@ from .world import World
 
 AGENTS = ("claude", "codex", "opencode")
 BACKENDS = ("pty", "tmux")
+# Tried on demand, where they are installed in a folder of their own beside the others.
+OTHERS = ("pi", "qwen")
+OTHERS_PARTS = ("idle", "crowd", "busy", "busy-immediate", "woken", "typist-killed", "start", "half-typed")
 
 
 @dataclass(frozen=True)
@@ -93,6 +96,18 @@ def all_tests(seed: int, texts: int, histories: int, first: int) -> list[Test]:
         share = histories // len(seats) + (number < histories % len(seats))
         if share:
             tests.append(history_test(agent, backend, seed, first, share))
+    return tests
+
+
+def other_tests(seed: int, texts: int) -> list[Test]:
+    """Nudges into agents that .ci/agents does not install."""
+    tests = []
+    for agent in OTHERS:
+        for backend in BACKENDS:
+            parts = nudge_parts(agent, backend, texts, seed)
+            for part in OTHERS_PARTS:
+                run, options = parts[f"nudge/{part}"]
+                tests.append(Test(f"nudge/{part}/{agent}/{backend}", agent, backend, options, run))
     return tests
 
 

@@ -166,7 +166,8 @@ inherit_env = {inherited}
             # Nothing of it was sent, so it may be said again.
             if receipt.receipt != "refused":
                 break
-        if receipt.receipt != "delivered" or not self.oracle.wait_for(text):
+        # An agent that was busy when it took the text comes to it after its turn.
+        if receipt.receipt != "delivered" or not self.oracle.wait_for(text, 90):
             raise Failed(f"it did not reach the model: {receipt}")
         return receipt
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 APIS = {"/v1/messages": "messages", "/v1/responses": "responses", "/v1/chat/completions": "chat"}
 
 # The names agents give to their shell tool and to the tool that asks the user.
-SHELLS = ("Bash", "bash", "exec_command", "shell", "shell_command", "local_shell")
+SHELLS = ("Bash", "bash", "exec_command", "shell", "shell_command", "local_shell", "run_shell_command")
 ASKERS = ("AskUserQuestion", "request_user_input", "question")
 
 # Agents add texts of their own in the user's name. A text that a user typed never begins like these: the tests see to that.
@@ -21,6 +21,10 @@ OF_THE_AGENT = (
     "<collaboration_mode>",
     "# AGENTS.md instructions",
     "[Request interrupted by user",
+    # Of Qwen Code's memory.
+    "Managed memory has",
+    # Claude Code, when it resumes a conversation that ended in the middle of a turn.
+    "Continue from where you left off.",
 )
 # A message that came while the agent worked is wrapped by some of them.
 WRAPPED = (
@@ -60,8 +64,9 @@ class Prompt:
 
     @property
     def is_side(self) -> bool:
-        """Agents ask for titles and summaries as well: requests without a shell tool are not the conversation."""
-        return self.shell is None
+        """Agents ask for titles and summaries as well: requests without a shell tool, or without a user's message, are not the
+        conversation."""
+        return self.shell is None or not self.users
 
     @property
     def directive(self) -> Directive | None:

@@ -18,10 +18,14 @@ pub struct Book {
     profiles: Vec<(Source, Arc<Profile>)>,
 }
 
-const BUILT_IN: [(&str, &str); 3] = [
+const BUILT_IN: [(&str, &str); 7] = [
+    ("aider", include_str!("../profiles/aider.toml")),
     ("claude", include_str!("../profiles/claude.toml")),
     ("codex", include_str!("../profiles/codex.toml")),
+    ("openclaw", include_str!("../profiles/openclaw.toml")),
     ("opencode", include_str!("../profiles/opencode.toml")),
+    ("pi", include_str!("../profiles/pi.toml")),
+    ("qwen", include_str!("../profiles/qwen.toml")),
 ];
 
 /// A larger file is no profile.

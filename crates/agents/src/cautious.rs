@@ -48,8 +48,16 @@ fn unframed(line: &str) -> &str {
     line.trim_matches(|c: char| c.is_whitespace() || is_frame(c))
 }
 
-fn is_frame(c: char) -> bool {
+/// Of which boxes are drawn.
+pub fn is_frame(c: char) -> bool {
     ('\u{2500}'..='\u{259f}').contains(&c) || c == '|'
+}
+
+/// A line that only draws: the upper or lower side of a box.
+pub fn is_frame_line(line: &str) -> bool {
+    const LEAST: usize = 3;
+    let drawn = line.trim();
+    drawn.chars().count() >= LEAST && drawn.chars().all(|c| is_frame(c) || c == '-' || c == '_')
 }
 
 /// A list of choices with one pointed at, or a question for yes or no at the bottom.
@@ -107,7 +115,7 @@ pub(crate) fn joined(lines: &[String]) -> String {
 
 /// A line is free if the cursor is at its beginning, or right behind a prompt mark and its blank that are the first of
 /// their kind in the line. Anything else may be half a sentence.
-fn is_begun(screen: &ScreenText) -> bool {
+pub fn is_begun(screen: &ScreenText) -> bool {
     let Some(line) = screen.lines.get(usize::from(screen.cursor.row)) else { return false };
     let column = usize::from(screen.cursor.column);
     let before: String = cells(line, column);
@@ -126,6 +134,31 @@ fn is_begun(screen: &ScreenText) -> bool {
     };
     let rest: String = chars[mark + 1..].iter().collect();
     !rest.trim().is_empty() || is_text_behind(screen, &after)
+}
+
+/// Whether the line with the cursor may be a further line of a text that is being typed: it has no prompt mark and stands
+/// below a text, or it has the mark by which shells ask for the rest of a command.
+pub fn is_further_line(screen: &ScreenText) -> bool {
+    let row = usize::from(screen.cursor.row);
+    let Some(line) = screen.lines.get(row) else { return false };
+    let before = cells(line, usize::from(screen.cursor.column));
+    let mark = before.trim_matches(|c: char| c.is_whitespace() || is_frame(c));
+    let mut above = screen.lines[..row].iter().rev().filter(|line| !line.trim().is_empty());
+    match mark {
+        "" => above.next().is_some_and(|line| !is_frame_line(line)),
+        ">" => above.next().is_some_and(|line| is_command(line)),
+        mark => CONTINUES.contains(&mark),
+    }
+}
+
+/// How shells and databases ask for the rest of a command.
+const CONTINUES: [&str; 10] =
+    ["...", "->", "...>", "quote>", "dquote>", "bquote>", "heredoc>", "then>", "for>", "while>"];
+
+/// A line with a shell's prompt mark and a command behind it.
+fn is_command(line: &str) -> bool {
+    let found = line.find(['$', '#', '%']).map(|at| line.split_at(at + 1));
+    found.is_some_and(|(_, rest)| rest.starts_with(' ') && !rest.trim().is_empty())
 }
 
 /// Text behind the cursor is a placeholder only if it is drawn dim; then it is not in the bright lines.
@@ -198,6 +231,28 @@ mod tests {
             Some(Obstacle::Begun),
             "the cursor was moved"
         );
+    }
+
+    #[test]
+    fn a_line_below_a_text_may_be_a_further_line_of_it() {
+        for (text, row, column) in [
+            ("────────\nline one\n\n────────", 2, 0),
+            ("> line one\n  ", 1, 2),
+            ("$ for i in 1 2; do\n> ", 1, 2),
+            ("mysql> select 1\n    -> ", 1, 7),
+            (">>> def f():\n... ", 1, 4),
+        ] {
+            assert!(is_further_line(&screen(text, row, column)), "{text}");
+        }
+        for (text, row, column) in [
+            ("hello\n────────\n\n────────", 2, 0),
+            ("hello\n────────\n> \n────────", 2, 2),
+            ("hello\n$ ", 1, 2),
+            ("$ ls\na b c\n$ ", 2, 2),
+            ("", 0, 0),
+        ] {
+            assert!(!is_further_line(&screen(text, row, column)), "{text}");
+        }
     }
 
     #[test]

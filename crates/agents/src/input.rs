@@ -118,6 +118,11 @@ fn around(table: &InputTable, screen: &ScreenText, row: usize) -> Option<InputBo
         while top > 0 && is_part(top - 1) {
             top -= 1;
         }
+        let above = top.checked_sub(1).and_then(|row| lines.get(row));
+        let is_below = |pattern: &crate::Pattern| above.is_some_and(|line| pattern.is_match(line));
+        if !table.above.as_ref().is_none_or(is_below) {
+            return None;
+        }
     }
     let mut bottom = row;
     while is_part(bottom + 1) {

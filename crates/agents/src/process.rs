@@ -15,6 +15,8 @@ pub struct ProgramSeen<'a> {
 impl ProcessTable {
     pub(crate) fn is(&self, seen: ProgramSeen<'_>) -> bool {
         programs(seen.words).any(|path| {
+            // Some overwrite their command line with a name and blanks.
+            let path = path.trim_end();
             let name = path.rsplit('/').next().unwrap_or(path);
             let stem = name.split_once('.').map_or(name, |(stem, _)| stem);
             self.names.iter().any(|known| known == name || known == stem)
@@ -55,6 +57,8 @@ mod tests {
         assert!(is("claude"));
         assert!(is("/usr/bin/claude --resume x"));
         assert!(is("claude.exe"));
+        let padded = ProcessTable { names: vec!["pi".to_owned()], paths: Vec::new() };
+        assert!(padded.is(ProgramSeen { words: &["pi     ".to_owned(), String::new()] }));
         assert!(is("node --max-old-space-size=4096 /usr/lib/node_modules/claude"));
         assert!(is("node /x/node_modules/@anthropic-ai/claude-code/cli.js"));
         assert!(is("env TERM=xterm claude"));

@@ -47,6 +47,8 @@ pub struct Profile {
     pub conversation: Option<Conversation>,
     #[serde(default)]
     pub resume: Option<Resume>,
+    #[serde(default)]
+    pub sandbox: Option<Sandbox>,
 }
 
 fn busy_within() -> usize {
@@ -244,6 +246,16 @@ impl OscTable {
 pub struct Resume {
     /// With `{session}` for the id.
     pub command: Vec<String>,
+}
+
+/// A sandbox in which it runs commands, and which keeps them from Ostler's socket.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sandbox {
+    /// A variable that is set in there.
+    pub env: String,
+    /// Which setting lets a command connect.
+    pub hint: String,
 }
 
 impl SendRules {

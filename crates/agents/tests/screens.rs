@@ -155,3 +155,41 @@ fn a_list_of_completions_is_seen() {
         }
     }
 }
+
+/// T5: agents of which less is known.
+#[test]
+fn the_screens_of_other_agents_are_judged() {
+    let idle = ["idle-fresh", "idle-after-turn", "half-typed", "ctrl-c-once-with-text"];
+    expect("openclaw", AgentState::Idle, &idle[..3]);
+    assert_eq!(text(&judge("openclaw", "half-typed")), Some("half a sentence"));
+    assert_eq!(text(&judge("openclaw", "half-typed-multiline")), Some("one\ntwo\n\nend"));
+    assert_eq!(text(&judge("openclaw", "idle-after-turn")), Some(""));
+    let busy = ["busy-silent-a", "busy-with-typed-text", "busy-refused"];
+    expect("openclaw", AgentState::Working, &busy);
+    assert_eq!(text(&judge("openclaw", "busy-refused")), Some("queued text"));
+    expect("openclaw", AgentState::Waiting, &["permission-dialog-a"]);
+    for agent in ["pi", "qwen", "aider"] {
+        expect(agent, AgentState::Idle, &idle);
+        for state in ["idle-fresh", "idle-after-turn", "ctrl-c-once-with-text"] {
+            assert_eq!(text(&judge(agent, state)), Some(""), "{agent} {state}");
+        }
+        let typed = judge(agent, "half-typed");
+        let typed = text(&typed).map(|typed| typed.trim_end_matches(['\u{200b}', ' ']).to_owned());
+        assert_eq!(typed.as_deref(), Some("half a sentence"), "{agent}");
+        expect(agent, AgentState::Working, &["busy-silent-a", "busy-queued-message"]);
+    }
+    for agent in ["pi", "qwen"] {
+        expect(agent, AgentState::Working, &["busy-with-typed-text", "usage-limit-b"]);
+        expect(agent, AgentState::Idle, &["after-escape-busy", "pasted-60-lines"]);
+        let pasted = judge(agent, "pasted-60-lines").input.expect("a box");
+        assert!(pasted.stand_ins > 0, "{agent}: {pasted:?}");
+    }
+    // A message that was interrupted is in qwen's box again, and is gone from pi's.
+    assert_eq!(text(&judge("pi", "after-escape-busy")), Some(""));
+    let back = judge("qwen", "after-escape-busy");
+    assert!(text(&back).is_some_and(|text| text.starts_with("SILENT:20 esc")), "{back:?}");
+    expect("qwen", AgentState::Waiting, &["permission-dialog-a"]);
+    let asked = judge("qwen", "permission-dialog-a");
+    assert_eq!(text(&asked), None);
+    assert_eq!(asked.dialogue.expect("a question").choices.len(), 4);
+}

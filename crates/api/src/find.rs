@@ -3,7 +3,7 @@
 use crate::server::Shared;
 use ostler_model::wire::{ErrorCode, WireError};
 use ostler_model::{RunId, RunRecord, RunState};
-use ostler_registry::RegistryError;
+use ostler_registry::{Reader, RegistryError};
 
 pub(crate) fn error(code: ErrorCode, message: impl Into<String>) -> WireError {
     WireError { code, message: message.into() }
@@ -13,18 +13,25 @@ pub(crate) fn registry_error(error: RegistryError) -> WireError {
     WireError { code: ErrorCode::RegistryFailed, message: error.told() }
 }
 
-/// By its id, or by enough of its beginning or end; or by its unit's name: then the newest.
+/// By its id; by its unit's name: then the newest; or by enough of its id's beginning or end. A unit's name wins over a
+/// part of an id, also if the unit has not run yet.
 pub(crate) fn find(shared: &Shared, text: &str) -> Result<RunRecord, WireError> {
-    let found = match text.parse::<RunId>() {
-        Ok(id) => {
-            shared.read(|reader| reader.run(id)).map_err(registry_error)?.into_iter().collect()
-        }
-        Err(_) => shared.read(|reader| reader.matching(text)).map_err(registry_error)?,
+    let by_id = match text.parse::<RunId>() {
+        Ok(id) => shared.read(|reader| reader.run(id)).map_err(registry_error)?,
+        Err(_) => None,
     };
-    let mut found: Vec<RunRecord> = found;
-    let of_unit = shared.read(|reader| reader.runs_of(text, 1)).map_err(registry_error)?;
-    if !of_unit.is_empty() {
-        found = of_unit;
+    if let Some(record) = by_id {
+        return Ok(record);
+    }
+    let mut found = shared.read(|reader| reader.runs_of(text, 1)).map_err(registry_error)?;
+    if found.is_empty() {
+        found = shared.read(|reader| reader.matching(text)).map_err(registry_error)?;
+        let instance = shared.engine.instance();
+        if !found.is_empty()
+            && shared.read(|reader| reader.has_unit(instance, text)).map_err(registry_error)?
+        {
+            found.clear();
+        }
     }
     match (found.pop(), found.is_empty()) {
         (Some(record), true) => Ok(record),
@@ -34,8 +41,18 @@ pub(crate) fn find(shared: &Shared, text: &str) -> Result<RunRecord, WireError> 
         )),
         (None, _) => Err(error(
             ErrorCode::NoSuchRun,
-            format!("there is no run {text:?}; `ostler runs` lists those there are"),
+            format!("there is no run {text:?}; `ostler runs` lists those there are{}", short(text)),
         )),
+    }
+}
+
+/// For part of an id that is too short to be looked for.
+fn short(text: &str) -> String {
+    let digits = text.chars().filter(char::is_ascii_hexdigit).count();
+    let is_part = text.chars().all(|c| c.is_ascii_hexdigit() || c == '-');
+    match is_part && digits < Reader::PART_LEAST {
+        true => format!("; part of an id needs at least {} characters", Reader::PART_LEAST),
+        false => String::new(),
     }
 }
 

@@ -101,14 +101,30 @@ impl From<ClientError> for Failure {
             | ClientError::Gone { .. }
             | ClientError::Untrusted(_)
             | ClientError::ForeignSocket { .. }
+            | ClientError::Forbidden { .. }
             | ClientError::StartFailed { .. }
             | ClientError::NoAnswer { .. }
             | ClientError::Lost(_)
             | ClientError::InputUnknown { .. }
             | ClientError::Unexpected => Exit::FAILED,
         };
-        Self { exit, cause: error.into() }
+        let cause = match sandbox_hint(&error) {
+            None => error.into(),
+            Some(hint) => anyhow::anyhow!("{error}; {hint}"),
+        };
+        Self { exit, cause }
     }
+}
+
+/// What the agent whose sandbox this is needs in its settings.
+fn sandbox_hint(error: &ClientError) -> Option<String> {
+    let ClientError::Forbidden { .. } = error else { return None };
+    let book = ostler_patrol::nudge::book();
+    let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    book.all()
+        .filter_map(|(_, profile)| profile.sandbox.as_ref())
+        .find(|sandbox| is_set(&sandbox.env))
+        .map(|sandbox| sandbox.hint.clone())
 }
 
 impl From<std::io::Error> for Failure {

@@ -19,6 +19,11 @@ pub enum ClientError {
         "the socket {socket} belongs to uid {owner}, you are uid {user}: nothing was sent; find out who put it there, and remove it"
     )]
     ForeignSocket { socket: PathBuf, owner: u32, user: u32 },
+    #[error(
+        "cannot connect to {}: the kernel refused it (operation not permitted); this process runs in a sandbox that \
+         keeps it from sockets: run the command outside of the sandbox, or let the sandbox connect", socket.display()
+    )]
+    Forbidden { socket: PathBuf },
     #[error("the supervisor could not be started: {report}")]
     StartFailed { report: String },
     #[error(

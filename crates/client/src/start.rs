@@ -108,6 +108,12 @@ fn reach<T>(
         if let Some(answer) = call()? {
             return Ok((answer, Whose::Theirs));
         }
+        // A new supervisor could not be reached either.
+        if let Some(socket) =
+            place.sockets.iter().find(|socket| ostler_os::is_connect_forbidden(socket))
+        {
+            return Err(ClientError::Forbidden { socket: socket.clone() });
+        }
         if start == Start::IfNeeded {
             break;
         }

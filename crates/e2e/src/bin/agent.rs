@@ -4,6 +4,7 @@
 //! - `ask TEXT`: it asks `Do you want to TEXT?`, with choices; each choice is kept as a line of JSON in RECORD
 //! - `name`: it asks `Do you want to name it?`, and takes a line of text for an answer
 //! - `work`: it works, and draws all the time, until the next key
+//! - `back TEXT`: the same, and at Escape the line is in its box again, as claude does before it has answered
 //! - `limit`: its provider has had enough of it
 //! - `still`: nothing on its screen tells what it does
 //! - anything else: it is idle, and has said it
@@ -82,6 +83,10 @@ impl Agent {
             ("ask", text) => Scene::Asks(text.to_owned(), 0),
             ("name", _) => Scene::Names,
             ("work", _) => Scene::Works,
+            ("back", _) => {
+                tell_session();
+                Scene::Works
+            }
             ("limit", _) => Scene::Limited,
             ("still", _) => Scene::Still,
             _ => Scene::Idle,
@@ -125,6 +130,10 @@ impl Agent {
                 "\x1b" => self.chose(0),
                 _ => {}
             },
+            Scene::Works if key == "\x1b" && self.said.starts_with("back") => {
+                self.scene = Scene::Idle;
+                self.line = self.said.trim_end().to_owned();
+            }
             Scene::Works => {
                 self.scene = Scene::Idle;
                 self.key(key);
@@ -209,4 +218,17 @@ impl Agent {
         let picture = format!("\x1b[2J\x1b[H{picture}{cursor}");
         let _ = out.write_all(picture.as_bytes()).and_then(|()| out.flush());
     }
+}
+
+/// As claude names its session in a file about its process.
+fn tell_session() {
+    let Some(folder) = std::env::var_os("CLAUDE_CONFIG_DIR") else { return };
+    let folder = PathBuf::from(folder).join("sessions");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let stat = std::fs::read_to_string("/proc/self/stat").expect("its own process");
+    let (_, fields) = stat.rsplit_once(')').expect("a name");
+    let started = fields.split_whitespace().nth(19).expect("a start time");
+    let about = serde_json::json!({ "sessionId": "session-1", "procStart": started });
+    let path = folder.join(format!("{}.json", std::process::id()));
+    std::fs::write(path, about.to_string()).expect("written");
 }

@@ -2,7 +2,9 @@
 //! sent with Enter as a line of JSON in RECORD. The words:
 //!
 //! - `paste`: it turns bracketed paste on, and shows a long paste as `[Pasted text #1 +20 lines]`
-//! - `deaf`: Enter does nothing
+//! - `deaf`: Enter does nothing; `deaf=FILE`: until that file is there
+//! - `box`: it draws a box without a prompt mark, and Ctrl-U takes away one line of several; Backspace joins it with the
+//!   one above, but not with `stubborn`
 //! - `blind`: nothing that is typed is shown
 //! - `menu`: it shows a menu, in which any letter is a choice and Enter takes the first
 //! - `busy=FILE`: it works until that file is there
@@ -25,6 +27,7 @@ fn main() {
     let words = &arguments[2..];
     let has = |word: &str| words.iter().any(|known| known == word);
     let gate = words.iter().find_map(|word| word.strip_prefix("busy=")).map(PathBuf::from);
+    let deaf_until = words.iter().find_map(|word| word.strip_prefix("deaf=")).map(PathBuf::from);
     let mut modes = tcgetattr(std::io::stdin()).expect("a terminal");
     modes.make_raw();
     tcsetattr(std::io::stdin(), OptionalActions::Now, &modes).expect("raw mode");
@@ -43,6 +46,9 @@ fn main() {
         record: PathBuf::from(&arguments[1]),
         takes_paste: has("paste"),
         is_deaf: has("deaf"),
+        deaf_until,
+        is_box: has("box"),
+        is_stubborn: has("stubborn"),
         is_blind: has("blind"),
         is_menu: has("menu"),
         is_hidden: has("hidden"),
@@ -77,6 +83,9 @@ struct Prompt {
     record: PathBuf,
     takes_paste: bool,
     is_deaf: bool,
+    deaf_until: Option<PathBuf>,
+    is_box: bool,
+    is_stubborn: bool,
     is_blind: bool,
     is_menu: bool,
     is_hidden: bool,
@@ -129,12 +138,21 @@ impl Prompt {
         }
         match (key, self.is_pasted) {
             (b'\r', false) if self.is_deaf => {}
+            (b'\r', false) if self.deaf_until.as_deref().is_some_and(|file| !file.exists()) => {}
             (b'\r', false) => {
                 let line = String::from_utf8_lossy(&std::mem::take(&mut self.line)).into_owned();
                 self.keep(&line);
                 self.history.push(line.chars().take(40).collect());
             }
+            (0x15, false) if self.is_box => {
+                let last = self.line.iter().rposition(|byte| *byte == b'\n');
+                self.line.truncate(last.map_or(0, |at| at + 1));
+            }
             (0x15, false) => self.line.clear(),
+            (0x7f, false) if self.is_stubborn && self.line.ends_with(b"\n") => {}
+            (0x7f, false) => {
+                self.line.pop();
+            }
             (0x03, false) => {
                 self.line.clear();
                 self.keep("interrupted");
@@ -165,6 +183,11 @@ impl Prompt {
         }
         if self.is_menu {
             picture += "Do you want to delete everything?\r\n❯ 1. Yes\r\n  2. No\r\n";
+        } else if self.is_box {
+            let shown = self.shown().replace("\r\n  ", "\r\n");
+            let side = "─".repeat(60);
+            // The cursor is put back to the end of the text, above the lower side.
+            picture += &format!("{side}\r\n{shown}\x1b7\r\n{side}\x1b8");
         } else {
             picture += "> ";
             if !self.is_blind {

@@ -110,3 +110,21 @@ fn rests(on: On) {
         listed.iter().all(|nudge| nudge["receipt"] == "delivered").then_some(())
     });
 }
+
+on_both_terminals! {
+    /// P9, T7: a message that the agent puts back into its box when it is woken is said again after the text, and blocks
+    /// nothing.
+    returned: a_message_that_comes_back_is_said_again_pty a_message_that_comes_back_is_said_again_tmux
+}
+
+fn returned(on: On) {
+    let agent = writing(on, "hello");
+    agent.until("idle");
+    agent.type_in("back to work\r");
+    agent.until("working");
+    let receipt = agent.call(&["nudge", "a", "--json", "--wake", "first this"]).ok().json();
+    assert_eq!(receipt["receipt"], "delivered", "{receipt}");
+    eventually("both are there", || {
+        (written(&agent) == ["back to work", "first this", "back to work"]).then_some(())
+    });
+}

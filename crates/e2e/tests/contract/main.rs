@@ -29,6 +29,7 @@ mod limits;
 mod output;
 mod run_clients;
 mod run_parents;
+mod sandboxed;
 mod scope_key;
 mod shutdown;
 mod spawn_errors;
@@ -50,6 +51,7 @@ mod upgrade;
 
 // Texts into terminals.
 mod nudge;
+mod nudge_lines;
 mod nudge_setup;
 mod nudge_texts;
 mod nudge_tmux;

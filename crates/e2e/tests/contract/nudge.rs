@@ -1,28 +1,10 @@
 //! Texts into terminals, each with a receipt that is true.
 
-use crate::nudge_setup::{Kept, Town};
+use crate::nudge_setup::{Kept, Town, in_every_terminal};
 use crate::nudge_texts::{Dice, text, typed};
 use crate::units::Project;
 use ostler_e2e::{Background, Signal, eventually};
 use std::collections::HashMap;
-
-/// One behaviour in a terminal of our own and in tmux.
-macro_rules! in_every_terminal {
-    ($(#[$doc:meta])* $behaviour:ident: $own:ident $tmux:ident) => {
-        $(#[$doc])*
-        #[test]
-        fn $own() {
-            $behaviour(Kept::Own);
-        }
-
-        $(#[$doc])*
-        #[test]
-        fn $tmux() {
-            ostler_e2e::needs!("tmux");
-            $behaviour(Kept::Tmux);
-        }
-    };
-}
 
 in_every_terminal! {
     /// P9: it is delivered once it was seen, and says who speaks; a person need not.

@@ -1,5 +1,6 @@
 //! A unit in a terminal that keeps what was said to it.
 
+use crate::nudge_tmux::in_town;
 use crate::units::Project;
 use ostler_e2e::{Output, eventually, helper};
 use serde_json::Value;
@@ -62,8 +63,43 @@ impl Town {
         });
     }
 
+    /// As a person types it.
+    pub fn type_by_hand(&self, keys: &str) {
+        let view = self.project.view("agent");
+        match view["tmux"].as_object() {
+            None => {
+                let run = view["runId"].as_str().expect("a run");
+                self.project.home.ostler_with_input(&["write", run], keys.as_bytes()).ok();
+            }
+            Some(_) => {
+                let bytes: Vec<String> = keys.bytes().map(|byte| format!("{byte:x}")).collect();
+                let bytes: Vec<&str> = bytes.iter().map(String::as_str).collect();
+                in_town(self, "send-keys", &[&["-H"], &bytes[..]].concat()).ok();
+            }
+        }
+    }
+
     pub fn listed(&self) -> Vec<Value> {
         let listed = self.project.call(&["nudge", "--list", "agent", "--json"]).ok().json();
         listed.as_array().expect("a list").clone()
     }
 }
+
+/// One behaviour in a terminal of our own and in tmux.
+macro_rules! in_every_terminal {
+    ($(#[$doc:meta])* $behaviour:ident: $own:ident $tmux:ident) => {
+        $(#[$doc])*
+        #[test]
+        fn $own() {
+            $behaviour(Kept::Own);
+        }
+
+        $(#[$doc])*
+        #[test]
+        fn $tmux() {
+            ostler_e2e::needs!("tmux");
+            $behaviour(Kept::Tmux);
+        }
+    };
+}
+pub(crate) use in_every_terminal;

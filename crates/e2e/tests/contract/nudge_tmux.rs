@@ -13,7 +13,7 @@ fn tmux(home: &Home, socket: &Path, arguments: &[&str]) -> Output {
 }
 
 /// The town's own server and session.
-fn in_town(town: &Town, verb: &str, rest: &[&str]) -> Output {
+pub fn in_town(town: &Town, verb: &str, rest: &[&str]) -> Output {
     let seat: Value = town.project.view("agent")["tmux"].clone();
     let session = format!("={}:", seat["session"].as_str().expect("a session"));
     let socket = seat["socket"].as_str().expect("a socket").to_owned();

@@ -109,6 +109,22 @@ fn part_of_an_id_is_enough() {
     assert!(ambiguous.stderr.contains("more of the id"), "{ambiguous:?}");
 }
 
+/// X2: fewer than four characters of an id match none: a name that was mistyped reaches no other run.
+#[test]
+fn a_character_of_an_id_is_not_enough() {
+    let home = Home::new();
+    let run = home.start(&[], &["sleep", "812"]);
+    for length in [1, 3] {
+        for part in [&run[..length], &run[run.len() - length..]] {
+            let output = home.ostler(&["cancel", part]);
+            assert_eq!(output.code, 4, "{part}: {output:?}");
+            assert!(output.stderr.contains("at least 4 characters"), "{part}: {output:?}");
+        }
+    }
+    assert_eq!(home.record(&run)["state"], "running");
+    home.ostler(&["cancel", &run[run.len() - 4..]]).ok();
+}
+
 /// X2
 #[test]
 fn a_run_that_does_not_exist_is_4() {

@@ -117,6 +117,13 @@ pub fn connect(path: &Path) -> io::Result<UnixStream> {
     UnixStream::connect(address)
 }
 
+/// Whether a sandbox keeps this process from connecting there. For a missing socket, or one that nobody listens at, the
+/// kernel has other errors, and the permissions of a file are `EACCES`.
+pub fn is_connect_forbidden(path: &Path) -> bool {
+    let not_permitted = rustix::io::Errno::PERM.raw_os_error();
+    connect(path).is_err_and(|error| error.raw_os_error() == Some(not_permitted))
+}
+
 pub(super) fn address(path: &Path) -> io::Result<(PathBuf, Option<OwnedFd>)> {
     if path.as_os_str().len() <= ADDRESS_MOST {
         return Ok((path.to_owned(), None));

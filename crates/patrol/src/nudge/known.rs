@@ -1,10 +1,12 @@
 //! Texts for an agent whose profile is known.
 
 use super::agent::Agent;
-use super::proof::{Found, Proof};
-use super::speak::{LOOK_EVERY_MS, Said, Stage, cleaned, forget_unread, noted, pause, press};
+use super::proof::{Found, Proof, newest_messages};
+use super::recover::Remains;
+use super::speak::{
+    LOOK_EVERY_MS, Said, Stage, Typed, cleaned, forget_unread, noted, pause, press,
+};
 use super::terminal::{Editing, Key, Paste, Terminal, Trouble};
-use super::text::tail;
 use super::{Before, Refusal};
 use ostler_agents::{AfterKey, Holds, InputBox, InputTable, Judged, WhileBusy};
 use ostler_model::AgentState;
@@ -26,7 +28,7 @@ pub(super) fn speak(
     agent: &Agent,
     text: &str,
     before: Before,
-    note: &mut dyn FnMut(Stage, &str) -> std::io::Result<()>,
+    note: &mut dyn FnMut(Stage, &Typed) -> std::io::Result<()>,
 ) -> Result<Said, Trouble> {
     let Some(table) = agent.profile.input.as_ref() else {
         return Ok(Said::Refused(Refusal::NotReady, "its profile has no input box".to_owned()));
@@ -35,6 +37,30 @@ pub(super) fn speak(
     match talk.say(text, before, note) {
         Ok(said) | Err(Stop::Said(said)) => Ok(said),
         Err(Stop::Trouble(trouble)) => Err(trouble),
+    }
+}
+
+/// A text whose typist died is taken back, as long as nothing else is in the box.
+pub(super) fn recover(terminal: &mut dyn Terminal, agent: &Agent, typed: &str) -> Remains {
+    /// What was on its way may be drawn a moment later.
+    const WITHIN_MS: u64 = 400;
+    let Some(table) = agent.profile.input.as_ref() else { return Remains::None };
+    forget_unread(terminal);
+    let mut talk = Talk { terminal, agent, table };
+    let began = ostler_os::mono_ms();
+    loop {
+        let Ok(judged) = talk.look() else { return Remains::None };
+        match judged.input {
+            Some(found) if !found.is_empty() && found.is_part_of(typed) => break,
+            // Somebody else's, who is not interrupted.
+            Some(found) if !found.is_empty() => return Remains::None,
+            Some(_) | None if ostler_os::mono_ms() - began >= WITHIN_MS => return Remains::None,
+            Some(_) | None => pause(LOOK_EVERY_MS),
+        }
+    }
+    match talk.take_back(typed) {
+        Ok(true) => Remains::TakenBack,
+        Ok(false) | Err(_) => Remains::StillThere,
     }
 }
 
@@ -99,9 +125,9 @@ impl Talk<'_> {
         &mut self,
         text: &str,
         before: Before,
-        note: &mut dyn FnMut(Stage, &str) -> std::io::Result<()>,
+        note: &mut dyn FnMut(Stage, &Typed) -> std::io::Result<()>,
     ) -> Result<Said, Stop> {
-        self.ready(text, before)?;
+        self.ready(text, before, note)?;
         let paste = self.terminal.paste_mode()?;
         let text = cleaned(text, Paste::Bracketed)?;
         if paste != Paste::Bracketed {
@@ -110,8 +136,8 @@ impl Talk<'_> {
         let rules = &self.agent.profile.send;
         let typed = rules.typed(&text).map_err(|why| refused(Refusal::Unsendable, why))?;
         let proof = Proof::begin(self.agent);
-        let tail = tail(&text);
-        noted(note, Stage::Typing, &tail)?;
+        let noting = Typed { text: typed.clone(), ..Typed::default() };
+        noted(note, Stage::Typing, &noting)?;
         match self.terminal.type_in(&typed, paste) {
             Ok(()) | Err(Trouble::Unknown(_)) => {}
             Err(gone) => return Err(gone.into()),
@@ -119,7 +145,7 @@ impl Talk<'_> {
         self.typed(&typed)?;
         pause(rules.enter_after_ms);
         self.close_menu(&typed)?;
-        if let Err(said) = noted(note, Stage::Entering, &tail) {
+        if let Err(said) = noted(note, Stage::Entering, &noting) {
             self.take_back(&typed)?;
             return Err(said.into());
         }
@@ -132,7 +158,12 @@ impl Talk<'_> {
     }
 
     /// Nothing speaks against typing, and what was to be interrupted is.
-    fn ready(&mut self, text: &str, before: Before) -> Result<(), Stop> {
+    fn ready(
+        &mut self,
+        text: &str,
+        before: Before,
+        note: &mut dyn FnMut(Stage, &Typed) -> std::io::Result<()>,
+    ) -> Result<(), Stop> {
         if let Editing::Kernel { .. } = self.terminal.editing() {
             return Err(refused(Refusal::NotReady, "it has not taken over its terminal yet"));
         }
@@ -178,8 +209,9 @@ impl Talk<'_> {
             let judged = self.look()?;
             let is_over = ostler_os::mono_ms() - began >= STOPPED_WITHIN_MS;
             if judged.state != AgentState::Working || is_over {
-                // A message that was not answered yet comes back into the box a moment later: that is somebody's text.
+                // A message that was not answered yet comes back into the box a moment later.
                 pause(BACK_WITHIN_MS);
+                self.keep_returned(note)?;
                 let judged = self.look()?;
                 return match obstacle(&judged) {
                     Some((refusal, why)) => Err(refused(refusal, why)),
@@ -187,6 +219,25 @@ impl Talk<'_> {
                 };
             }
         }
+    }
+
+    /// A message that the agent has put back into its box waits for its turn again. What somebody else typed is theirs.
+    fn keep_returned(
+        &mut self,
+        note: &mut dyn FnMut(Stage, &Typed) -> std::io::Result<()>,
+    ) -> Result<(), Stop> {
+        let Some(found) = self.look()?.input.filter(|found| !found.is_empty()) else {
+            return Ok(());
+        };
+        let is_it = |message: &String| {
+            matches!(found.holds(message, self.table), Holds::Exactly | Holds::ItsEnd)
+        };
+        let Some(text) = newest_messages(self.agent).into_iter().rev().find(is_it) else {
+            return Ok(());
+        };
+        noted(note, Stage::Returned, &Typed { text: text.clone(), ..Typed::default() })?;
+        self.take_back(&text)?;
+        Ok(())
     }
 
     /// Waits until the box holds the text, and twice the same.
@@ -209,10 +260,10 @@ impl Talk<'_> {
                     forget_unread(self.terminal);
                     let what = judged.dialogue.map(|asked| format!(": {}", asked.text));
                     let why = format!(
-                        "something else is on its screen since it was typed{}; it was not sent",
+                        "something else is on its screen since it was typed{}; it was not sent, and may stand in its input box",
                         what.unwrap_or_default()
                     );
-                    return Err(refused(Refusal::NotShown, why));
+                    return Err(refused(Refusal::StillThere, why));
                 }
                 (Some(Holds::Nothing), true) => {
                     forget_unread(self.terminal);

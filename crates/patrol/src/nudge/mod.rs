@@ -8,10 +8,13 @@
 mod agent;
 mod find;
 mod known;
+mod line;
 mod modes;
 mod own;
 mod pane;
 mod proof;
+mod recover;
+mod say;
 mod speak;
 mod terminal;
 mod text;
@@ -27,10 +30,11 @@ use ostler_agents::cautious::{self, Obstacle};
 use ostler_model::AgentState;
 use ostler_model::wire::{Answer, Call, ScreenText, WakeCall};
 use ostler_model::{NudgeCall, NudgeDraft, Priority, Receipt, UnitState, letter_id};
-use speak::{Said, Stage, speak};
+use say::{Wanted, say};
+use speak::Said;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use turn::{HalfDone, Turn};
+use turn::Turn;
 
 pub use agent::{Agent, book, own_profiles};
 pub use waiting::{Patience, deliver_waiting};
@@ -208,8 +212,10 @@ fn at_once(
             "others type there, and have not ended within 30 s".to_owned(),
         ));
     };
-    waiting::recover(asking, &turn, &mut place)?;
-    let said = say(&turn, &mut place, text, speech.before, None);
+    if let Some(left) = recover::recover(asking, &turn, &mut place)?.left {
+        return Ok(refused(Refusal::Obstacle, left));
+    }
+    let said = say(asking, &turn, &mut place, text, &Wanted::now(speech));
     learn(asking, speech.to, &said);
     Ok(spoken(said))
 }
@@ -227,13 +233,13 @@ fn when_idle(
         let Some(turn) = take_turn(folder, speech.to, began + TURN_MS)? else {
             return queue(asking, speech, text, "others type there");
         };
-        waiting::recover(asking, &turn, &mut place)?;
-        let busy = match is_idle(&mut place) {
+        let left = recover::recover(asking, &turn, &mut place)?.left;
+        let busy = match left.map_or_else(|| is_idle(&mut place), Idle::No) {
             // What waits came first. Others have their turn in between: they may not wait for all of it.
             Idle::Yes if waiting::deliver_one(asking, &turn, &mut place, speech.to)?.is_some() => {
                 continue;
             }
-            Idle::Yes => match say(&turn, &mut place, &text, speech.before, None) {
+            Idle::Yes => match say(asking, &turn, &mut place, &text, &Wanted::now(speech)) {
                 // It was idle a moment ago: it is looked at again.
                 Said::Refused(Refusal::Obstacle | Refusal::NotReady, why) => why,
                 // It may show its box before it listens. What was taken back may be tried again.
@@ -298,7 +304,9 @@ fn look_idle(place: &mut Place) -> Result<Option<String>, terminal::Trouble> {
         Some(Obstacle::Works) => Some("it works and shows how to interrupt it".to_owned()),
         Some(Obstacle::Asks(asked)) => Some(format!("it asks: {}", asked.text)),
         Some(Obstacle::Begun) => Some("somebody has begun to type there".to_owned()),
-        None if is_quiet(&first, &then) => None,
+        None if is_quiet(&first, &then) => {
+            unknown::begun(&*place.terminal, &then).map(str::to_owned)
+        }
         None => Some("its screen changes".to_owned()),
     })
 }
@@ -307,30 +315,6 @@ fn is_quiet(before: &ScreenText, now: &ScreenText) -> bool {
     let is_still =
         !(before.cursor.is_visible && now.cursor.is_visible) || before.cursor == now.cursor;
     is_still && digest(&before.lines) == digest(&now.lines)
-}
-
-/// With a note of it for whoever comes after us, should we not come back.
-fn say(turn: &Turn, place: &mut Place, text: &str, before: Before, id: Option<&str>) -> Said {
-    match place.unready() {
-        Ok(None) => {}
-        Ok(Some(why)) => return Said::Refused(Refusal::NotReady, why),
-        Err(trouble) => return Said::Refused(Refusal::Gone, trouble.to_string()),
-    }
-    let run = place.run.clone();
-    let Place { terminal, agent, .. } = place;
-    let mut note = |stage, tail: &str| {
-        turn.begin(&HalfDone {
-            id: id.map(str::to_owned),
-            run: run.clone(),
-            tail: tail.to_owned(),
-            is_entered: stage == Stage::Entering,
-        })
-    };
-    let said = speak(&mut **terminal, agent.as_ref(), text, before, &mut note);
-    if id.is_none() {
-        turn.over();
-    }
-    said
 }
 
 /// The agent told its session by where it wrote the text down.

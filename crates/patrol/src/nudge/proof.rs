@@ -74,6 +74,25 @@ impl<'a> Proof<'a> {
     }
 }
 
+/// The newest messages of the agent's session, the newest last; none if its session is not known.
+pub fn newest_messages(agent: &Agent) -> Vec<String> {
+    /// Answers may be long; a message that was not answered is near the end.
+    const END: u64 = 256 << 10;
+    const MOST: usize = 5;
+    let Some(conversation) = agent.profile.conversation.as_ref() else { return Vec::new() };
+    let Messages::Jsonl { files, rules, .. } = &conversation.messages else { return Vec::new() };
+    let (Some(folder), Some(session)) =
+        (conversation.folder(&agent.place), agent.recorded().session)
+    else {
+        return Vec::new();
+    };
+    let paths = matching(&folder, &files.replace("{session}", &session));
+    let texts =
+        |path: &PathBuf| messages_in(&read_from(path, size(path).saturating_sub(END)), rules);
+    let all: Vec<String> = paths.iter().flat_map(texts).collect();
+    all[all.len().saturating_sub(MOST)..].to_vec()
+}
+
 fn judge(written: &[(String, Option<String>)], text: &str) -> Found {
     if let Some((_, session)) = written.iter().find(|(message, _)| same(message, text)) {
         return Found::Alone { session: session.clone() };

@@ -20,6 +20,7 @@ use super::agent::Agent;
 use super::terminal::{Key, Paste, Terminal, Trouble};
 use super::text::clean;
 use super::{Before, Refusal, known, unknown};
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 pub(super) const LOOK_EVERY_MS: u64 = 20;
@@ -36,6 +37,20 @@ pub enum Said {
 pub enum Stage {
     Typing,
     Entering,
+    /// The message that the agent was working on is in its input box again, and is about to be taken out of it.
+    Returned,
+}
+
+/// What is typed, and what stood there before: enough for the next one to see whether something of it is left.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Typed {
+    pub text: String,
+    /// What stood before the cursor.
+    #[serde(default)]
+    pub mark: String,
+    /// The line above the cursor.
+    #[serde(default)]
+    pub above: String,
 }
 
 /// `note` is called before each stage begins, and may refuse it.
@@ -44,7 +59,7 @@ pub fn speak(
     agent: Option<&Agent>,
     text: &str,
     before: Before,
-    note: &mut dyn FnMut(Stage, &str) -> std::io::Result<()>,
+    note: &mut dyn FnMut(Stage, &Typed) -> std::io::Result<()>,
 ) -> Said {
     let said = match agent {
         Some(agent) if agent.profile.input.is_some() => {
@@ -57,11 +72,11 @@ pub fn speak(
 
 /// A note that could not be kept ends it.
 pub(super) fn noted(
-    note: &mut dyn FnMut(Stage, &str) -> std::io::Result<()>,
+    note: &mut dyn FnMut(Stage, &Typed) -> std::io::Result<()>,
     stage: Stage,
-    tail: &str,
+    typed: &Typed,
 ) -> Result<(), Said> {
-    note(stage, tail).map_err(|error| {
+    note(stage, typed).map_err(|error| {
         Said::Refused(Refusal::Gone, format!("no note can be kept of it: {error}"))
     })
 }

@@ -1,5 +1,6 @@
 //! One at a time per unit, across processes; and a note of what is being typed, for whoever finds it half done.
 
+use super::speak::Typed;
 use ostler_os::HomeLock;
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -21,8 +22,12 @@ pub struct HalfDone {
     /// Of a nudge that waited.
     pub id: Option<String>,
     pub run: String,
-    pub tail: String,
+    #[serde(default)]
+    pub typed: Typed,
     pub is_entered: bool,
+    /// It was not sent, could not be taken back, and its receipt says so. Nothing is pressed for it any more.
+    #[serde(default)]
+    pub is_left: bool,
 }
 
 impl Turn {
@@ -53,6 +58,13 @@ impl Turn {
         std::fs::write(&self.note, serde_json::to_vec(half)?)
     }
 
+    /// Part of it stands there: nothing is typed behind it as long as it does.
+    pub fn leave(&self) {
+        if let Some(half) = self.half_done() {
+            let _ = self.begin(&HalfDone { id: None, is_left: true, ..half });
+        }
+    }
+
     pub fn over(&self) {
         let _ = std::fs::remove_file(&self.note);
     }
@@ -73,13 +85,16 @@ mod tests {
         let half = HalfDone {
             id: Some("1".to_owned()),
             run: "r".to_owned(),
-            tail: "end".to_owned(),
+            typed: Typed { text: "the end".to_owned(), ..Typed::default() },
             is_entered: false,
+            is_left: false,
         };
         turn.begin(&half).expect("a note");
         drop(turn);
         let turn = Turn::take(&folder, "town/deacon", until).expect("a folder").expect("free");
         assert_eq!(turn.half_done(), Some(half));
+        turn.leave();
+        assert!(turn.half_done().is_some_and(|half| half.is_left && half.id.is_none()));
         turn.over();
         assert_eq!(turn.half_done(), None);
         let _ = std::fs::remove_dir_all(&folder);

@@ -1,9 +1,9 @@
 //! Texts for a program without a profile. Its input line is the line with the cursor: it is free before, holds the text
 //! then, and is as it was before when the program has taken the text. What looks otherwise is not called delivered.
 
-use super::speak::{LOOK_EVERY_MS, Said, Stage, cleaned, forget_unread, noted, pause, press};
+use super::line::{Line, clear, upto};
+use super::speak::{LOOK_EVERY_MS, Said, Stage, Typed, cleaned, noted, pause, press};
 use super::terminal::{Editing, Key, Paste, Terminal, Trouble};
-use super::text::{tail, visible};
 use super::{Before, Refusal};
 use ostler_agents::cautious::{self, Obstacle};
 use ostler_model::wire::ScreenText;
@@ -27,7 +27,7 @@ pub(super) fn speak(
     terminal: &mut dyn Terminal,
     text: &str,
     before: Before,
-    note: &mut dyn FnMut(Stage, &str) -> std::io::Result<()>,
+    note: &mut dyn FnMut(Stage, &Typed) -> std::io::Result<()>,
 ) -> Result<Said, Trouble> {
     let mut look = terminal.look()?;
     if let Some(said) = refusal(terminal, &look) {
@@ -68,11 +68,10 @@ pub(super) fn speak(
         );
         return Ok(Said::Refused(Refusal::TooLong, why));
     }
-    let tail = tail(&text);
-    if let Err(said) = noted(note, Stage::Typing, &tail) {
+    let line = Line::new(&look, &text, paste);
+    if let Err(said) = noted(note, Stage::Typing, &line.typed) {
         return Ok(said);
     }
-    let line = Line { before: look, tail, paste, length: text.len() };
     let typed = match type_and_see(terminal, &line, &text) {
         Ok(Some(typed)) => typed,
         Ok(None) => {
@@ -91,7 +90,7 @@ pub(super) fn speak(
             return Ok(Said::Refused(refusal, format!("{why}; it was not sent; {cleared}")));
         }
     };
-    if let Err(said) = noted(note, Stage::Entering, &line.tail) {
+    if let Err(said) = noted(note, Stage::Entering, &line.typed) {
         clear(terminal, &line);
         return Ok(said);
     }
@@ -104,87 +103,24 @@ fn refusal(terminal: &dyn Terminal, look: &ScreenText) -> Option<Said> {
         let why = "it has not read what was typed before, so it is not ready";
         return Some(Said::Refused(Refusal::NotReady, why.to_owned()));
     }
-    let why = match cautious::obstacle(look)? {
-        Obstacle::Asks(asked) => {
+    let why = match cautious::obstacle(look) {
+        Some(Obstacle::Asks(asked)) => {
             format!("it shows a menu or a question, which the text would answer: {}", asked.text)
         }
-        Obstacle::Begun => "somebody has begun to type in the line with the cursor".to_owned(),
-        Obstacle::Works => return None,
+        Some(Obstacle::Begun | Obstacle::Works) | None => begun(terminal, look)?.to_owned(),
     };
     Some(Said::Refused(Refusal::Obstacle, why))
 }
 
-/// The input line, and what is typed into it.
-pub(super) struct Line {
-    before: ScreenText,
-    tail: String,
-    paste: Paste,
-    length: usize,
-}
-
-impl Line {
-    /// For a text that somebody else left behind.
-    pub(super) fn left(tail: &str) -> Self {
-        let before = ScreenText::default();
-        Self { before, tail: tail.to_owned(), paste: Paste::Plain, length: 0 }
+/// Whether somebody may have begun to type. A program that reads lines has one line at a time; in any other the line with
+/// the cursor may be a further line of what is being typed.
+pub(super) fn begun(terminal: &dyn Terminal, look: &ScreenText) -> Option<&'static str> {
+    if cautious::is_begun(look) {
+        return Some("somebody has begun to type in the line with the cursor");
     }
-
-    /// The text's end stands in the line with the cursor, and before it in the lines above.
-    pub(super) fn holds(&self, look: &ScreenText) -> bool {
-        if stand_ins(look) > stand_ins(&self.before) {
-            return true;
-        }
-        let row = usize::from(look.cursor.row);
-        let Some(line) = look.lines.get(row) else { return false };
-        let here = visible([line]);
-        if self.tail.is_empty() {
-            // Nothing of it can be told from other characters: something stands there that did not before.
-            return upto(look).trim_end() != upto(&self.before).trim_end();
-        }
-        if here.is_empty() {
-            return false;
-        }
-        // A long text is wrapped: its end may begin some lines above the cursor.
-        let rows = self.tail.chars().count() / usize::from(look.columns.max(20)) + 3;
-        let above = &look.lines[row.saturating_sub(rows)..row];
-        let is_whole = here.ends_with(&self.tail);
-        let is_wrapped =
-            self.tail.ends_with(&here) && visible(above.iter().chain([line])).ends_with(&self.tail);
-        is_whole || is_wrapped
-    }
-
-    /// The line with the cursor is as it was before: the same mark before the cursor, nothing of the text.
-    fn is_free_again(&self, look: &ScreenText) -> bool {
-        at_cursor(look) == at_cursor(&self.before) && !self.holds(look)
-    }
-}
-
-/// The line up to the cursor.
-fn upto(look: &ScreenText) -> String {
-    let line = look.lines.get(usize::from(look.cursor.row)).map_or("", String::as_str);
-    cautious::cells(line, usize::from(look.cursor.column))
-}
-
-/// What stands before the cursor, without numbers, because prompts count.
-fn at_cursor(look: &ScreenText) -> String {
-    upto(look).chars().filter(|c| !c.is_ascii_digit()).collect::<String>().trim_end().to_owned()
-}
-
-/// Programs show a long text as `[Pasted text #1 +20 lines]`, `[Pasted Content 4096 chars]` and the like: how many there
-/// are, and the sum of the numbers in them.
-fn stand_ins(look: &ScreenText) -> (usize, u64) {
-    let joined = look.lines.join(" ").to_lowercase();
-    let words: Vec<&str> = joined
-        .match_indices("[paste")
-        .filter_map(|(at, _)| joined[at..].split_once(']').map(|(word, _)| word))
-        .filter(|word| word.len() < 80 && word.contains(|c: char| c.is_ascii_digit()))
-        .collect();
-    let number = |digits: &str| digits.parse::<u64>().unwrap_or(0);
-    let sum = words
-        .iter()
-        .flat_map(|word| word.split(|c: char| !c.is_ascii_digit()))
-        .fold(0u64, |sum, digits| sum.saturating_add(number(digits)));
-    (words.len(), sum)
+    let is_kernels = matches!(terminal.editing(), Editing::Kernel { .. });
+    let why = "the line with the cursor may be a further line of a text that somebody types";
+    (!is_kernels && cautious::is_further_line(look)).then_some(why)
 }
 
 /// The screen with the text in its line, once it stands still; `None` if it never shows up.
@@ -195,7 +131,7 @@ fn type_and_see(
 ) -> Result<Option<ScreenText>, Trouble> {
     terminal.type_in(text, line.paste)?;
     let began = ostler_os::mono_ms();
-    let chunks = (line.length / CHUNK) as u64 * CHUNK_MS;
+    let chunks = (line.typed.text.len() / CHUNK) as u64 * CHUNK_MS;
     let mut look = loop {
         let look = terminal.look()?;
         if line.holds(&look) {
@@ -334,29 +270,3 @@ fn read(terminal: &mut dyn Terminal, line: &Line, typed: &ScreenText) -> Said {
     let refusal = if unread { Refusal::NotTaken } else { refusal };
     Said::Refused(refusal, format!("its program did not read the line; {cleared}"))
 }
-
-/// So that it does not arrive later, with another's text behind it. Says what came of that.
-pub(super) fn clear(terminal: &mut dyn Terminal, line: &Line) -> (Refusal, &'static str) {
-    const LINES: usize = 8;
-    forget_unread(terminal);
-    for _ in 0..LINES {
-        if terminal.press(Key::KILL_LINE).is_err() {
-            break;
-        }
-        let began = ostler_os::mono_ms();
-        let mut gone = 0;
-        while gone < 3 && ostler_os::mono_ms() - began < CLEARED_WITHIN_MS {
-            match terminal.look() {
-                Ok(look) => gone = if line.holds(&look) { 0 } else { gone + 1 },
-                Err(_) => return (Refusal::StillThere, LEFT),
-            }
-            pause(LOOK_EVERY_MS);
-        }
-        if gone == 3 {
-            return (Refusal::NotShown, "the line was cleared");
-        }
-    }
-    (Refusal::StillThere, LEFT)
-}
-
-const LEFT: &str = "it may still stand in the line that is typed";

@@ -1,10 +1,11 @@
 //! Nudges that wait, and those that somebody left half done.
 
 use super::find::{self, Place};
+use super::recover::recover;
+use super::say::{Wanted, over, say};
 use super::speak::Said;
 use super::turn::Turn;
-use super::unknown::{Line, clear};
-use super::{Before, Idle, Refusal, Whose, folder, is_idle, learn, receipt_of, say, take_turn};
+use super::{Before, Idle, Refusal, Whose, folder, is_idle, learn, receipt_of, take_turn};
 use crate::door::{Asking, Door};
 use crate::error::PatrolError;
 use ostler_model::{Nudge, NudgeCall, Receipt};
@@ -43,7 +44,11 @@ pub fn deliver_waiting(
     let Some(turn) = take_turn(&folder, unit, began + TURN_MS)? else {
         return Ok(settled);
     };
-    settled.extend(recover(&mut asking, &turn, &mut place)?);
+    let recovered = recover(&mut asking, &turn, &mut place)?;
+    settled.extend(recovered.settled);
+    if recovered.left.is_some() {
+        return Ok(settled);
+    }
     while ostler_os::mono_ms() - began < WITHIN_MS {
         match is_idle(&mut place) {
             Idle::Yes => {}
@@ -71,9 +76,11 @@ pub fn deliver_one(
 ) -> Result<Option<Nudge>, PatrolError> {
     let claimed = asking.nudges(NudgeCall::Claim { to: unit.to_owned(), most: 1 })?;
     let Some(nudge) = claimed.into_iter().next() else { return Ok(None) };
-    let said = say(turn, place, &nudge.text, Before::Nothing, Some(&nudge.id));
+    let wanted =
+        Wanted { from: &nudge.from, to: unit, before: Before::Nothing, id: Some(&nudge.id) };
+    let said = say(asking, turn, place, &nudge.text, &wanted);
     learn(asking, unit, &said);
-    let (receipt, why) = match said {
+    let (receipt, why) = match said.clone() {
         Said::Delivered { proof, .. } => (Receipt::Delivered, proof),
         Said::Refused(Refusal::Obstacle | Refusal::NotReady | Refusal::Gone, why) => {
             (Receipt::Queued, why)
@@ -81,37 +88,7 @@ pub fn deliver_one(
         Said::Refused(refusal, why) => (receipt_of(refusal), why),
     };
     let settled = asking.nudges(NudgeCall::Settle { id: nudge.id, receipt, why })?;
-    turn.over();
+    // Not before: one that is killed in between leaves its note.
+    over(turn, place, &said);
     Ok(settled.into_iter().next())
-}
-
-/// Somebody died while they typed. What still stands in the line was not sent: it is cleared, and goes back if it had
-/// waited. Of anything else it is not known whether it arrived, so it is not typed again.
-pub fn recover(
-    asking: &mut Asking,
-    turn: &Turn,
-    place: &mut Place,
-) -> Result<Vec<Nudge>, PatrolError> {
-    let Some(half) = turn.half_done() else { return Ok(Vec::new()) };
-    let is_same = half.run == place.run;
-    let line = Line::left(&half.tail);
-    let stands = is_same && place.terminal.look().is_ok_and(|look| line.holds(&look));
-    if stands || (is_same && !half.is_entered) {
-        clear(&mut *place.terminal, &line);
-    }
-    let settled = match half.id {
-        Some(id) => {
-            let (receipt, why) = if stands || !half.is_entered {
-                (Receipt::Queued, "whoever typed it died before it was sent")
-            } else {
-                let why =
-                    "whoever typed it died while it was sent; whether it arrived is not known";
-                (Receipt::NotSent, why)
-            };
-            asking.nudges(NudgeCall::Settle { id, receipt, why: why.to_owned() })?
-        }
-        None => Vec::new(),
-    };
-    turn.over();
-    Ok(settled)
 }

@@ -61,9 +61,15 @@ impl Reader {
         run(&self.connection, id)
     }
 
-    /// The runs whose id begins or ends with this, at most two: enough to tell one from several.
+    /// How many digits of a run's id are needed. Fewer match by chance, and a mistyped unit name would reach another run.
+    pub const PART_LEAST: usize = 4;
+
+    /// The runs whose id begins or ends with this, at most two: enough to tell one from several. A part that is shorter
+    /// than `PART_LEAST` matches none.
     pub fn matching(&self, part: &str) -> Result<Vec<RunRecord>, RegistryError> {
-        if part.is_empty() || !part.chars().all(|c| c.is_ascii_hexdigit() || c == '-') {
+        let digits = part.chars().filter(char::is_ascii_hexdigit).count();
+        let is_part = part.chars().all(|c| c.is_ascii_hexdigit() || c == '-');
+        if digits < Self::PART_LEAST || !is_part {
             return Ok(Vec::new());
         }
         let part = part.to_ascii_lowercase();

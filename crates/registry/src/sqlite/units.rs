@@ -47,6 +47,13 @@ impl Reader {
     pub fn runs_of(&self, unit: &str, most: u64) -> Result<Vec<RunRecord>, RegistryError> {
         runs_of(self.connection(), unit, most)
     }
+
+    pub fn has_unit(&self, instance: InstanceId, name: &str) -> Result<bool, RegistryError> {
+        self.connection()
+            .prepare_cached("SELECT 1 FROM units WHERE instance_id = ? AND name = ?")
+            .and_then(|mut found| found.exists(params![instance.to_string(), name]))
+            .map_err(RegistryError::read)
+    }
 }
 
 pub(super) fn runs_of(

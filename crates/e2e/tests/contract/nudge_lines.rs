@@ -1,0 +1,81 @@
+//! Texts of several lines for a program that has no profile.
+
+use crate::nudge_setup::{Kept, Town, in_every_terminal};
+use ostler_e2e::Signal;
+
+in_every_terminal! {
+    /// P9: of a text of several lines that was not sent nothing is left, also where Ctrl-U takes away one line only.
+    several_lines: a_text_of_several_lines_is_taken_back_in_our_terminal a_text_of_several_lines_is_taken_back_in_tmux
+}
+
+fn several_lines(kept: Kept) {
+    let town = Town::new(kept, &["paste", "box", "deaf=HERE/go"]);
+    let answer = town.say("one\ntwo\n\nthe end", &["--mode", "immediate"]);
+    assert_eq!(answer["receipt"], "refused", "{answer}");
+    assert!(answer["why"].as_str().expect("a reason").contains("cleared"), "{answer}");
+    std::fs::write(town.project.path("go"), "").expect("a file");
+    assert_eq!(town.say("next", &["--mode", "immediate"])["receipt"], "delivered");
+    town.until_heard("next");
+    assert_eq!(town.heard(), ["next"]);
+}
+
+in_every_terminal! {
+    /// P9: what cannot be taken back is told, and nothing is typed behind it as long as it stands there.
+    left_behind: nothing_joins_what_is_left_in_our_terminal nothing_joins_what_is_left_in_tmux
+}
+
+fn left_behind(kept: Kept) {
+    let town = Town::new(kept, &["paste", "box", "stubborn", "deaf=HERE/go"]);
+    let answer = town.say("one\ntwo\n\nthe end", &["--mode", "immediate"]);
+    assert_eq!(answer["receipt"], "not-sent", "{answer}");
+    std::fs::write(town.project.path("go"), "").expect("a file");
+    for words in [&["--mode", "immediate"][..], &[]] {
+        let answer = town.say("next", words);
+        assert_ne!(answer["receipt"], "delivered", "{answer}");
+        let why = answer["why"].as_str().expect("a reason").to_owned();
+        assert!(why.contains("earlier text") && why.contains("one"), "{answer}");
+    }
+    assert!(town.heard().is_empty(), "{:?}", town.heard());
+    // A person presses Ctrl-C, which empties it.
+    town.type_by_hand("\x03");
+    town.until_heard("interrupted");
+    // The one that waited comes first.
+    assert_eq!(town.say("after", &[])["receipt"], "delivered");
+    town.until_heard("after");
+    assert_eq!(town.heard(), ["interrupted", "next", "after"]);
+}
+
+in_every_terminal! {
+    /// P9: several lines that somebody typed who was killed before Enter are not sent with the next text.
+    half_done_lines: half_a_text_of_several_lines_in_our_terminal half_a_text_of_several_lines_in_tmux
+}
+
+fn half_done_lines(kept: Kept) {
+    let town = Town::new(kept, &["paste", "box", "deaf=HERE/go"]);
+    let words = ["nudge", "agent", "--mode", "immediate", "half\na text\nof lines"];
+    let speaking = town.project.spawn(&words);
+    let run = town.project.view("agent")["runId"].as_str().expect("a run").to_owned();
+    town.project.home.until_logged(&run, "of lines");
+    speaking.signal(Signal::KILL);
+    drop(speaking);
+    std::fs::write(town.project.path("go"), "").expect("a file");
+    assert_eq!(town.say("another", &["--mode", "immediate"])["receipt"], "delivered");
+    assert_eq!(town.heard(), ["another"]);
+}
+
+in_every_terminal! {
+    /// P9, R10: a person's text of several lines gets none of ours behind it, though the line with the cursor is empty.
+    begun_lines: lines_that_somebody_has_begun_in_our_terminal lines_that_somebody_has_begun_in_tmux
+}
+
+fn begun_lines(kept: Kept) {
+    let town = Town::new(kept, &["paste", "box"]);
+    let run = town.project.view("agent")["runId"].as_str().expect("a run").to_owned();
+    town.type_by_hand("\x1b[200~my own line\n\x1b[201~");
+    town.project.home.until_logged(&run, "my own line");
+    let answer = town.say("hello", &["--mode", "immediate"]);
+    assert_eq!(answer["receipt"], "refused", "{answer}");
+    assert!(answer["why"].as_str().expect("a reason").contains("further line"), "{answer}");
+    assert_eq!(town.say("hello", &[])["receipt"], "queued");
+    assert!(town.heard().is_empty(), "{:?}", town.heard());
+}

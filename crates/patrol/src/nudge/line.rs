@@ -1,0 +1,195 @@
+//! The input line of a program without a profile: whether it holds a text, and whether nothing of the text is left in it.
+
+use super::Refusal;
+use super::speak::{LOOK_EVERY_MS, Typed, forget_unread, pause};
+use super::terminal::{Key, Paste, Terminal};
+use super::text::{tail, visible};
+use ostler_agents::cautious::{self, is_frame_line};
+use ostler_model::wire::ScreenText;
+
+/// How long a program may take to show what a key did.
+const CLEARED_WITHIN_MS: u64 = 300;
+/// A text of many lines is not taken back for longer than this.
+const CLEARING_MS: u64 = 8_000;
+
+/// The input line, and what is typed into it.
+pub(super) struct Line {
+    pub(super) before: ScreenText,
+    pub(super) typed: Typed,
+    pub(super) paste: Paste,
+    tail: String,
+}
+
+impl Line {
+    pub(super) fn new(before: &ScreenText, text: &str, paste: Paste) -> Self {
+        let typed = Typed {
+            text: text.to_owned(),
+            mark: at_cursor(before),
+            above: above(before).to_owned(),
+        };
+        Self { before: before.clone(), tail: tail(text), typed, paste }
+    }
+
+    /// For a text that somebody else left behind.
+    pub(super) fn left(typed: &Typed) -> Self {
+        let before = ScreenText::default();
+        Self { before, tail: tail(&typed.text), typed: typed.clone(), paste: Paste::Plain }
+    }
+
+    /// The text's end stands in the line with the cursor, and before it in the lines above.
+    pub(super) fn holds(&self, look: &ScreenText) -> bool {
+        if stand_ins(look) > stand_ins(&self.before) {
+            return true;
+        }
+        let row = usize::from(look.cursor.row);
+        let Some(line) = look.lines.get(row) else { return false };
+        let here = visible([line]);
+        if self.tail.is_empty() {
+            // Nothing of it can be told from other characters: something stands there that did not before.
+            return at_cursor(look) != self.typed.mark;
+        }
+        if here.is_empty() {
+            return false;
+        }
+        // A long text is wrapped: its end may begin some lines above the cursor.
+        let rows = self.tail.chars().count() / usize::from(look.columns.max(20)) + 3;
+        let above = &look.lines[row.saturating_sub(rows)..row];
+        let is_whole = here.ends_with(&self.tail);
+        let is_wrapped =
+            self.tail.ends_with(&here) && visible(above.iter().chain([line])).ends_with(&self.tail);
+        is_whole || is_wrapped
+    }
+
+    /// The line with the cursor is as it was before: the same mark before the cursor, nothing of the text.
+    pub(super) fn is_free_again(&self, look: &ScreenText) -> bool {
+        at_cursor(look) == self.typed.mark && !self.holds(look)
+    }
+
+    /// Nothing of the text is left, also not in lines above the cursor that belong to the same input.
+    pub(super) fn is_gone(&self, look: &ScreenText) -> bool {
+        if !self.is_free_again(look) {
+            return false;
+        }
+        if is_frame_line(&self.typed.above) {
+            return is_frame_line(above(look));
+        }
+        let mark = unframed(&self.typed.mark);
+        if !mark.is_empty() {
+            // Few programs draw their mark before each line of a text.
+            let line = unframed(above(look));
+            return !(line.starts_with(mark) && self.has_part(&line[mark.len()..]));
+        }
+        without_digits(above(look)) == without_digits(&self.typed.above) || !self.is_above(look)
+    }
+
+    /// A part of the text stands before the cursor.
+    pub(super) fn is_shown(&self, look: &ScreenText) -> bool {
+        let here = at_cursor(look);
+        let rest = here.strip_prefix(&self.typed.mark).unwrap_or(&here);
+        self.has_part(rest) || self.is_above(look)
+    }
+
+    /// Some line above the cursor is a part of the text, up to a line that is drawn.
+    fn is_above(&self, look: &ScreenText) -> bool {
+        let rows = self.typed.text.len() / usize::from(look.columns.max(20)) + self.lines() + 2;
+        let row = usize::from(look.cursor.row).min(look.lines.len());
+        let lines = look.lines[..row].iter().rev().take(rows);
+        lines.take_while(|line| !is_frame_line(line)).any(|line| self.has_part(line))
+    }
+
+    fn has_part(&self, line: &str) -> bool {
+        let part = visible([&line.to_owned()]);
+        !part.is_empty() && visible([&self.typed.text]).contains(&part)
+    }
+
+    fn lines(&self) -> usize {
+        self.typed.text.lines().count()
+    }
+}
+
+/// The line up to the cursor.
+pub(super) fn upto(look: &ScreenText) -> String {
+    let line = look.lines.get(usize::from(look.cursor.row)).map_or("", String::as_str);
+    cautious::cells(line, usize::from(look.cursor.column))
+}
+
+/// What stands before the cursor, without numbers, because prompts count.
+fn at_cursor(look: &ScreenText) -> String {
+    without_digits(&upto(look)).trim_end().to_owned()
+}
+
+/// The line above the one with the cursor.
+fn above(look: &ScreenText) -> &str {
+    let row = usize::from(look.cursor.row).checked_sub(1);
+    row.and_then(|row| look.lines.get(row)).map_or("", String::as_str)
+}
+
+fn without_digits(text: &str) -> String {
+    text.chars().filter(|c| !c.is_ascii_digit()).collect()
+}
+
+fn unframed(text: &str) -> &str {
+    text.trim_matches(|c: char| c.is_whitespace() || cautious::is_frame(c))
+}
+
+/// Programs show a long text as `[Pasted text #1 +20 lines]`, `[Pasted Content 4096 chars]` and the like: how many there
+/// are, and the sum of the numbers in them.
+fn stand_ins(look: &ScreenText) -> (usize, u64) {
+    let joined = look.lines.join(" ").to_lowercase();
+    let words: Vec<&str> = joined
+        .match_indices("[paste")
+        .filter_map(|(at, _)| joined[at..].split_once(']').map(|(word, _)| word))
+        .filter(|word| word.len() < 80 && word.contains(|c: char| c.is_ascii_digit()))
+        .collect();
+    let number = |digits: &str| digits.parse::<u64>().unwrap_or(0);
+    let sum = words
+        .iter()
+        .flat_map(|word| word.split(|c: char| !c.is_ascii_digit()))
+        .fold(0u64, |sum, digits| sum.saturating_add(number(digits)));
+    (words.len(), sum)
+}
+
+/// So that it does not arrive later, with another's text behind it. Says what came of that.
+///
+/// Ctrl-U empties the whole input of some programs, and one line of it in others: there Backspace joins the line with the
+/// one above, until the input is as it was before the text.
+pub(super) fn clear(terminal: &mut dyn Terminal, line: &Line) -> (Refusal, &'static str) {
+    const PRESSES: usize = 8;
+    forget_unread(terminal);
+    let keys: &[Key] = match line.lines() {
+        0 | 1 => &[Key::KILL_LINE],
+        _ => &[Key::KILL_LINE, Key::Backspace],
+    };
+    let presses = PRESSES + 2 * line.lines();
+    let began = ostler_os::mono_ms();
+    for key in keys.iter().cycle().take(presses) {
+        let is_over = ostler_os::mono_ms() - began >= CLEARING_MS;
+        if is_over || terminal.press(*key).is_err() {
+            break;
+        }
+        match is_gone_soon(terminal, line) {
+            Some(true) => return (Refusal::NotShown, "the line was cleared"),
+            Some(false) => {}
+            None => break,
+        }
+    }
+    (Refusal::StillThere, LEFT)
+}
+
+/// `None` if the terminal cannot be looked at.
+fn is_gone_soon(terminal: &mut dyn Terminal, line: &Line) -> Option<bool> {
+    /// A look may fall into the middle of a picture that is being drawn.
+    const LOOKS: usize = 3;
+    let began = ostler_os::mono_ms();
+    let mut gone = 0;
+    while ostler_os::mono_ms() - began < CLEARED_WITHIN_MS {
+        gone = if line.is_gone(&terminal.look().ok()?) { gone + 1 } else { 0 };
+        if gone == LOOKS {
+            return Some(true);
+        }
+        pause(LOOK_EVERY_MS);
+    }
+    Some(false)
+}
+
+const LEFT: &str = "it may still stand in the line that is typed";

@@ -1,0 +1,122 @@
+//! Texts that somebody left half typed.
+
+use super::Refusal;
+use super::find::Place;
+use super::known;
+use super::line::{Line, clear};
+use super::speak::{LOOK_EVERY_MS, Typed, forget_unread, pause};
+use super::terminal::Terminal;
+use super::turn::{HalfDone, Turn};
+use crate::door::Asking;
+use crate::error::PatrolError;
+use ostler_model::{Nudge, NudgeCall, Receipt};
+
+#[derive(Debug, Default)]
+pub(super) struct Recovered {
+    /// Of those that waited in the queue.
+    pub(super) settled: Vec<Nudge>,
+    /// Why nothing may be typed: something is left of an earlier text.
+    pub(super) left: Option<String>,
+}
+
+/// What was found of a text that was being typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Remains {
+    /// Nothing of it is there.
+    None,
+    /// It stood in the input, and was taken back.
+    TakenBack,
+    StillThere,
+}
+
+/// Somebody died while they typed. What still stands in the line was not sent: it is cleared, and goes back if it had
+/// waited. Of anything else it is not known whether it arrived, so it is not typed again.
+pub(super) fn recover(
+    asking: &mut Asking,
+    turn: &Turn,
+    place: &mut Place,
+) -> Result<Recovered, PatrolError> {
+    let Some(half) = turn.half_done() else { return Ok(Recovered::default()) };
+    let remains = match half.run == place.run {
+        true => remains(place, &half),
+        false => Remains::None,
+    };
+    let is_sent = half.is_entered && remains == Remains::None;
+    let settled = match half.id.clone() {
+        Some(id) => {
+            let (receipt, why) = match (remains, is_sent) {
+                (Remains::StillThere, _) => {
+                    (Receipt::NotSent, "whoever typed it died, and it could not be taken back")
+                }
+                (_, true) => (
+                    Receipt::NotSent,
+                    "whoever typed it died while it was sent; whether it arrived is not known",
+                ),
+                (_, false) => (Receipt::Queued, "whoever typed it died before it was sent"),
+            };
+            asking.nudges(NudgeCall::Settle { id, receipt, why: why.to_owned() })?
+        }
+        None => Vec::new(),
+    };
+    let left = (remains == Remains::StillThere).then(|| {
+        let begin: String = half.typed.text.chars().take(40).collect();
+        format!("part of an earlier text, which was not sent, still stands there: {begin:?}")
+    });
+    match left {
+        Some(_) if place.agent.is_none() => turn.leave(),
+        Some(_) | None => turn.over(),
+    }
+    Ok(Recovered { settled, left })
+}
+
+fn remains(place: &mut Place, half: &HalfDone) -> Remains {
+    let Place { terminal, agent, .. } = place;
+    match agent {
+        Some(agent) if agent.profile.input.is_some() => {
+            known::recover(&mut **terminal, agent, &half.typed.text)
+        }
+        Some(_) | None => in_line(&mut **terminal, half),
+    }
+}
+
+/// In the line of a program without a profile. What somebody else typed there since then is theirs.
+fn in_line(terminal: &mut dyn Terminal, half: &HalfDone) -> Remains {
+    let line = Line::left(&half.typed);
+    let looked = match half.is_left {
+        // Keys were pressed for it before, in vain.
+        true => terminal.look(),
+        false => shown_late(terminal, &line, &half.typed),
+    };
+    match looked {
+        Ok(look) if line.is_gone(&look) => Remains::None,
+        Ok(look) if !half.is_left && (line.holds(&look) || line.is_shown(&look)) => {
+            match clear(terminal, &line) {
+                (Refusal::StillThere, _) => Remains::StillThere,
+                _ => Remains::TakenBack,
+            }
+        }
+        Ok(_) if half.is_left => Remains::StillThere,
+        // Something else stands there.
+        Ok(_) => Remains::None,
+        Err(_) => Remains::StillThere,
+    }
+}
+
+/// What was on its way when its typist died may be drawn a moment later.
+fn shown_late(
+    terminal: &mut dyn Terminal,
+    line: &Line,
+    typed: &Typed,
+) -> Result<ostler_model::wire::ScreenText, super::terminal::Trouble> {
+    const WITHIN_MS: u64 = 400;
+    forget_unread(terminal);
+    let began = ostler_os::mono_ms();
+    loop {
+        let look = terminal.look()?;
+        let is_over = ostler_os::mono_ms() - began >= WITHIN_MS;
+        if typed.text.is_empty() || line.holds(&look) || is_over {
+            return Ok(look);
+        }
+        pause(LOOK_EVERY_MS);
+    }
+}
