@@ -16,7 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "contract.md"
-LENGTHS = {"R": 22, "D": 13, "W": 4, "P": 13, "T": 7, "X": 4}
+LENGTHS = {"R": 24, "D": 14, "W": 4, "P": 13, "T": 7, "X": 6}
 PROMISES = [f"{letter}{n}" for letter, last in LENGTHS.items() for n in range(1, last + 1)] + ["W5", "W6", "W7", "W8", "W9", "W10", "W11", "W12", "W13", "W14", "W15"]
 
 ID = re.compile(r"\b([RDWXPT])(\d{1,2})(?:\s*[–-]\s*\1?(\d{1,2}))?\b")

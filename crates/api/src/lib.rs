@@ -2,10 +2,13 @@
 
 mod agents;
 mod apps;
+mod beside;
+mod callers;
 mod connection;
 mod find;
 mod frames;
 mod history;
+mod kinds;
 mod looks;
 mod mail;
 mod metrics;

@@ -95,6 +95,7 @@ impl From<ClientError> for Failure {
                 | ErrorCode::Conflict
                 | ErrorCode::Elsewhere
                 | ErrorCode::RegistryFailed
+                | ErrorCode::Busy
                 | ErrorCode::Internal => Exit::FAILED,
             },
             ClientError::Stopped { .. }
@@ -102,6 +103,7 @@ impl From<ClientError> for Failure {
             | ClientError::StartFailed { .. }
             | ClientError::NoAnswer { .. }
             | ClientError::Lost(_)
+            | ClientError::Deadly { .. }
             | ClientError::Unexpected => Exit::FAILED,
         };
         Self { exit, cause: error.into() }

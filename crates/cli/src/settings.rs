@@ -7,7 +7,7 @@ use ostler_model::{AdoptPolicy, Settings};
 const LOG_BYTES_LEAST: u64 = 1_000_000;
 
 /// Reads `OSTLER_LEASE`, `OSTLER_ADOPT`, `OSTLER_HISTORY_COUNT`, `OSTLER_HISTORY_AGE`,
-/// `OSTLER_LOG_BYTES`, `OSTLER_NO_CGROUP` and `OSTLER_LIMITS`; a wrong value is an error that names the variable.
+/// `OSTLER_LOG_BYTES`, `OSTLER_OUTPUT_BYTES`, `OSTLER_NO_CGROUP` and `OSTLER_LIMITS`; a wrong value is an error that names the variable.
 pub fn from_environment(get: impl Fn(&str) -> Option<String>) -> Result<Settings, String> {
     let mut settings = Settings::default();
     let read = |name: &str| get(name).filter(|value| !value.is_empty());
@@ -43,6 +43,17 @@ pub fn from_environment(get: impl Fn(&str) -> Option<String>) -> Result<Settings
         return Err(format!(
             "OSTLER_LOG_BYTES: at least {LOG_BYTES_LEAST}, or whole chunks would be dropped"
         ));
+    }
+    if let Some(text) = read("OSTLER_OUTPUT_BYTES") {
+        let bytes = text
+            .parse()
+            .map_err(|_| format!("OSTLER_OUTPUT_BYTES: {text:?} is not a number of bytes"))?;
+        if bytes < LOG_BYTES_LEAST {
+            return Err(format!(
+                "OSTLER_OUTPUT_BYTES: {text} is too little for all runs together; at least {LOG_BYTES_LEAST}"
+            ));
+        }
+        settings.output_bytes = Some(bytes);
     }
     if let Some(text) = read("OSTLER_NO_CGROUP") {
         settings.kernel_boundary = match text.as_str() {
@@ -97,6 +108,8 @@ mod tests {
             ("OSTLER_HISTORY_COUNT", "-1"),
             ("OSTLER_HISTORY_AGE", "old"),
             ("OSTLER_LOG_BYTES", "1GB"),
+            ("OSTLER_OUTPUT_BYTES", "all"),
+            ("OSTLER_OUTPUT_BYTES", "10"),
             ("OSTLER_NO_CGROUP", "maybe"),
             ("OSTLER_LIMITS", "none"),
         ] {

@@ -23,6 +23,10 @@ pub enum ClientError {
         "the connection to the supervisor was lost; what it looks after may still run (`ostler runs`)"
     )]
     Lost(#[source] io::Error),
+    #[error(
+        "{deaths} supervisors of {home} ended while they were answering this request, so it is not sent again; `crash.log` there says why they ended, `ostler status` what runs now"
+    )]
+    Deadly { home: PathBuf, deaths: u32 },
     #[error("the supervisor answered something else than was asked; is it another version?")]
     Unexpected,
     #[error("{}", .0.message)]

@@ -32,7 +32,10 @@ pub async fn serve(listener: TcpListener, router: Router, mut closed: watch::Rec
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
-                Ok((stream, _)) if connections.len() < CONNECTIONS_MOST => {
+                Ok((stream, _))
+                    if connections.len() < CONNECTIONS_MOST
+                        && !ostler_os::is_kept_from_callers(&stream) =>
+                {
                     connections.spawn(converse(stream, router.clone(), theirs.clone()));
                 }
                 Ok((stream, _)) => {

@@ -9,12 +9,13 @@ use std::path::PathBuf;
 const PLACES: [&str; 3] = ["OSTLER_HOME", "XDG_STATE_HOME", "OSTLER_REGISTRY"];
 
 /// What `settings` reads.
-const SETTINGS: [&str; 9] = [
+const SETTINGS: [&str; 10] = [
     "OSTLER_LEASE",
     "OSTLER_ADOPT",
     "OSTLER_HISTORY_COUNT",
     "OSTLER_HISTORY_AGE",
     "OSTLER_LOG_BYTES",
+    "OSTLER_OUTPUT_BYTES",
     "OSTLER_NO_CGROUP",
     "OSTLER_LIMITS",
     "OSTLER_HTTP",
