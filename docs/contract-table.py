@@ -16,7 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "contract.md"
-LENGTHS = {"R": 27, "D": 20, "W": 19, "P": 13, "T": 7, "X": 5}
+LENGTHS = {"R": 29, "D": 21, "W": 19, "P": 13, "T": 7, "X": 7}
 PROMISES = [f"{letter}{n}" for letter, last in LENGTHS.items() for n in range(1, last + 1)]
 
 ID = re.compile(r"\b([RDWXPT])(\d{1,2})(?:\s*[–-]\s*\1?(\d{1,2}))?\b")

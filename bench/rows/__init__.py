@@ -1,6 +1,6 @@
 """The rows of the table, in its order."""
 
-from rows import adopt, apps, cancel, containers, guardian, list_runs, logs, patrol, probes, reconcile, respawn, rest, spawnrate, start, stop, units, usage
+from rows import adopt, apps, cancel, containers, guardian, hostile, list_runs, logs, patrol, probes, reconcile, respawn, rest, spawnrate, start, stop, units, usage
 
 ALL = {
     "spawnrate": spawnrate.measure,
@@ -18,6 +18,7 @@ ALL = {
     "usage": usage.measure,
     "probes": probes.measure,
     "apps": apps.measure,
+    "hostile": hostile.measure,
     "containers": containers.measure,
     "patrol": patrol.measure,
 }

@@ -1,8 +1,11 @@
 //! One caller. Requests are answered as they are done, not in the order they came, so that one
-//! connection can ask for many things at once.
+//! connection can ask for many things at once. How many, and how much of it is kept in memory, has bounds
+//! (`callers`): beyond them the connection is not read any further.
 
+use crate::callers::{LARGE, LINE_PART, LINE_SHORT, Line};
 use crate::find::{current, error, find, registry_error};
 use crate::frames::{Frames, Stop};
+use crate::kinds::{Kind, kind};
 use crate::server::Shared;
 use crate::{agents, journal, looks, mail, patrol, screen, typing, view};
 use ostler_engine::{
@@ -16,123 +19,258 @@ use ostler_model::wire::{
 };
 use ostler_model::{
     Actor, AgentSessionCall, Limits, Part, RunId, RunRecord, RunResult, RunSpec, RunState, Sample,
-    UnitView,
+    TerminalSize, UnitView,
 };
 use ostler_registry::RunQuery;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::net::UnixStream;
-use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
-use tokio::sync::Mutex;
+use tokio::net::unix::OwnedReadHalf;
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinSet;
 
 /// How long answers that are on their way may take once the caller has hung up.
 const LAST_ANSWERS: Duration = Duration::from_secs(1);
 
+/// How long the rest of a long request may take to come.
+const LONG_LINE_MOST: Duration = Duration::from_secs(10);
+
 pub(crate) type Reading = BufReader<OwnedReadHalf>;
-pub(crate) type Writing = Rc<Mutex<OwnedWriteHalf>>;
+pub(crate) type Writing = Rc<Line>;
 
 pub(crate) async fn serve(stream: UnixStream, shared: Rc<Shared>) {
     let Ok(peer) = ostler_os::peer_of(&stream) else { return };
     let user = ostler_os::user_id();
-    let by = Actor::Caller { uid: peer.uid, pid: peer.pid };
-    let (read, write) = stream.into_split();
-    let mut reading = BufReader::new(read);
-    let writing: Writing = Rc::new(Mutex::new(write));
     if peer.uid != user && peer.uid != 0 {
-        let refusal = error(
-            ErrorCode::InvalidRequest,
-            format!("this supervisor is uid {user}'s; you are uid {}", peer.uid),
-        );
-        let _ = answer(&writing, 0, Outcome::Error(refusal)).await;
-        return;
+        let told = format!("this supervisor is uid {user}'s; you are uid {}", peer.uid);
+        return refuse(&stream, error(ErrorCode::InvalidRequest, told));
     }
-    let mut tasks = JoinSet::new();
-    let mut line = Vec::new();
-    loop {
-        line.clear();
-        match read_line(&mut reading, &mut line).await {
-            Ok(true) => {}
-            Ok(false) => break,
-            Err(refusal) => {
-                let _ = answer(&writing, 0, Outcome::Error(refusal)).await;
+    let place = match shared.callers.enter(peer.pid, &stream) {
+        Ok(place) => place,
+        Err(told) => return refuse(&stream, error(ErrorCode::Busy, told)),
+    };
+    let (read, write) = stream.into_split();
+    let seat = Rc::clone(&place.seat);
+    let connection = Connection {
+        by: Actor::Caller { uid: peer.uid, pid: peer.pid },
+        reading: BufReader::with_capacity(4 << 10, read),
+        writing: Line::new(write, Rc::clone(&seat)),
+        tasks: JoinSet::new(),
+        shared,
+    };
+    tokio::select! {
+        () = connection.talk() => {}
+        () = seat.asked_to_leave() => {}
+    }
+}
+
+/// To somebody who does not get in: there is nothing in its buffer yet, so this does not wait.
+fn refuse(stream: &UnixStream, refusal: WireError) {
+    let _ = stream.try_write(&line_of(0, Outcome::Error(refusal)));
+}
+
+struct Connection {
+    by: Actor,
+    reading: Reading,
+    writing: Writing,
+    tasks: JoinSet<()>,
+    shared: Rc<Shared>,
+}
+
+impl Connection {
+    async fn talk(mut self) {
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            line.shrink_to(LINE_SHORT);
+            let long =
+                match read_line(&mut self.reading, &mut line, &self.writing, &self.shared).await {
+                    Ok(Some(long)) => long,
+                    Ok(None) => break,
+                    Err(refusal) => {
+                        let _ = answer(&self.writing, 0, Outcome::Error(refusal)).await;
+                        break;
+                    }
+                };
+            let request: Request = match serde_json::from_slice(&line) {
+                Ok(request) => request,
+                Err(bad) => {
+                    let id = serde_json::from_slice::<serde_json::Value>(&line)
+                        .ok()
+                        .and_then(|value| value.get("id")?.as_u64())
+                        .unwrap_or(0);
+                    let told = format!("not a request: {bad}");
+                    let refusal = error(ErrorCode::InvalidRequest, told);
+                    if answer(&self.writing, id, Outcome::Error(refusal)).await.is_err() {
+                        break;
+                    }
+                    continue;
+                }
+            };
+            if self.take(request, long).await == Then::Close {
                 break;
             }
-        }
-        let request: Request = match serde_json::from_slice(&line) {
-            Ok(request) => request,
-            Err(bad) => {
-                let id = serde_json::from_slice::<serde_json::Value>(&line)
-                    .ok()
-                    .and_then(|value| value.get("id")?.as_u64())
-                    .unwrap_or(0);
-                let refusal = error(ErrorCode::InvalidRequest, format!("not a request: {bad}"));
-                if answer(&writing, id, Outcome::Error(refusal)).await.is_err() {
-                    break;
-                }
-                continue;
+            while self.tasks.try_join_next().is_some() {}
+            let pause = self.writing.seat.process.count_request();
+            if !pause.is_zero() {
+                tokio::time::sleep(pause).await;
             }
-        };
-        // Those two take the connection over: what follows is frames.
+        }
+        // The caller has gone, or has said all it wants to say: what takes no time is still answered. Who waits
+        // for a run stays on the line; a waiter that has gone must not cost a descriptor until that run ends.
+        let _ = tokio::time::timeout(LAST_ANSWERS, async {
+            while self.tasks.join_next().await.is_some() {}
+        })
+        .await;
+    }
+
+    async fn take(&mut self, request: Request, long: Long) -> Then {
+        let (id, shared, writing) = (request.id, &self.shared, &self.writing);
+        let seat = &writing.seat;
+        // The first three take the connection over: what follows is frames.
         match request.call {
             Call::View(call) => {
-                view::serve(request.id, call, &shared, &mut reading, &writing).await;
+                let _busy = seat.busy();
+                view::serve(id, call, shared, &mut self.reading, writing).await;
+                Then::Go
             }
             Call::Write(target) => {
-                let outcome =
-                    take_input(request.id, &target.run, &shared, &mut reading, &writing).await;
-                if answer(&writing, request.id, outcome).await.is_err() {
-                    break;
+                let _busy = seat.busy();
+                let run = &target.run;
+                let outcome = take_input(id, run, shared, &mut self.reading, writing).await;
+                match answer(writing, id, outcome).await {
+                    Ok(()) => Then::Go,
+                    Err(_) => Then::Close,
                 }
             }
             Call::Entries(filter) if filter.follow => {
-                journal::follow(request.id, filter, &shared, &mut reading, &writing).await;
-                break;
+                let _busy = seat.busy();
+                journal::follow(id, filter, shared, &mut self.reading, writing).await;
+                Then::Close
             }
             call => {
-                let (shared, writing, by) = (Rc::clone(&shared), Rc::clone(&writing), by.clone());
-                tasks.spawn_local(async move {
+                let process = Rc::clone(&seat.process);
+                let kind = kind(&call);
+                let room = match kind {
+                    Kind::Quick | Kind::Large => &process.quick,
+                    Kind::Waiting => &process.waiting,
+                };
+                // Nothing more is read of it until there is room.
+                let room = Arc::clone(room).acquire_owned().await;
+                let busy = seat.busy();
+                let (shared, writing) = (Rc::clone(shared), Rc::clone(writing));
+                let by = self.by.clone();
+                self.tasks.spawn_local(async move {
+                    let _held = (room, busy, long);
                     let _on_its_way = shared.answering();
-                    let outcome = match carry_out(call, by, &shared).await {
-                        Ok(done) => Outcome::Ok(done),
-                        Err(refusal) => Outcome::Error(refusal),
-                    };
-                    let _ = answer(&writing, request.id, outcome).await;
+                    carry_out_and_answer(id, call, kind, by, &shared, &writing).await;
                 });
+                Then::Go
             }
         }
-        while tasks.try_join_next().is_some() {}
     }
-    // The caller has gone, or has said all it wants to say: what takes no time is still answered. Who waits
-    // for a run stays on the line; a waiter that has gone must not cost a descriptor until that run ends.
-    let _ =
-        tokio::time::timeout(LAST_ANSWERS, async { while tasks.join_next().await.is_some() {} })
-            .await;
 }
 
-/// False at the end of the stream.
-async fn read_line(reading: &mut Reading, line: &mut Vec<u8>) -> Result<bool, WireError> {
-    let limit = MAX_LINE as u64 + 1;
-    match reading.take(limit).read_until(b'\n', line).await {
-        Ok(0) | Err(_) => Ok(false),
-        Ok(_) if line.last() == Some(&b'\n') => Ok(true),
-        Ok(length) if length as u64 >= limit => Err(error(
-            ErrorCode::InvalidRequest,
-            format!(
-                "a request of more than {MAX_LINE} bytes; arguments and environment are too long"
-            ),
-        )),
-        Ok(_) => Ok(false),
+/// Whether more is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Then {
+    Go,
+    Close,
+}
+
+async fn carry_out_and_answer(
+    id: u64,
+    call: Call,
+    kind: Kind,
+    by: Actor,
+    shared: &Shared,
+    writing: &Writing,
+) {
+    let process = &writing.seat.process;
+    let large = match kind {
+        Kind::Large => process.large.acquire().await.ok(),
+        Kind::Quick | Kind::Waiting => None,
+    };
+    let line = {
+        let _making = match kind {
+            Kind::Large => shared.callers.make_large().await,
+            Kind::Quick | Kind::Waiting => None,
+        };
+        let outcome = match carry_out(call, by, shared).await {
+            Ok(done) => Outcome::Ok(done),
+            Err(refusal) => Outcome::Error(refusal),
+        };
+        line_of(id, outcome)
+    };
+    let _queued = match line.len() > LARGE {
+        true => Some(shared.callers.queue(&writing.seat, line.len()).await),
+        false => None,
+    };
+    let _ = writing.send(&line).await;
+    drop(large);
+}
+
+/// What a long request holds until it has been answered.
+#[derive(Default)]
+struct Long(Vec<OwnedSemaphorePermit>);
+
+/// `None` at the end of the stream.
+async fn read_line(
+    reading: &mut Reading,
+    line: &mut Vec<u8>,
+    writing: &Writing,
+    shared: &Shared,
+) -> Result<Option<Long>, WireError> {
+    if let Some(is_whole) = read_up_to(reading, line, LINE_SHORT).await {
+        return Ok(is_whole.then(Long::default));
     }
+    // From here on it takes memory that all share.
+    let held = Arc::clone(&writing.seat.process.long).acquire_owned().await;
+    let mut long = Long(held.into_iter().collect());
+    let rest = async {
+        while line.len() <= MAX_LINE {
+            long.0.extend(shared.callers.line_part().await);
+            let most = (line.len() + LINE_PART).min(MAX_LINE + 1);
+            if let Some(is_whole) = read_up_to(reading, line, most).await {
+                return Ok(is_whole);
+            }
+        }
+        let told = format!(
+            "a request of more than {MAX_LINE} bytes; arguments and environment are too long"
+        );
+        Err(error(ErrorCode::InvalidRequest, told))
+    };
+    let is_whole = tokio::time::timeout(LONG_LINE_MOST, rest).await.unwrap_or_else(|_| {
+        let seconds = LONG_LINE_MOST.as_secs();
+        let told = format!("a long request that did not come to its end within {seconds} s");
+        Err(error(ErrorCode::InvalidRequest, told))
+    })?;
+    Ok(is_whole.then_some(long))
+}
+
+/// Whether there is a whole line, or the end of the stream; `None` if neither has come with so many bytes.
+async fn read_up_to(reading: &mut Reading, line: &mut Vec<u8>, most: usize) -> Option<bool> {
+    let limit = most.saturating_sub(line.len()) as u64;
+    match reading.take(limit).read_until(b'\n', line).await {
+        Err(_) | Ok(0) => Some(false),
+        Ok(_) if line.last() == Some(&b'\n') => Some(true),
+        Ok(_) if line.len() >= most => None,
+        Ok(_) => Some(false),
+    }
+}
+
+fn line_of(id: u64, outcome: Outcome) -> Vec<u8> {
+    let mut line = serde_json::to_vec(&Response { id, outcome }).unwrap_or_default();
+    line.push(b'\n');
+    line
 }
 
 pub(crate) async fn answer(writing: &Writing, id: u64, outcome: Outcome) -> std::io::Result<()> {
-    let mut line = serde_json::to_vec(&Response { id, outcome }).unwrap_or_default();
-    line.push(b'\n');
-    writing.lock().await.write_all(&line).await
+    writing.send(&line_of(id, outcome)).await
 }
 
 async fn carry_out(call: Call, by: Actor, shared: &Shared) -> Result<Answer, WireError> {
@@ -243,6 +381,12 @@ async fn spawn(spec: Box<RunSpec>, by: Actor, shared: &Shared) -> Result<Answer,
     }
     if spec.size.columns == 0 || spec.size.rows == 0 {
         return bad("a terminal has at least one column and one row".to_owned());
+    }
+    if spec.size.is_too_large() {
+        let (TerminalSize { columns, rows }, most) = (spec.size, TerminalSize::MOST);
+        return bad(format!(
+            "a terminal of {columns}x{rows} is too large: at most {most} columns and {most} rows"
+        ));
     }
     // Asked again by somebody whose answer was lost with our predecessor.
     if let Some(run) = spec.run_id
@@ -362,6 +506,11 @@ pub(crate) async fn metrics(shared: &Shared) -> Result<Vec<Sample>, WireError> {
         labels: BTreeMap::new(),
         value: shared.engine.live().await as u64,
     });
+    let total = shared.engine.output_total();
+    for (name, value) in [("output_kept_bytes", total.kept()), ("output_most_bytes", total.most())]
+    {
+        samples.push(Sample { name: name.to_owned(), labels: BTreeMap::new(), value });
+    }
     Ok(samples)
 }
 

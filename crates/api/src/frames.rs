@@ -1,5 +1,6 @@
 //! Frames from a caller. Reading and taking are apart, so that a read can be given up at any moment
 //! without losing half a frame, and a caller that hangs up is noticed while its input is being delivered.
+//! Input is passed on as it comes, whatever the length of its frame: so a caller has little of it in our memory.
 
 use crate::connection::Reading;
 use crate::find::error;
@@ -9,7 +10,9 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, Interest};
 
 /// How far a caller may be ahead of the run that reads its input.
-const AHEAD_MOST: usize = 2 * FrameKind::MAX_PAYLOAD;
+const AHEAD_MOST: usize = 32 << 10;
+/// Frames that are not input are small.
+const OTHER_MOST: usize = 4 << 10;
 /// How often a caller that is so far ahead is looked after.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
@@ -17,6 +20,8 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 pub(crate) struct Frames {
     buffer: Vec<u8>,
     taken: usize,
+    /// What is still to come of a frame of input.
+    input_left: usize,
 }
 
 /// The caller hung up, or sent what is not a frame.
@@ -27,7 +32,7 @@ pub(crate) enum Stop {
 }
 
 impl Frames {
-    /// The next frame.
+    /// The next frame; of input, as much as there is.
     pub(crate) async fn next(
         &mut self,
         reading: &mut Reading,
@@ -82,16 +87,67 @@ impl Frames {
     }
 
     fn take(&mut self) -> Result<Option<(FrameKind, Vec<u8>)>, Stop> {
+        if self.input_left > 0 {
+            let there = self.buffer.len() - self.taken;
+            return Ok((there > 0).then(|| self.take_input()));
+        }
         let Some((header, rest)) =
             self.buffer[self.taken..].split_first_chunk::<{ FrameKind::HEADER }>()
         else {
             return Ok(None);
         };
-        let (kind, length) = FrameKind::parse(*header)
-            .map_err(|message| Stop::Bad(error(ErrorCode::InvalidRequest, message)))?;
+        let bad = |message: String| Stop::Bad(error(ErrorCode::InvalidRequest, message));
+        let (kind, length) = FrameKind::parse(*header).map_err(bad)?;
+        if kind == FrameKind::Input {
+            self.taken += FrameKind::HEADER;
+            self.input_left = length;
+            return if length == 0 { Ok(Some((kind, Vec::new()))) } else { self.take() };
+        }
+        if length > OTHER_MOST {
+            return Err(bad(format!("a frame {kind:?} has at most {OTHER_MOST} bytes")));
+        }
         let Some(payload) = rest.get(..length) else { return Ok(None) };
         let payload = payload.to_vec();
         self.taken += FrameKind::HEADER + length;
         Ok(Some((kind, payload)))
+    }
+
+    fn take_input(&mut self) -> (FrameKind, Vec<u8>) {
+        let rest = &self.buffer[self.taken..];
+        let bytes = rest[..rest.len().min(self.input_left)].to_vec();
+        self.taken += bytes.len();
+        self.input_left -= bytes.len();
+        (FrameKind::Input, bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// However the bytes are cut, the same input comes out, and what follows it is a frame of its own.
+    #[test]
+    fn input_is_taken_as_it_comes() {
+        let mut sent = FrameKind::Input.header(10).to_vec();
+        sent.extend(b"0123456789");
+        sent.extend(FrameKind::Input.header(0));
+        sent.extend(FrameKind::EndOfInput.header(0));
+        for cut in 0..=sent.len() {
+            let mut frames = Frames::default();
+            let (mut input, mut ends) = (Vec::new(), 0);
+            for part in [&sent[..cut], &sent[cut..]] {
+                frames.buffer.extend_from_slice(part);
+                while let Some((kind, bytes)) = frames.take().expect("frames") {
+                    match kind {
+                        FrameKind::Input => input.extend(bytes),
+                        other => {
+                            assert_eq!(other, FrameKind::EndOfInput);
+                            ends += 1;
+                        }
+                    }
+                }
+            }
+            assert_eq!((input.as_slice(), ends), (b"0123456789".as_slice(), 1), "cut at {cut}");
+        }
     }
 }

@@ -2,11 +2,14 @@
 
 mod agents;
 mod apps;
+mod beside;
+mod callers;
 mod connection;
 mod find;
 mod frames;
 mod history;
 mod journal;
+mod kinds;
 mod looks;
 mod mail;
 mod metrics;

@@ -1,5 +1,6 @@
 //! What units use. It is looked at only while somebody cares, and beside the door's own thread.
 
+use crate::beside::beside;
 use crate::history::History;
 use crate::server::Shared;
 use ostler_engine::Held;
@@ -116,12 +117,12 @@ async fn look_at(views: &[UnitView], depth: Depth, shared: &Shared) {
         return;
     }
     let detail = if depth == Depth::Tree { Detail::Processes } else { Detail::Sums };
-    let beside = tokio::task::spawn_blocking(move || {
+    let looked = beside(move || {
         let trees: Vec<TreeSubject> =
             subjects.iter().map(|(_, _, subject)| subject.clone()).collect();
         (look_at_trees(&trees, detail), subjects)
     });
-    let Ok((seen, subjects)) = beside.await else { return };
+    let Some((seen, subjects)) = looked.await else { return };
     let now_ms = ostler_os::wall_ms();
     let mut looked = shared.looked.borrow_mut();
     for (seen, (run, started_ms, _)) in seen.into_iter().zip(subjects) {

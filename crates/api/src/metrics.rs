@@ -70,6 +70,8 @@ fn help(name: &str) -> &'static str {
         "run_reconcile_orphans_total" => "Live runs found at start or taken over",
         "run_lease_steal_total" => "Runs taken over from a silent owner",
         "run_ownership_escape_total" => "Runs with descendants outside their boundary",
+        "output_kept_bytes" => "Output of all runs that is kept, at most",
+        "output_most_bytes" => "Output of all runs that may be kept",
         "run_live" => "Runs that are not over",
         "zombies_reaped_total" => "Orphaned descendants that were reaped",
         _ => "",

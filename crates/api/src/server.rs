@@ -1,6 +1,7 @@
 //! The thread that opens the door and hears everyone who comes in.
 
 use crate::apps::{self, Crowd, Gateway, GatewayCall, Topic};
+use crate::callers::Callers;
 use crate::connection;
 use crate::looks::Looked;
 use crate::metrics::{app_exposition, exposition};
@@ -31,6 +32,7 @@ pub(crate) struct Shared {
     pub(crate) engine: Handle,
     pub(crate) reader: Mutex<Reader>,
     pub(crate) home: Home,
+    pub(crate) callers: Rc<Callers>,
     pub(crate) viewers: Viewers,
     pub(crate) looked: RefCell<Looked>,
     pub(crate) started_at_ms: u64,
@@ -112,6 +114,7 @@ impl Server {
                     engine,
                     reader,
                     home,
+                    callers: Rc::default(),
                     viewers: Viewers::default(),
                     looked: RefCell::default(),
                     started_at_ms: ostler_os::wall_ms(),

@@ -12,7 +12,7 @@ use ostler_model::wire::{
 };
 use ostler_model::{Backend, RunId, RunRecord, RunState, TerminalSize};
 use std::sync::Arc;
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt};
+use tokio::io::AsyncBufReadExt;
 
 /// How many lines a pipe run shows when one attaches.
 const ATTACH_LINES: u64 = 40;
@@ -59,6 +59,7 @@ pub(crate) async fn serve(
     }
     let viewer =
         call.size.filter(|_| call.interactive && attached.input.is_terminal()).map(|size| {
+            let size = size.clamped();
             let viewer = shared.viewers.join(run, size);
             shared.engine.resize(run, size);
             viewer
@@ -135,7 +136,7 @@ async fn show(
     writing: &Writing,
 ) {
     if let Some(picture) = picture
-        && send(writing, FrameKind::Stdout, &picture).await.is_err()
+        && send_picture(writing, shared, &picture).await.is_err()
     {
         return;
     }
@@ -216,7 +217,8 @@ async fn hear(
             Ok((FrameKind::Resize, size)) => {
                 let size = serde_json::from_slice::<TerminalSize>(&size)
                     .ok()
-                    .filter(|size| size.columns > 0 && size.rows > 0);
+                    .filter(|size| size.columns > 0 && size.rows > 0)
+                    .map(TerminalSize::clamped);
                 if let (Some(size), Some(viewer)) = (size, viewer)
                     && let Some(size) = shared.viewers.resized(run, viewer, size)
                 {
@@ -257,10 +259,19 @@ async fn hung_up(reading: &mut Reading) {
 }
 
 async fn send(writing: &Writing, kind: FrameKind, payload: &[u8]) -> std::io::Result<()> {
-    let mut frame = Vec::with_capacity(FrameKind::HEADER + payload.len());
-    frame.extend_from_slice(&kind.header(payload.len()));
-    frame.extend_from_slice(payload);
-    writing.lock().await.write_all(&frame).await
+    writing.show(&kind.header(payload.len()), payload).await
+}
+
+/// The picture of a large terminal is large: one at a time of a process, and whoever asked for it has to read it.
+async fn send_picture(writing: &Writing, shared: &Shared, picture: &[u8]) -> std::io::Result<()> {
+    let _large = writing.seat.process.large.acquire().await;
+    let _queued = shared.callers.queue(&writing.seat, picture.len()).await;
+    for piece in picture.chunks(FrameKind::MAX_PAYLOAD) {
+        let mut frame = FrameKind::Stdout.header(piece.len()).to_vec();
+        frame.extend_from_slice(piece);
+        writing.send(&frame).await?;
+    }
+    Ok(())
 }
 
 async fn send_json(

@@ -2,7 +2,7 @@
 
 use crate::args::parse_duration;
 use crate::exit::Failure;
-use ostler_client::{Client, ClientError, Found, Place, Start, ask, connect, find};
+use ostler_client::{Client, ClientError, Found, Place, RESENDS_MOST, Start, ask, connect, find};
 use ostler_engine::Home;
 use ostler_model::wire::{Answer, Call};
 use std::ffi::OsString;
@@ -63,6 +63,11 @@ impl Context {
                 outcome => return Ok(Some(outcome?.lasting(&place))),
             }
         }
+    }
+
+    /// A request over which as many supervisors ended as may: it is sent to no other.
+    pub fn deadly(&self) -> ClientError {
+        ClientError::Deadly { home: self.home.path().to_owned(), deaths: RESENDS_MOST + 1 }
     }
 
     /// To the one that is there, or to a new one.

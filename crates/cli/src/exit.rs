@@ -95,6 +95,7 @@ impl From<ClientError> for Failure {
                 | ErrorCode::Conflict
                 | ErrorCode::Elsewhere
                 | ErrorCode::RegistryFailed
+                | ErrorCode::Busy
                 | ErrorCode::Internal => Exit::FAILED,
             },
             ClientError::Stopped { .. }
@@ -106,6 +107,7 @@ impl From<ClientError> for Failure {
             | ClientError::NoAnswer { .. }
             | ClientError::Lost(_)
             | ClientError::InputUnknown { .. }
+            | ClientError::Deadly { .. }
             | ClientError::Unexpected => Exit::FAILED,
         };
         let cause = match sandbox_hint(&error) {

@@ -11,7 +11,8 @@ const JOURNAL_BYTES_LEAST: u64 = 1 << 20;
 const LOG_BYTES_LEAST: u64 = 1_000_000;
 
 /// Reads `OSTLER_LEASE`, `OSTLER_ADOPT`, `OSTLER_HISTORY_COUNT`, `OSTLER_HISTORY_AGE`, `OSTLER_JOURNAL_ROWS`,
-/// `OSTLER_JOURNAL_BYTES`, `OSTLER_LOG_BYTES`, `OSTLER_NO_CGROUP` and `OSTLER_LIMITS`; a wrong value is an error that names the variable.
+/// `OSTLER_JOURNAL_BYTES`, `OSTLER_LOG_BYTES`, `OSTLER_OUTPUT_BYTES`, `OSTLER_NO_CGROUP` and `OSTLER_LIMITS`; a wrong value
+/// is an error that names the variable.
 pub fn from_environment(get: impl Fn(&str) -> Option<String>) -> Result<Settings, String> {
     let mut settings = Settings::default();
     let read = |name: &str| get(name).filter(|value| !value.is_empty());
@@ -59,6 +60,17 @@ pub fn from_environment(get: impl Fn(&str) -> Option<String>) -> Result<Settings
         return Err(format!(
             "OSTLER_LOG_BYTES: at least {LOG_BYTES_LEAST}, or whole chunks would be dropped"
         ));
+    }
+    if let Some(text) = read("OSTLER_OUTPUT_BYTES") {
+        let bytes = text
+            .parse()
+            .map_err(|_| format!("OSTLER_OUTPUT_BYTES: {text:?} is not a number of bytes"))?;
+        if bytes < LOG_BYTES_LEAST {
+            return Err(format!(
+                "OSTLER_OUTPUT_BYTES: {text} is too little for all runs together; at least {LOG_BYTES_LEAST}"
+            ));
+        }
+        settings.output_bytes = Some(bytes);
     }
     if let Some(text) = read("OSTLER_NO_CGROUP") {
         settings.kernel_boundary = match text.as_str() {
@@ -117,6 +129,8 @@ mod tests {
             ("OSTLER_JOURNAL_BYTES", "1MB"),
             ("OSTLER_JOURNAL_BYTES", "100"),
             ("OSTLER_LOG_BYTES", "1GB"),
+            ("OSTLER_OUTPUT_BYTES", "all"),
+            ("OSTLER_OUTPUT_BYTES", "10"),
             ("OSTLER_NO_CGROUP", "maybe"),
             ("OSTLER_LIMITS", "none"),
         ] {

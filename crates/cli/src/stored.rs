@@ -9,7 +9,7 @@ use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-const NAMES: [&str; 3] = ["OSTLER_ADOPT", "OSTLER_HTTP", "OSTLER_LEASE"];
+const NAMES: [&str; 4] = ["OSTLER_ADOPT", "OSTLER_HTTP", "OSTLER_LEASE", "OSTLER_OUTPUT_BYTES"];
 
 fn place(home: &Path) -> PathBuf {
     home.join("settings")
@@ -36,6 +36,15 @@ pub fn keep(home: &Path, settings: &SupervisorSettings) -> Result<bool, Failure>
             AdoptPolicy::Terminate => "terminate",
         };
         new.insert("OSTLER_ADOPT".to_owned(), word.to_owned());
+    }
+    match settings.output_bytes {
+        Some(0) => {
+            new.remove("OSTLER_OUTPUT_BYTES");
+        }
+        Some(bytes) => {
+            new.insert("OSTLER_OUTPUT_BYTES".to_owned(), bytes.to_string());
+        }
+        None => {}
     }
     match settings.http {
         Some(Some(address)) => {
@@ -74,6 +83,7 @@ mod tests {
             http: Some(Some(([127, 0, 0, 1], 7420).into())),
             lease_ms: Some(10_000),
             adopt: Some(AdoptPolicy::Terminate),
+            output_bytes: Some(20 << 30),
         };
         assert!(keep(home.path(), &said).expect("kept"));
         assert!(!keep(home.path(), &said).expect("the same"));
@@ -81,7 +91,12 @@ mod tests {
         assert_eq!(read_again["OSTLER_HTTP"], "127.0.0.1:7420");
         assert_eq!(read_again["OSTLER_LEASE"], "10000ms");
         assert_eq!(read_again["OSTLER_ADOPT"], "terminate");
-        let off = SupervisorSettings { http: Some(None), ..SupervisorSettings::default() };
+        assert_eq!(read_again["OSTLER_OUTPUT_BYTES"], (20_u64 << 30).to_string());
+        let off = SupervisorSettings {
+            http: Some(None),
+            output_bytes: Some(0),
+            ..SupervisorSettings::default()
+        };
         assert!(!keep(home.path(), &SupervisorSettings::default()).expect("nothing is said"));
         assert!(keep(home.path(), &off).expect("kept"));
         assert_eq!(read(home.path()).keys().collect::<Vec<_>>(), ["OSTLER_ADOPT", "OSTLER_LEASE"]);

@@ -2,7 +2,7 @@
 
 use crate::error::ClientError;
 use crate::repeat::{may_repeat, only_waits};
-use crate::start::{Place, successor};
+use crate::start::{Place, RESENDS_MOST, successor};
 use crate::viewing::View;
 use ostler_model::wire::{Answer, Call, FrameKind, Request, Target, ViewCall, WireError};
 use serde::Deserialize;
@@ -31,8 +31,6 @@ pub struct Client {
     replaced: u32,
 }
 
-/// A question over which so many supervisors went away is not put again: it may be the reason.
-const SUPERVISORS_MOST: u32 = 3;
 /// A guardian whose supervisors crash one after the other waits ever longer. Whoever asks for something is told so.
 const SUCCESSOR_WITHIN: Duration = Duration::from_secs(60);
 
@@ -100,13 +98,13 @@ impl Client {
         let Some(place) = self.place.clone().filter(|_| may_repeat(&call)) else {
             return self.call_once(call);
         };
-        let mut gone = 0;
+        let mut deaths = 0;
         loop {
             match self.call_once(call.clone()) {
                 Err(ClientError::Lost(error)) if !is_impatience(&error) => {
-                    gone += 1;
-                    if gone == SUPERVISORS_MOST && !only_waits(&call) {
-                        return Err(ClientError::Lost(error));
+                    deaths += 1;
+                    if deaths > RESENDS_MOST && !only_waits(&call) {
+                        return Err(ClientError::Deadly { home: place.home, deaths });
                     }
                     let within = Some(SUCCESSOR_WITHIN).filter(|_| !only_waits(&call));
                     let successor = successor(&place, within)?;

@@ -38,6 +38,10 @@ pub enum ClientError {
         "the supervisor went away while it gave input to run {run}: {given} bytes were sent to it, and how many of them the run got is not known; `ostler logs {run}` may show it"
     )]
     InputUnknown { run: String, given: u64 },
+    #[error(
+        "{deaths} supervisors of {home} ended while they were answering this request, so it is not sent again; `crash.log` there says why they ended, `ostler status` what runs now"
+    )]
+    Deadly { home: PathBuf, deaths: u32 },
     #[error("the supervisor answered something else than was asked; is it another version?")]
     Unexpected,
     #[error("{}", .0.message)]

@@ -28,7 +28,7 @@ pub use error::ClientError;
 #[cfg(feature = "door")]
 pub use journal::Journal;
 #[cfg(feature = "door")]
-pub use start::{Found, Place, Start, ask, connect, find, greet};
+pub use start::{Found, Place, RESENDS_MOST, Start, ask, connect, find, greet};
 #[cfg(feature = "door")]
 pub use viewing::{Frame, FrameSender, View};
 

@@ -2,7 +2,8 @@
 
 use crate::connection::Client;
 use crate::error::ClientError;
-use ostler_model::wire::{Answer, Call, Pong};
+use ostler_model::wire::{Answer, Call, ErrorCode, Pong, WireError};
+use std::cell::Cell;
 use std::ffi::{OsStr, OsString};
 use std::fs::OpenOptions;
 use std::io;
@@ -53,8 +54,18 @@ pub fn connect(place: &Place, start: Start) -> Result<Client, ClientError> {
 }
 
 pub fn find(place: &Place, start: Start) -> Result<Found, ClientError> {
-    let call = || Ok(greet(&place.sockets, PATIENCE)?.map(|(client, _)| client));
-    Ok(match reach(place, start, call)? {
+    let refusal = Cell::new(None);
+    let call = || {
+        Ok(match try_greet(&place.sockets, PATIENCE)? {
+            Greeting::Answered(client, _) => Some(client),
+            Greeting::Refused(refused) => {
+                refusal.set(Some(refused));
+                None
+            }
+            Greeting::Silent => None,
+        })
+    };
+    Ok(match reach(place, start, call).map_err(|error| or_refusal(error, &refusal))? {
         (client, Whose::Theirs) => Found::Running(client),
         (client, Whose::Ours) => Found::Started(client),
     })
@@ -84,10 +95,53 @@ pub(crate) fn successor(place: &Place, within: Option<Duration>) -> Result<Clien
     }
 }
 
-/// One question that may be put twice, and its answer; it travels with the greeting.
+/// How often a request is sent to the successor of a supervisor that ended while it was answering it. If the
+/// request itself ended them, one more would end too, and whatever it supervises would wait meanwhile.
+pub const RESENDS_MOST: u32 = 1;
+
+/// One request that may be sent twice, and its answer. It is sent together with the greeting, and to a
+/// successor only after that has answered its own greeting.
 pub fn ask(place: &Place, start: Start, question: &Call) -> Answered {
-    let call = || put(&place.sockets, question.clone(), PATIENCE);
-    reach(place, start, call).and_then(|(answer, _)| answer)
+    let (deaths, refusal) = (Cell::new(0), Cell::new(None));
+    let call = || {
+        let put = match deaths.get() {
+            0 => put(&place.sockets, question.clone(), PATIENCE)?,
+            _ => put_after_greeting(&place.sockets, question.clone(), PATIENCE)?,
+        };
+        Ok(match put {
+            Put::Answered(Err(ClientError::Refused(busy))) if busy.code == ErrorCode::Busy => {
+                refusal.set(Some(busy));
+                None
+            }
+            Put::Answered(answer) => Some(answer),
+            Put::NotSent => None,
+            Put::Lost => {
+                deaths.set(deaths.get() + 1);
+                let home = place.home.clone();
+                let deadly = ClientError::Deadly { home, deaths: deaths.get() };
+                (deaths.get() > RESENDS_MOST).then_some(Err(deadly))
+            }
+        })
+    };
+    let reached = reach(place, start, call).map_err(|error| or_refusal(error, &refusal));
+    reached.and_then(|(answer, _)| answer)
+}
+
+/// One that is there and had no room for us all the time says so better than that it did not answer.
+fn or_refusal(error: ClientError, refusal: &Cell<Option<WireError>>) -> ClientError {
+    match (error, refusal.take()) {
+        (ClientError::NoAnswer { .. }, Some(refusal)) => ClientError::Refused(refusal),
+        (error, _) => error,
+    }
+}
+
+/// What became of a request.
+enum Put {
+    Answered(Answered),
+    /// Nobody was there to get it.
+    NotSent,
+    /// It was sent, and the connection ended before the answer.
+    Lost,
 }
 
 /// Who started the supervisor that answers.
@@ -192,39 +246,67 @@ pub fn greet(
     sockets: &[PathBuf],
     patience: Duration,
 ) -> Result<Option<(Client, Pong)>, ClientError> {
-    Ok(open(sockets)?.and_then(|client| greeted(client, patience)))
+    Ok(match try_greet(sockets, patience)? {
+        Greeting::Answered(client, pong) => Some((client, pong)),
+        Greeting::Refused(_) | Greeting::Silent => None,
+    })
 }
 
-fn greeted(mut client: Client, patience: Duration) -> Option<(Client, Pong)> {
-    client.be_patient(Some(patience)).ok()?;
-    let Ok(Answer::Pong(pong)) = client.call(Call::Ping) else { return None };
-    client.be_patient(None).ok()?;
-    Some((client, pong))
+/// What became of a greeting.
+enum Greeting {
+    Answered(Client, Pong),
+    Refused(WireError),
+    Silent,
 }
 
-/// A greeting and a question at once; `None` if it has to be put again. Whatever is answered first shows that somebody is there.
-fn put(
+fn try_greet(sockets: &[PathBuf], patience: Duration) -> Result<Greeting, ClientError> {
+    let Some(mut client) = open(sockets)? else { return Ok(Greeting::Silent) };
+    if client.be_patient(Some(patience)).is_err() {
+        return Ok(Greeting::Silent);
+    }
+    Ok(match client.call(Call::Ping) {
+        Ok(Answer::Pong(pong)) if client.be_patient(None).is_ok() => {
+            Greeting::Answered(client, pong)
+        }
+        Err(ClientError::Refused(refusal)) => Greeting::Refused(refusal),
+        Ok(_) | Err(_) => Greeting::Silent,
+    })
+}
+
+/// A greeting and a question at once. Whatever is answered first shows that somebody is there.
+fn put(sockets: &[PathBuf], question: Call, patience: Duration) -> Result<Put, ClientError> {
+    let Some(mut client) = open(sockets)? else { return Ok(Put::NotSent) };
+    if client.be_patient(Some(patience)).and_then(|()| client.ask(Call::Ping)).is_err() {
+        return Ok(Put::NotSent);
+    }
+    if let Err(error) = client.ask(question) {
+        return Ok(judged(Err(error)));
+    }
+    Ok(match client.next_answer() {
+        Ok(Answer::Pong(_)) => {
+            let _ = client.be_patient(None);
+            judged(client.next_answer())
+        }
+        answer => judged(answer),
+    })
+}
+
+/// The same in two steps.
+fn put_after_greeting(
     sockets: &[PathBuf],
     question: Call,
     patience: Duration,
-) -> Result<Option<Answered>, ClientError> {
-    Ok(open(sockets)?.and_then(|client| answered(client, question, patience)))
+) -> Result<Put, ClientError> {
+    Ok(match greet(sockets, patience)? {
+        Some((mut client, _)) => judged(client.call(question)),
+        None => Put::NotSent,
+    })
 }
 
-fn answered(mut client: Client, question: Call, patience: Duration) -> Option<Answered> {
-    client.be_patient(Some(patience)).ok()?;
-    client.ask(Call::Ping).ok()?;
-    client.ask(question).ok()?;
-    let answer = match client.next_answer() {
-        Ok(Answer::Pong(_)) => {
-            client.be_patient(None).ok()?;
-            client.next_answer()
-        }
-        answer => answer,
-    };
+fn judged(answer: Answered) -> Put {
     match answer {
-        Err(ClientError::Lost(_)) => None,
-        answer => Some(answer),
+        Err(ClientError::Lost(_)) => Put::Lost,
+        answer => Put::Answered(answer),
     }
 }
 
@@ -281,10 +363,9 @@ mod tests {
             for lines in callers {
                 let (stream, _) = door.accept().expect("a caller");
                 let mut asked = BufReader::new(stream.try_clone().expect("a stream")).lines();
-                for _ in 0..2 {
-                    asked.next().expect("a question").expect("a line");
-                }
                 for line in *lines {
+                    // A successor is greeted before it is asked.
+                    asked.next().expect("a question").expect("a line");
                     write!(&stream, "{line}").expect("a listener");
                 }
             }
@@ -305,11 +386,16 @@ mod tests {
     }
 
     #[test]
-    fn a_question_is_put_again_to_the_successor_of_one_that_died_over_it() {
-        assert!(matches!(
-            told(&[&[PONG], &[], &[PONG, HALF], &[PONG, NOTHING]]),
-            Ok(Answer::Metrics(_))
-        ));
+    fn a_request_is_sent_once_more_to_the_successor_of_one_that_ended_over_it() {
+        assert!(matches!(told(&[&[PONG], &[PONG, NOTHING]]), Ok(Answer::Metrics(_))));
+        // One that ends at the greeting has not been asked.
+        assert!(matches!(told(&[&[PONG], &[], &[], &[PONG, NOTHING]]), Ok(Answer::Metrics(_))));
+    }
+
+    #[test]
+    fn a_request_over_which_two_supervisors_ended_is_not_sent_to_a_third() {
+        let told = told(&[&[PONG, HALF], &[PONG, HALF], &[PONG, NOTHING]]);
+        assert!(matches!(told, Err(ClientError::Deadly { deaths: 2, .. })), "{told:?}");
     }
 
     #[test]

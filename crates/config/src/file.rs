@@ -68,6 +68,9 @@ pub struct SupervisorTable {
     pub lease: Option<Lease>,
     /// What to do with a live run whose lease was stolen.
     pub adopt: Option<AdoptWord>,
+    /// How much output of all runs together is kept; the oldest of ended runs goes first. 0 is the default: 10 GB, or a
+    /// tenth of the file system if that is less.
+    pub output: Option<Size>,
 }
 
 /// Commands, told once a condition begins, and again when it ends.

@@ -55,6 +55,8 @@ pub struct SupervisorSettings {
     pub http: Option<Option<SocketAddr>>,
     pub lease_ms: Option<u64>,
     pub adopt: Option<AdoptPolicy>,
+    /// `Some(0)` is the default.
+    pub output_bytes: Option<u64>,
 }
 
 const NAME_MOST: usize = 64;
@@ -146,6 +148,7 @@ fn supervisor(table: &SupervisorTable) -> SupervisorSettings {
             AdoptWord::Adopt => AdoptPolicy::Adopt,
             AdoptWord::Terminate => AdoptPolicy::Terminate,
         }),
+        output_bytes: table.output.map(|size| size.0),
     }
 }
 

@@ -26,7 +26,7 @@ macro_rules! piecewise {
     };
 }
 
-piecewise!(SupervisorTable { http, lease, adopt });
+piecewise!(SupervisorTable { http, lease, adopt, output });
 piecewise!(AgentsTable { file, repos });
 piecewise!(PoolTable { max, min_free_memory, max_pressure });
 piecewise!(PatrolKeys { root, tick, tmux, rigs, overseer, on_escalation, triage, ladder });

@@ -72,6 +72,7 @@ impl Supervisor {
                 let _ = reply.send(attached);
             }
             Ask::Resize { run, size } => {
+                let size = size.clamped();
                 if let Some(live) = self.live.get(&run)
                     && let Input::Terminal { master, .. } = &*live.input
                 {

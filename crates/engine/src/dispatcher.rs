@@ -15,7 +15,7 @@ use crate::input::Input;
 use crate::life_log::LifeLog;
 use crate::limit_watch::LimitWatch;
 use crate::live::{CLIENT_TOKEN, LiveRun, TOKENS, survey};
-use crate::output::{Drain, DrainEvent};
+use crate::output::{Drain, DrainEvent, OutputTotal, Sweep, Swept, default_output_bytes};
 use crate::prober::{Probed, Prober};
 use crate::pruning::Pruning;
 use crate::sockets::Sockets;
@@ -74,6 +74,8 @@ pub(crate) enum Successor {
     /// All is written down.
     Awaited,
 }
+
+type TellDrained = Arc<dyn Fn(DrainEvent) + Send + Sync>;
 
 /// One supervisor: made, reconciled, then run until it is asked to stop.
 pub struct Supervisor {
@@ -155,6 +157,8 @@ pub struct Supervisor {
     waker: Waker,
     asks: mpsc::Receiver<Ask>,
     drained: mpsc::Receiver<DrainEvent>,
+    tell_drained: TellDrained,
+    output_total: Arc<OutputTotal>,
     pub(crate) last_seq: watch::Sender<i64>,
     pub(crate) handle: Handle,
     pub(crate) lock: HomeLock,
@@ -208,12 +212,19 @@ impl Supervisor {
         let (drain_sender, drained) = mpsc::channel();
         let drain_waker = waker.clone();
         let felt = Arc::new(Felt::default());
-        let drain = Drain::start(guarding.siphon(), Arc::clone(&felt), move |event| {
+        let most = settings.output_bytes.unwrap_or_else(|| default_output_bytes(home.path()));
+        let output_total = Arc::new(OutputTotal::new(most));
+        let tell_drained = move |event| {
             if drain_sender.send(event).is_ok() {
                 drain_waker.wake();
             }
-        })
-        .map_err(EngineError::os("start the drain"))?;
+        };
+        let tell_drained: TellDrained = Arc::new(tell_drained);
+        let tell = Arc::clone(&tell_drained);
+        let total = Arc::clone(&output_total);
+        let siphon = guarding.siphon();
+        let drain = Drain::start(siphon, Arc::clone(&felt), total, move |event| tell(event))
+            .map_err(EngineError::os("start the drain"))?;
         let (last_seq, seq_receiver) = watch::channel(0);
         let (pulse, pulse_receiver) = watch::channel(0);
         let proof = Proof::of(&home.secret()).or_else(|_| Proof::passing());
@@ -226,6 +237,7 @@ impl Supervisor {
             pulse_receiver,
             Arc::clone(&felt),
             Arc::clone(&apps),
+            Arc::clone(&output_total),
             instance,
         );
         let (probed_sender, probed) = mpsc::channel();
@@ -309,6 +321,8 @@ impl Supervisor {
             waker,
             asks,
             drained,
+            tell_drained,
+            output_total,
             last_seq,
             lock,
             _fence: fence,
@@ -320,6 +334,9 @@ impl Supervisor {
             return Err(error.at(supervisor.home.registry()));
         }
         supervisor.miss_guardian(supervisor.guarded.guardian);
+        if supervisor.output_total.begin_sweep() {
+            supervisor.sweep_output();
+        }
         Ok(supervisor)
     }
 
@@ -597,8 +614,35 @@ impl Supervisor {
         self.events.push_back(Event::Surveyed { run, tree });
     }
 
+    fn sweep_output(&self) {
+        let tell = Arc::clone(&self.tell_drained);
+        let sweep = Sweep {
+            runs: self.home.path().join("runs"),
+            registry: self.home.registry().to_owned(),
+            total: Arc::clone(&self.output_total),
+        };
+        sweep.begin(move |event| tell(event));
+    }
+
+    fn note_swept(&mut self, swept: Swept) {
+        let most = self.output_total.most();
+        for (run, bytes) in swept.dropped {
+            let why = "its output was removed: that of all runs together has a bound, and it is among the oldest";
+            let evidence = json!({ "bytes": bytes, "mostBytes": most });
+            self.run_entry(run, What::OutputDropped, why, evidence);
+        }
+        for (run, keeps) in swept.trimmed {
+            self.drain.trim(run, keeps);
+            let why = "its oldest output is removed: the output of all live runs together is more than is kept";
+            let evidence = json!({ "keepsBytes": keeps, "mostBytes": most });
+            self.run_entry(run, What::OutputDropped, why, evidence);
+        }
+    }
+
     fn take_drained(&mut self, event: DrainEvent) {
         match event {
+            DrainEvent::TooMuch => self.sweep_output(),
+            DrainEvent::Swept(swept) => self.note_swept(swept),
             DrainEvent::Ended { run } => {
                 self.kept_inputs.remove(&run);
                 self.events.push_back(Event::OutputEnded { run });

@@ -6,7 +6,7 @@ use crate::guarding::Felt;
 use crate::hands::Hands;
 use crate::input::Input;
 use crate::mailroom::{MailAsk, MailNews};
-use crate::output::OutputState;
+use crate::output::{OutputState, OutputTotal};
 use crate::patrol_memory::PatrolAsk;
 use crate::pools::PoolRefused;
 use crate::sessions::SessionReply;
@@ -148,11 +148,13 @@ pub struct Handle {
     pulse: watch::Receiver<u64>,
     felt: Arc<Felt>,
     apps: Arc<Apps>,
+    output_total: Arc<OutputTotal>,
     instance: InstanceId,
     mail_news: Arc<MailNews>,
 }
 
 impl Handle {
+    #[expect(clippy::too_many_arguments, reason = "all that faces share with the dispatcher")]
     pub(crate) fn new(
         asks: mpsc::Sender<Ask>,
         waker: Waker,
@@ -160,10 +162,16 @@ impl Handle {
         pulse: watch::Receiver<u64>,
         felt: Arc<Felt>,
         apps: Arc<Apps>,
+        output_total: Arc<OutputTotal>,
         instance: InstanceId,
     ) -> Self {
         let mail_news = Arc::default();
-        Self { asks, waker, last_seq, pulse, felt, apps, instance, mail_news }
+        Self { asks, waker, last_seq, pulse, felt, apps, output_total, instance, mail_news }
+    }
+
+    /// How much output of all runs is kept, and how much may be.
+    pub fn output_total(&self) -> &OutputTotal {
+        &self.output_total
     }
 
     /// Whose home it is.

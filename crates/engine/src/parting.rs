@@ -77,7 +77,7 @@ impl Supervisor {
         }
         self.leaders.insert(fingerprint.pid, id);
         let output = Arc::new(OutputState::new(self.home.run_folder(id), None));
-        self.drain.hand(run, id, Arc::clone(&output), self.settings.log_bytes);
+        self.drain.hand(run, id, Arc::clone(&output), self.log_bytes());
         let handed = self.live.get_mut(&run).map(|live| std::mem::take(&mut live.ends));
         let handed = handed.unwrap_or_default();
         self.keep_ends(id, &handed);

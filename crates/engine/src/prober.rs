@@ -4,6 +4,7 @@
 use crate::apps::{self, Vitals};
 use crate::handle::Handle;
 use crate::http_check::{get, get_healthy, post};
+use crate::line_watch::LineWatch;
 use crate::output::{LogReader, OutputState, Piece};
 use crate::pulse;
 use ostler_core::unit::{Idle, UnitEvent};
@@ -484,22 +485,20 @@ async fn keep_telling(deadman: DeadmanSpec, engine: &Handle) {
 }
 
 async fn until_line(pattern: &str, output: Option<Arc<OutputState>>) {
-    let (Some(output), Ok(pattern)) = (output, regex::bytes::Regex::new(pattern)) else {
+    let (Some(output), Some(mut watch)) = (output, LineWatch::new(pattern)) else {
         return std::future::pending().await;
     };
     let mut reader = LogReader::new(Arc::clone(&output));
     let mut offset = 0;
-    let mut line = Vec::new();
     loop {
         match reader.next(offset) {
             Ok(Piece::Bytes { bytes, .. }) => {
                 offset += bytes.len() as u64;
-                line.extend_from_slice(&bytes);
-                if line.split(|byte| *byte == b'\n').any(|line| pattern.is_match(line)) {
+                if watch.add(&bytes) {
                     return;
                 }
-                let kept = line.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-                line.drain(..kept);
+                // Other checks are on this thread too.
+                tokio::task::yield_now().await;
             }
             Ok(Piece::Gap { to, .. }) => offset = to,
             Ok(Piece::CaughtUp) if output.is_ended() => return std::future::pending().await,

@@ -117,6 +117,7 @@ impl Supervisor {
         }
         let fingerprint = launched.process.fingerprint().clone();
         let reaper = launched.reaper.as_ref().map(|reaper| Box::new(reaper.fingerprint().clone()));
+        let most_bytes = self.log_bytes();
         let Some(live) = self.live.get_mut(&run) else {
             return Err(SpawnError::new(SpawnStage::Prepare, 0, "run", "", false));
         };
@@ -133,7 +134,7 @@ impl Supervisor {
                 run,
                 state: Arc::clone(&live.output),
                 sources: sources(&connection.ends),
-                most_bytes: self.settings.log_bytes,
+                most_bytes,
                 resumed: None,
             });
         } else {
@@ -229,7 +230,7 @@ impl Supervisor {
                 run,
                 state: output,
                 sources,
-                most_bytes: self.settings.log_bytes,
+                most_bytes: self.log_bytes(),
                 resumed: Some(Resumed { leftover: self.guarding.leftover_of(run) }),
             });
         }
@@ -267,6 +268,11 @@ impl Supervisor {
             ends.push((end, descriptor));
         }
         (ends, input)
+    }
+
+    /// How much output one run may keep.
+    pub(crate) fn log_bytes(&self) -> u64 {
+        self.settings.log_bytes.min(self.handle.output_total().most())
     }
 
     fn resumed_output(&self, record: &RunRecord, ends: &[(End, Arc<OwnedFd>)]) -> Arc<OutputState> {

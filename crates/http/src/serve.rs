@@ -35,7 +35,10 @@ pub async fn serve(listener: TcpListener, router: Router, mut closed: watch::Rec
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
-                Ok((stream, _)) if slots.make_room(connections.len()) => {
+                Ok((stream, _))
+                    if slots.make_room(connections.len())
+                        && !ostler_os::is_kept_from_callers(&stream) =>
+                {
                     let proven = Proven::default();
                     let theirs = theirs.clone();
                     let conversation = converse(stream, router.clone(), theirs, proven.clone());

@@ -87,6 +87,7 @@ whats! {
     ClientLeft => "client-left": "was left by the process that showed it",
     Detached => "detached": "was let go by the run that started it",
     OutputLost => "output-lost": "lost output",
+    OutputDropped => "output-dropped": "had its output removed",
     OutputHeld => "output-held": "had its output held open by another process",
     Exited => "exited": "ended",
     NotExtinct => "not-extinct": "could not be ended completely",

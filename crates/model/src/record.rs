@@ -61,6 +61,20 @@ pub enum SpawnErrorKind {
     Other,
 }
 
+impl SpawnErrorKind {
+    /// What the supervisor or the machine lacks at this moment. It says nothing of the program.
+    pub fn is_shortage(self) -> bool {
+        match self {
+            Self::OutOfDescriptors | Self::OutOfProcesses | Self::OutOfMemory => true,
+            Self::NotFound
+            | Self::NotExecutable
+            | Self::BadDirectory
+            | Self::TooBig
+            | Self::Other => false,
+        }
+    }
+}
+
 /// Whether the run's whole tree is gone: a fact of its own, beside the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

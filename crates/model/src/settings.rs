@@ -21,6 +21,8 @@ pub struct Settings {
     pub journal_bytes: u64,
     /// How much output of one run is kept; the oldest segment goes first.
     pub log_bytes: u64,
+    /// How much output of all runs together is kept; without it, what fits the file system.
+    pub output_bytes: Option<u64>,
     /// Give each run a boundary of the kernel's, where it may be made.
     pub kernel_boundary: bool,
     /// Keep limits by groups of the kernel's, where they may be made; otherwise by looking.
@@ -44,6 +46,7 @@ impl Default for Settings {
             journal_rows: 200_000,
             journal_bytes: 128 << 20,
             log_bytes: 4 << 30,
+            output_bytes: None,
             kernel_boundary: true,
             limit_groups: true,
         }

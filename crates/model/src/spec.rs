@@ -93,6 +93,21 @@ pub struct TerminalSize {
     pub rows: u16,
 }
 
+impl TerminalSize {
+    /// The most columns and the most rows. The picture of a terminal is kept in memory, cell by cell.
+    pub const MOST: u16 = 1_000;
+
+    pub fn is_too_large(self) -> bool {
+        self.columns > Self::MOST || self.rows > Self::MOST
+    }
+
+    /// The same, with no more columns and rows than a terminal may have.
+    #[must_use]
+    pub fn clamped(self) -> Self {
+        Self { columns: self.columns.min(Self::MOST), rows: self.rows.min(Self::MOST) }
+    }
+}
+
 impl Default for TerminalSize {
     fn default() -> Self {
         Self { columns: 120, rows: 30 }

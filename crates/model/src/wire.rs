@@ -315,6 +315,8 @@ pub enum ErrorCode {
     /// The run is another supervisor's.
     Elsewhere,
     RegistryFailed,
+    /// Too many callers at this moment, or too many connections of this one.
+    Busy,
     Internal,
 }
 

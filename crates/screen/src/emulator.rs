@@ -19,7 +19,9 @@ impl std::fmt::Debug for Emulator {
 }
 
 impl Emulator {
+    /// A larger size is clamped: its programs, or whoever attaches to tmux, may have set it.
     pub fn new(size: TerminalSize) -> Self {
+        let size = size.clamped();
         let (rows, columns) = (at_least_one(size.rows), at_least_one(size.columns));
         Self { parser: vt100::Parser::new_with_callbacks(rows, columns, 0, Said::default()), size }
     }
@@ -47,6 +49,7 @@ impl Emulator {
     }
 
     pub fn resize(&mut self, size: TerminalSize) {
+        let size = size.clamped();
         self.size = size;
         let resized = contained(|| {
             self.parser.screen_mut().set_size(at_least_one(size.rows), at_least_one(size.columns));

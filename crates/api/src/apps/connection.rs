@@ -8,6 +8,7 @@ use super::gateway::{Topic, operate};
 use super::message::{write_event, write_response};
 use super::methods;
 use super::rate::{RATE, Rate};
+use crate::callers::{self, Face, LARGE};
 use crate::server::Shared;
 use ostler_engine::{Told, Vitals};
 use ostler_model::app_wire::{
@@ -18,7 +19,7 @@ use serde_json::{Value, json};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::AsyncReadExt;
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::{broadcast, mpsc};
@@ -46,6 +47,7 @@ pub(crate) async fn serve(stream: UnixStream, crowd: Rc<Crowd>, shared: Rc<Share
         topics: None,
         of_app: None,
         is_misbehaving: false,
+        place: shared.callers.sit(peer.pid, Face::App),
         shared,
     };
     let user = ostler_os::user_id();
@@ -54,6 +56,14 @@ pub(crate) async fn serve(stream: UnixStream, crowd: Rc<Crowd>, shared: Rc<Share
         return connection.refuse(FaultCode::Forbidden, told).await;
     }
     let whose = connection.whose(&crowd).await;
+    let is_without_room = match whose {
+        Whose::Run(_) => ostler_os::is_last_reserve(connection.writing.as_ref()),
+        Whose::Caller(_) => ostler_os::is_kept_from_callers(connection.writing.as_ref()),
+    };
+    if is_without_room {
+        let told = "no descriptors are left for another connection; try again later";
+        return connection.refuse(FaultCode::Conflict, told.to_owned()).await;
+    }
     let place: Place = match crowd.enter(whose) {
         Ok(place) => place,
         Err(told) => {
@@ -81,6 +91,7 @@ struct Connection {
     /// Whose process it is, by the kernel's word: an app is no operator.
     of_app: Option<Arc<Vitals>>,
     is_misbehaving: bool,
+    place: callers::Place,
     shared: Rc<Shared>,
 }
 
@@ -189,6 +200,7 @@ impl Connection {
                 },
                 Some(told) = told => return Event::Told(told),
                 topic = topic => topic,
+                () = self.place.seat.asked_to_leave() => return Event::HungUp,
             };
             let wanted = self.topics.as_ref().and_then(|(_, wanted)| wanted.as_deref());
             match topic {
@@ -206,10 +218,16 @@ impl Connection {
     async fn take(&mut self, lines: &mut Lines) -> (Then, u64) {
         let mut requests = 0;
         loop {
+            let mut large = None;
             let outcome = match lines.next() {
                 None => return (Then::Go, requests),
                 Some(Line::Whole(line)) => match read_request(line) {
                     Ok(request) => {
+                        // An operator's answer may be large: one at a time of a process, until it is read.
+                        if request.method.starts_with("apps.") {
+                            let process = Rc::clone(&self.place.seat.process);
+                            large = Arc::clone(&process.large).acquire_owned().await.ok();
+                        }
                         let outcome = self.answer(&request).await;
                         if outcome.as_ref().is_err_and(is_no_proof) {
                             tokio::time::sleep(NO_PROOF).await;
@@ -239,6 +257,16 @@ impl Connection {
             let (id, outcome, then) = outcome;
             self.number += 1;
             write_response(&mut self.out, self.number, &id, &outcome);
+            drop(outcome);
+            // What it does not read is not followed by more.
+            if self.out.len() > LARGE {
+                let seat = Rc::clone(&self.place.seat);
+                let _queued = self.shared.callers.queue(&seat, self.out.len()).await;
+                if !self.send().await {
+                    return (Then::Close, requests);
+                }
+            }
+            drop(large);
             if then == Then::Close {
                 return (then, requests);
             }
@@ -344,7 +372,7 @@ impl Connection {
         if self.out.is_empty() {
             return true;
         }
-        let is_sent = self.writing.write_all(&self.out).await.is_ok();
+        let is_sent = self.place.seat.write(&mut self.writing, &self.out).await.is_ok();
         if self.out.capacity() > CHUNK {
             self.out = Vec::new();
         }

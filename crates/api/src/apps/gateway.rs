@@ -1,5 +1,6 @@
 //! What operators ask about apps, for every face: one list of methods, one way to answer them.
 
+use crate::beside::beside;
 use crate::looks;
 use crate::server::Shared;
 use ostler_engine::{LogReader, OutputState, Piece, UnitAsk, Until, config_version};
@@ -279,8 +280,7 @@ async fn logs(view: &UnitView, lines: u64, shared: &Shared) -> Vec<Value> {
             Arc::new(OutputState::of_ended(shared.home.run_folder(run), bytes))
         }
     };
-    let beside = tokio::task::spawn_blocking(move || last_lines(output, lines));
-    beside.await.unwrap_or_default()
+    beside(move || last_lines(output, lines)).await.unwrap_or_default()
 }
 
 /// What is written of each stream, in the order it came, cut into lines.

@@ -11,3 +11,4 @@ pub(crate) use connection::serve;
 pub(crate) use crowd::Crowd;
 pub use gateway::{Gateway, Topic};
 pub(crate) use gateway::{GatewayCall, operate, statuses, unit_statuses};
+pub(crate) use rate::Rate;

@@ -1,6 +1,7 @@
 //! Every mailbox as a file, one message a line, for `cat` and `jq`. The registry is the truth: the file follows it, and
 //! the more it takes to write, the less often it is written.
 
+use crate::beside::beside;
 use crate::server::Shared;
 use ostler_model::{InstanceId, Mail, stable_hash};
 use ostler_registry::Reader;
@@ -31,7 +32,7 @@ pub(crate) async fn keep(shared: Rc<Shared>) {
         }
         let (registry, folder) = (shared.home.registry().to_owned(), shared.home.mail_folder());
         let begun_ms = ostler_os::mono_ms();
-        let written = tokio::task::spawn_blocking(move || {
+        let written = beside(move || {
             names
                 .into_iter()
                 .filter(|name| write(&registry, instance, &folder, name).is_err())

@@ -44,12 +44,20 @@ pub(super) fn parse_grace(text: &str) -> Result<u64, String> {
 pub(super) fn parse_size(text: &str) -> Result<TerminalSize, String> {
     let wrong = || format!("{text:?} is not a size; write it as 120x30");
     let (columns, rows) = text.split_once('x').ok_or_else(wrong)?;
-    let columns = columns.parse().map_err(|_| wrong())?;
-    let rows = rows.parse().map_err(|_| wrong())?;
+    let number = |text: &str| text.parse::<u64>().map_err(|_| wrong());
+    let (columns, rows) = (number(columns)?, number(rows)?);
     if columns == 0 || rows == 0 {
         return Err(wrong());
     }
-    Ok(TerminalSize { columns, rows })
+    let most = TerminalSize::MOST;
+    match (u16::try_from(columns), u16::try_from(rows)) {
+        (Ok(columns), Ok(rows)) if columns <= most && rows <= most => {
+            Ok(TerminalSize { columns, rows })
+        }
+        _ => Err(format!(
+            "{text} is too large; a terminal has at most {most} columns and {most} rows"
+        )),
+    }
 }
 
 pub(super) fn parse_variable(text: OsString) -> Result<OsString, String> {
@@ -94,6 +102,10 @@ mod tests {
         assert_eq!(parse_key("ctrl-a"), Ok(1));
         assert!(parse_key("x").is_err());
         assert!(parse_size("0x5").is_err());
+        assert!(parse_size("1000x1000").is_ok());
+        for text in ["1001x1", "1x1001", "65535x65535", "99999999999x1"] {
+            assert!(parse_size(text).is_err_and(|told| told.contains("at most 1000")), "{text}");
+        }
         assert_eq!(parse_size("80x24"), Ok(TerminalSize { columns: 80, rows: 24 }));
         assert!(parse_variable("=x".into()).is_err());
     }

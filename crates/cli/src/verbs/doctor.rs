@@ -5,9 +5,10 @@ use crate::args::JsonArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::say::say;
-use crate::settings;
-use ostler_engine::check_registry;
+use crate::{render, settings, stored};
+use ostler_engine::{check_registry, default_output_bytes, output_bytes};
 use serde_json::json;
+use std::path::Path;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
@@ -149,6 +150,7 @@ fn home(context: &Context) -> Vec<Finding> {
         };
         findings.push(finding("disk", verdict, format!("{} MiB free{hint}", free >> 20)));
     }
+    findings.push(output(path));
     if context.home.registry().exists() {
         findings.push(match check_registry(context.home.registry()) {
             Ok(()) => {
@@ -161,6 +163,21 @@ fn home(context: &Context) -> Vec<Finding> {
         findings.push(finding("settings", Verdict::Bad, told));
     }
     findings
+}
+
+/// How much output of all runs is kept, and how much may be.
+fn output(home: &Path) -> Finding {
+    let stored = stored::read(home);
+    let variable = |name: &str| std::env::var(name).ok().or_else(|| stored.get(name).cloned());
+    let settings = settings::from_environment(variable).unwrap_or_default();
+    let most = settings.output_bytes.unwrap_or_else(|| default_output_bytes(home));
+    let kept = output_bytes(home);
+    let told = format!("{} of at most {} kept", render::size(kept), render::size(most));
+    let hint = "the oldest of ended runs goes first (`[supervisor] output` or OSTLER_OUTPUT_BYTES changes the bound)";
+    match kept > most / 10 * 9 {
+        true => finding("output", Verdict::Weak, format!("{told}; {hint}")),
+        false => finding("output", Verdict::Good, told),
+    }
 }
 
 /// What runs now, and how often it had to be started again.

@@ -2,7 +2,7 @@
 
 use crate::context::Context;
 use crate::exit::Failure;
-use ostler_client::{Client, ClientError, Frame, FrameSender, View};
+use ostler_client::{Client, ClientError, Frame, FrameSender, RESENDS_MOST, View};
 use ostler_model::TerminalSize;
 use ostler_model::wire::{ViewCall, ViewFrom, Viewing};
 use std::io;
@@ -19,9 +19,14 @@ pub struct LastingView {
 
 impl LastingView {
     pub fn open(context: &Context, mut client: Client, call: ViewCall) -> Result<Self, Failure> {
+        let mut deaths = 0;
         let view = loop {
             match client.view(call.clone()) {
-                Err(ClientError::Lost(_)) => client = context.connect_again()?,
+                Err(ClientError::Lost(_)) if deaths < RESENDS_MOST => {
+                    deaths += 1;
+                    client = context.connect_again()?;
+                }
+                Err(ClientError::Lost(_)) => return Err(context.deadly().into()),
                 view => break view?,
             }
         };
@@ -64,7 +69,9 @@ impl LastingView {
             from: if is_drawn { ViewFrom::Screen } else { ViewFrom::Offset(self.view.offset()) },
             ..self.call.clone()
         };
-        loop {
+        // One that ends while it shows us the run may have been ended by anything. One that ends before it
+        // has begun to may have been ended by the request.
+        for _ in 0..=RESENDS_MOST {
             match self.context.connect_again()?.view(call.clone()) {
                 Ok(view) => {
                     *self.line.lock() = view.sender()?;
@@ -75,6 +82,7 @@ impl LastingView {
                 Err(error) => return Err(error.into()),
             }
         }
+        Err(self.context.deadly().into())
     }
 }
 

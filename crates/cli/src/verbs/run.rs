@@ -8,7 +8,7 @@ use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::render;
 use crate::say::{say, tell};
-use ostler_client::{Client, ClientError};
+use ostler_client::{Client, ClientError, RESENDS_MOST};
 use ostler_model::wire::{Answer, Call, Target, ViewCall, ViewFrom};
 use ostler_model::{
     Backend, Detach, Limits, OsText, Resources, RunId, RunRecord, RunResult, RunSpec, RunState,
@@ -19,8 +19,6 @@ use std::ffi::OsStr;
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 
-/// How often a supervisor is asked to begin a run before we take it that it dies of it.
-const BEGIN_MOST: u32 = 5;
 /// The key that leaves a run in the foreground: Ctrl-].
 const DETACH_KEY: u8 = 0x1d;
 
@@ -125,9 +123,9 @@ fn leave(context: &Context, run: RunId) -> Result<(), Failure> {
 }
 
 /// If the answer is lost with the supervisor, the next one is asked the same: it starts the run only if
-/// it is not there.
+/// it is not there. If that ends as well, the request may be what ends them, and no other one gets it.
 fn begin(context: &Context, client: &mut Client, spec: Box<RunSpec>) -> Result<RunRecord, Failure> {
-    for _ in 1..BEGIN_MOST {
+    for _ in 0..RESENDS_MOST {
         match client.call(Call::Spawn(spec.clone())) {
             Err(lost @ ClientError::Lost(_)) => match context.connect_running() {
                 Ok(next) => *client = next,
@@ -136,7 +134,10 @@ fn begin(context: &Context, client: &mut Client, spec: Box<RunSpec>) -> Result<R
             answer => return spawned(answer?),
         }
     }
-    spawned(client.call(Call::Spawn(spec))?)
+    match client.call(Call::Spawn(spec)) {
+        Err(ClientError::Lost(_)) => Err(context.deadly().into()),
+        answer => spawned(answer?),
+    }
 }
 
 fn spawned(answer: Answer) -> Result<RunRecord, Failure> {

@@ -30,6 +30,9 @@
 //! It is idle, and declared to sleep then. It is ended (`Stopping`, then `Suspended`); that it sleeps is saved first. It
 //! is woken by mail, a nudge, somebody who attaches, or a start. No end is counted, and it is still wanted.
 //!
+//! There is no room to start it: no descriptor, no process, no memory for us. It waits (`Backoff`) and is tried again,
+//! 1 s later, then 2, 4 and so on. That is no end of its own: nothing is counted, whatever its policy is.
+//!
 //! Its declaration changes. It is ended and launched as it is declared now; nothing is counted.
 //!
 //! The supervisor dies. What is wanted, the tally and what is over are in the record; what runs is adopted.
@@ -40,8 +43,8 @@ use crate::restart::{Cause, Death, ExitClass, Verdict, Wishes, after_with, clear
 use crate::time::Now;
 use crate::{Action, ExitStatus};
 use ostler_model::{
-    Actor, Check, Condition, Desired, Entry, Extinct, Over, Overlap, RunId, RunRecord, Termination,
-    UnitEnd, UnitRecord, UnitSpec, What,
+    Actor, Check, Condition, Desired, Entry, Extinct, Over, Overlap, RunId, RunRecord,
+    SpawnErrorKind, Termination, UnitEnd, UnitRecord, UnitSpec, What,
 };
 use serde_json::{Map, Value, json};
 
@@ -51,6 +54,9 @@ const ENDS_MOST: usize = 10;
 const KEEPS_PLACE_MS: u64 = 10_000;
 /// and after so many failures in a row. Then it queues behind those that wait, so that a crash loop keeps nobody out.
 const KEEPS_PLACE_TIMES: u32 = 3;
+
+/// The longest wait for room to start it.
+const ROOM_WAIT_MOST_MS: u64 = 30_000;
 
 /// A unit as somebody wants it, with the digests of what is declared.
 #[derive(Clone, Debug)]
@@ -169,6 +175,15 @@ pub(crate) struct Unit {
     pub(crate) look_idle_mono_ms: Option<u64>,
     /// When it was started lately.
     pub(crate) pace: Pace,
+    /// What we lack to start it, and how often in a row it was tried.
+    pub(crate) shortage: Option<Shortage>,
+}
+
+/// A shortage of the supervisor's own, for which a unit waits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Shortage {
+    pub(crate) told: String,
+    tries: u32,
 }
 
 impl Unit {
@@ -185,6 +200,7 @@ impl Unit {
             is_queue_told: false,
             look_idle_mono_ms: None,
             pace: Pace::default(),
+            shortage: None,
         }
     }
 
@@ -379,6 +395,7 @@ impl Unit {
         self.record.desired = desired;
         self.record.rests = false;
         self.record.suspended = None;
+        self.shortage = None;
         // Somebody has looked: what was wrong is known.
         self.record.trouble = None;
         if desired == Desired::Running {
@@ -511,6 +528,7 @@ impl Unit {
 
     /// Its run executes: from now on its checks count.
     pub(crate) fn started(&mut self, run: RunId, now: Now, out: &mut Vec<Action>) {
+        self.shortage = None;
         if self.phase != (Phase::Unready { run }) {
             return;
         }
@@ -670,6 +688,12 @@ impl Unit {
             (_, Some(Termination::OverallTimeout | Termination::NoOutputTimeout)) => {
                 Cause::TimedOut
             }
+            (_, Some(Termination::SpawnError))
+                if record.spawn_error_kind.is_some_and(SpawnErrorKind::is_shortage) =>
+            {
+                self.wait_for_room(record, now, out);
+                return false;
+            }
             (_, Some(Termination::SpawnError)) => Cause::NotSpawned,
             // Also where nobody saw its end: the kernel has counted it.
             (
@@ -730,6 +754,25 @@ impl Unit {
         self.record.over = Some(Over { is_clean: false, told: told.clone(), boot_id });
         self.enter(Phase::Over, now);
         out.push(self.note(Actor::Supervisor, What::UnitOver, &told, json!({}), now));
+        out.push(self.save(now));
+    }
+
+    /// What we lack is no fault of the unit's: it is tried again, whatever its policy says, and nothing is counted.
+    fn wait_for_room(&mut self, run: &RunRecord, now: Now, out: &mut Vec<Action>) {
+        if self.record.desired == Desired::Stopped {
+            self.enter(Phase::Stopped, now);
+            return;
+        }
+        let tries = self.shortage.take().map_or(0, |shortage| shortage.tries);
+        let wait_ms = (1_000 << tries.min(8)).min(ROOM_WAIT_MOST_MS);
+        let told = run.error.clone().unwrap_or_else(|| "there is no room to start it".to_owned());
+        self.keeps_place = wait_ms <= KEEPS_PLACE_MS;
+        self.record.again_at_ms = Some(now.wall_ms.saturating_add(wait_ms));
+        let until_mono_ms = now.mono_ms.saturating_add(wait_ms);
+        self.enter(Phase::Backoff { until_mono_ms, wait_ms }, now);
+        let evidence = json!({ "waitMs": wait_ms, "counted": false });
+        out.push(self.note(Actor::Supervisor, What::UnitAgain, &told, evidence, now));
+        self.shortage = Some(Shortage { told, tries: tries.saturating_add(1) });
         out.push(self.save(now));
     }
 

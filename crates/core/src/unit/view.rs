@@ -84,6 +84,10 @@ impl Units {
             }
             Phase::Backoff { until_mono_ms, wait_ms } => {
                 let left = until_mono_ms.saturating_sub(now.mono_ms).div_ceil(1_000);
+                if let Some(shortage) = &unit.shortage {
+                    let told = &shortage.told;
+                    return (UnitState::Backoff, format!("tried again in {left} s: {told}"));
+                }
                 let wishes = record.tally.wishes;
                 let of = match (record.spec.restart.limit, record.spec.part) {
                     (_, None) if wishes > 1 && last == WISH => {

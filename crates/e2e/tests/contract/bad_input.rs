@@ -69,6 +69,7 @@ fn a_wrong_setting_names_its_variable() {
         ("OSTLER_HISTORY_COUNT", "few"),
         ("OSTLER_HISTORY_AGE", "old"),
         ("OSTLER_LOG_BYTES", "1GB"),
+        ("OSTLER_OUTPUT_BYTES", "1GB"),
     ] {
         let home = Home::with(&[(name, value)]);
         let output = home.ostler(&["runs"]);

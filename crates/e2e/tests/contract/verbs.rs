@@ -30,6 +30,8 @@ fn metrics_are_what_prometheus_reads() {
         "run_lease_steal_total",
         "run_ownership_escape_total",
         "run_live",
+        "output_kept_bytes",
+        "output_most_bytes",
         "zombies_reaped_total",
     ] {
         assert!(text.lines().any(|line| line.starts_with(name)), "{name}: {text}");

@@ -14,6 +14,7 @@ use super::open_logs::{LogWriter, OpenLogs, Written};
 use super::segment::StreamKind;
 use super::siphon::NotedSiphon;
 use super::state::OutputState;
+use super::total::{OutputTotal, Swept};
 use crate::guarding::Felt;
 use ostler_model::RunId;
 use ostler_os::{Interest, Note, Poller, Ready, Siphon, Waker};
@@ -43,6 +44,10 @@ pub(crate) enum DrainEvent {
         from: u64,
         to: u64,
     },
+    /// All runs together have written more than may be kept.
+    TooMuch,
+    /// What was done about it.
+    Swept(Swept),
 }
 
 /// A run whose output is to be read.
@@ -82,6 +87,11 @@ enum Order {
         most_bytes: u64,
     },
     RemoveFolder(PathBuf),
+    /// The oldest of its output goes, until it has no more than this.
+    Trim {
+        run: RunId,
+        keeps: u64,
+    },
     /// Nobody takes up the run whose bytes are in the siphon.
     EmptySiphon,
     Pulse(u64),
@@ -100,6 +110,7 @@ impl Drain {
     pub(crate) fn start(
         siphon: Option<(Siphon, Note)>,
         felt: Arc<Felt>,
+        total: Arc<OutputTotal>,
         tell: impl Fn(DrainEvent) + Send + 'static,
     ) -> io::Result<Self> {
         let poller = Poller::new()?;
@@ -121,6 +132,7 @@ impl Drain {
                     open: OpenLogs::default(),
                     buffer: Vec::new(),
                     felt,
+                    total,
                     siphon: siphon.map(|(siphon, note)| NotedSiphon::new(siphon, note)),
                     flooding: Vec::new(),
                     large_pipes: 0,
@@ -144,6 +156,10 @@ impl Drain {
 
     pub(crate) fn remove_folder(&self, folder: PathBuf) {
         self.order(Order::RemoveFolder(folder));
+    }
+
+    pub(crate) fn trim(&self, run: RunId, keeps: u64) {
+        self.order(Order::Trim { run, keeps });
     }
 
     pub(crate) fn empty_siphon(&self) {
@@ -229,6 +245,7 @@ struct Worker {
     open: OpenLogs,
     buffer: Vec<u8>,
     felt: Arc<Felt>,
+    total: Arc<OutputTotal>,
     /// Where the kernel lets bytes be moved instead of copied.
     siphon: Option<NotedSiphon>,
     /// Looked at every turn; nobody tells us about them.
@@ -331,6 +348,11 @@ impl Worker {
                 }
                 Order::RemoveFolder(folder) => {
                     let _ = std::fs::remove_dir_all(folder);
+                }
+                Order::Trim { run, keeps } => {
+                    if let Some(log) = self.logs.get_mut(&run) {
+                        log.writer.trim(keeps);
+                    }
                 }
                 Order::EmptySiphon => {
                     if let Some(siphon) = &mut self.siphon {
@@ -486,6 +508,11 @@ impl Worker {
                 written
             }
         };
+        if matches!(written, Written::Kept | Written::GapEnded { .. })
+            && self.total.add(length as u64)
+        {
+            (self.tell)(DrainEvent::TooMuch);
+        }
         match written {
             Written::Kept | Written::Lost => {}
             Written::GapBegan { from, error } => {

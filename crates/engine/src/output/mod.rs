@@ -8,11 +8,14 @@ mod screen;
 mod segment;
 mod siphon;
 mod state;
+mod total;
 
 pub use reader::{LogReader, Piece};
 pub use state::OutputState;
+pub use total::{OutputTotal, default_output_bytes, output_bytes};
 
 pub(crate) use drain::{Drain, DrainEvent, NewLog, Resumed, Source};
 pub(crate) use screen::Screen;
 pub(crate) use segment::{StreamKind, end_on_disk};
 pub(crate) use siphon::left_over;
+pub(crate) use total::{Sweep, Swept};

@@ -172,6 +172,13 @@ impl LogWriter {
         Ok(())
     }
 
+    /// Removes the oldest segments, until there is no more than this; the one that is written to stays.
+    pub(super) fn trim(&mut self, keeps: u64) {
+        while self.starts.len() > 1 && self.offset - self.starts[0] > keeps {
+            remove(&self.folder, self.starts.remove(0));
+        }
+    }
+
     /// Not in append mode, which would forbid moving pages into it; we are its only writer.
     fn open(&self, start: u64) -> io::Result<Files> {
         let open = |path: PathBuf| {

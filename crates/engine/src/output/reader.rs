@@ -40,7 +40,8 @@ struct OpenSegment {
     marks: Vec<Mark>,
 }
 
-const PIECE_MOST: usize = 256 << 10;
+/// One is in memory for each viewer that does not read.
+const PIECE_MOST: usize = 64 << 10;
 
 impl LogReader {
     pub fn new(state: Arc<OutputState>) -> Self {

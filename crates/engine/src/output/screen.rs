@@ -42,7 +42,7 @@ impl Screen {
 
     /// The size of its terminal may have changed since the last look.
     pub(super) fn follow_size(&mut self) {
-        if let Some(size) = self.seat.as_mut().and_then(Seat::size)
+        if let Some(size) = self.seat.as_mut().and_then(Seat::size).map(TerminalSize::clamped)
             && size != self.emulator.size()
         {
             self.emulator.resize(size);

@@ -1,7 +1,7 @@
 //! What is known of a run's output at this moment, shared between the drain and everyone else.
 
 use super::screen::Screen;
-use super::segment::{Mark, StreamKind, read_range};
+use super::segment::{Mark, StreamKind, end_on_disk, read_range};
 use crate::agents::Stir;
 use ostler_model::wire::ScreenText;
 use std::collections::VecDeque;
@@ -69,10 +69,12 @@ impl OutputState {
         state
     }
 
-    /// Of a run whose output nobody drains any more: what is on disk is all there is.
+    /// Of a run whose output nobody drains any more: what is on disk is all there is. The record's count is
+    /// only as new as the last save of the record; a supervisor that was killed after it has written more.
     pub fn of_ended(folder: PathBuf, output_bytes: u64) -> Self {
+        let written = end_on_disk(&folder).max(output_bytes);
         let state = Self::new(folder, None);
-        state.written.store(output_bytes, Ordering::Release);
+        state.written.store(written, Ordering::Release);
         state.ended.store(true, Ordering::Release);
         state
     }

@@ -89,12 +89,21 @@ pub fn lift_descriptor_limit() -> Allocated {
     Allocated { soft: found.current, hard: found.maximum }
 }
 
+const RESERVE: u64 = 24;
+
 /// Whether so few descriptors are left that they are needed for what already runs: its log, the registry,
 /// and a caller who wants to end something. New ones get the lowest free number, so theirs tells.
 pub fn is_last_reserve(newest: impl AsFd) -> bool {
-    const RESERVE: u64 = 24;
     let number = newest.as_fd().as_raw_fd().max(0) as u64;
     number + RESERVE >= descriptor_limit()
+}
+
+/// Whether this descriptor is one of those that callers, and the runs they ask for, do not get: they are for what is
+/// supervised already, to be started again. More than the last reserve, so that units still find some.
+pub fn is_kept_from_callers(newest: impl AsFd) -> bool {
+    let limit = descriptor_limit();
+    let number = newest.as_fd().as_raw_fd().max(0) as u64;
+    number + RESERVE + (limit / 8).clamp(8, 64) >= limit
 }
 
 /// How many descriptors this process may have.
@@ -138,6 +147,12 @@ pub fn owner_of(path: &Path) -> io::Result<u32> {
 pub fn free_bytes(path: &Path) -> io::Result<u64> {
     let stat = rustix::fs::statvfs(path)?;
     Ok(stat.f_bavail * stat.f_frsize)
+}
+
+/// The size of the file system that the path is on, as far as users may fill it.
+pub fn total_bytes(path: &Path) -> io::Result<u64> {
+    let stat = rustix::fs::statvfs(path)?;
+    Ok(stat.f_blocks * stat.f_frsize)
 }
 
 /// A small file that is nowhere but in memory: it lasts as long as somebody holds it.

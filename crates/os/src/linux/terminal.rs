@@ -11,8 +11,11 @@ pub fn is_terminal(descriptor: impl AsFd) -> bool {
     isatty(descriptor)
 }
 
+/// Clamped to what a terminal of ours may have.
 pub fn own_terminal_size() -> Option<TerminalSize> {
-    terminal_size(rustix::stdio::stdin()).or_else(|| terminal_size(rustix::stdio::stdout()))
+    let size = terminal_size(rustix::stdio::stdin());
+    let size = size.or_else(|| terminal_size(rustix::stdio::stdout()));
+    size.map(TerminalSize::clamped)
 }
 
 /// Every key goes through while this lives; the terminal is put back when it is dropped.

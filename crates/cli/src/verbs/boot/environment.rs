@@ -9,7 +9,7 @@ use std::path::PathBuf;
 const PLACES: [&str; 3] = ["OSTLER_HOME", "XDG_STATE_HOME", "OSTLER_REGISTRY"];
 
 /// What `settings` reads.
-const SETTINGS: [&str; 11] = [
+const SETTINGS: [&str; 12] = [
     "OSTLER_LEASE",
     "OSTLER_ADOPT",
     "OSTLER_HISTORY_COUNT",
@@ -17,6 +17,7 @@ const SETTINGS: [&str; 11] = [
     "OSTLER_JOURNAL_ROWS",
     "OSTLER_JOURNAL_BYTES",
     "OSTLER_LOG_BYTES",
+    "OSTLER_OUTPUT_BYTES",
     "OSTLER_NO_CGROUP",
     "OSTLER_LIMITS",
     "OSTLER_HTTP",

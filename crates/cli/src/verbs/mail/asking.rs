@@ -2,12 +2,9 @@
 
 use crate::context::Context;
 use crate::exit::Failure;
-use ostler_client::{Client, ClientError};
+use ostler_client::{Client, ClientError, RESENDS_MOST};
 use ostler_model::wire::{Answer, Call};
 use ostler_model::{Mail, MailCall, MailDraft, MailKind, letter_id};
-
-/// How often a supervisor may die under one question.
-const TRIES: u32 = 10;
 
 pub struct Asking<'a> {
     context: &'a Context,
@@ -23,10 +20,11 @@ impl<'a> Asking<'a> {
         let mut tries = 0;
         loop {
             match self.client.call(call.clone()) {
-                Err(ClientError::Lost(_)) if tries < TRIES => {
+                Err(ClientError::Lost(_)) if tries < RESENDS_MOST => {
                     tries += 1;
                     self.client = self.context.connect()?;
                 }
+                Err(ClientError::Lost(_)) => return Err(self.context.deadly().into()),
                 outcome => return Ok(outcome?),
             }
         }

@@ -52,7 +52,11 @@ impl Simulation {
             let error = "no".to_owned();
             supervisor.events.push_back(Event::SpawnFailed {
                 run,
-                kind: SpawnErrorKind::Other,
+                kind: if random.chance(30) {
+                    SpawnErrorKind::OutOfDescriptors
+                } else {
+                    SpawnErrorKind::Other
+                },
                 error,
             });
             return Ok(());

@@ -1,0 +1,367 @@
+//! Who is connected, and what each may use, so that no caller takes away what others need.
+//!
+//! A connection belongs to a process. What a process has in flight is bounded, and so is what of it is kept in
+//! memory: its connection is not read any further until there is room, and nothing is dropped. A peer that does not
+//! read its answers is cut off. Callers get a part of our descriptors only: the rest is for supervision.
+
+use crate::apps::Rate;
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+use std::os::fd::AsFd;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::AsyncWriteExt;
+use tokio::net::unix::OwnedWriteHalf;
+use tokio::sync::{Mutex, Notify, OwnedSemaphorePermit, Semaphore, SemaphorePermit};
+
+/// Connections to the control socket, of one process and of all.
+const OF_PROCESS_MOST: usize = 32;
+const ALL_MOST: usize = 512;
+/// So many are let in however few descriptors are left: somebody must be able to end something.
+const ALWAYS: usize = 8;
+/// Requests of one process that are being answered, and those that wait for something to happen.
+const QUICK_MOST: usize = 64;
+const WAITING_MOST: usize = 1_024;
+/// An answer that is larger counts among those that have a bound together.
+pub(crate) const LARGE: usize = 64 << 10;
+/// How many bytes of large answers wait for their callers to read them.
+const QUEUED_MOST: usize = 16 << 20;
+/// A peer that takes nothing for so long gets no more.
+const TAKES_NOTHING_MOST: Duration = Duration::from_secs(20);
+/// One that has taken so long for its large answer may be cut off, if another needs the room.
+const SLOW_MS: u64 = 1_000;
+/// Requests longer than this are read into memory that all long requests share, counted in parts of 1 MiB.
+pub(crate) const LINE_SHORT: usize = 64 << 10;
+pub(crate) const LINE_PART: usize = 1 << 20;
+const LINE_PARTS: usize = 20;
+
+/// At which socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Face {
+    Control,
+    App,
+}
+
+pub(crate) struct Callers {
+    inner: RefCell<Inner>,
+    /// Large answers are made one at a time.
+    making: Semaphore,
+    line_parts: Arc<Semaphore>,
+}
+
+#[derive(Default)]
+struct Inner {
+    next: u64,
+    seats: BTreeMap<u64, Rc<Seat>>,
+    processes: HashMap<i32, Rc<Process>>,
+}
+
+/// What all connections of one process have together.
+pub(crate) struct Process {
+    pub(crate) quick: Arc<Semaphore>,
+    pub(crate) waiting: Arc<Semaphore>,
+    /// One large answer at a time, until it has been read.
+    pub(crate) large: Arc<Semaphore>,
+    /// One long request at a time, until it has been answered.
+    pub(crate) long: Arc<Semaphore>,
+    rate: RefCell<Rate>,
+}
+
+/// One connection.
+pub(crate) struct Seat {
+    face: Face,
+    pid: i32,
+    pub(crate) process: Rc<Process>,
+    /// What it is being answered.
+    busy: Cell<usize>,
+    quiet_since_ms: Cell<u64>,
+    /// Bytes of a large answer that it has not read, and since when.
+    queued: Cell<usize>,
+    queued_since_ms: Cell<u64>,
+    is_leaving: Cell<bool>,
+    leave: Notify,
+}
+
+/// A connection's place, as long as it is held.
+pub(crate) struct Place {
+    callers: Rc<Callers>,
+    number: u64,
+    pub(crate) seat: Rc<Seat>,
+}
+
+/// Something is being answered.
+pub(crate) struct Busy(Rc<Seat>);
+
+/// A large answer that is on its way.
+pub(crate) struct Queued(Rc<Seat>);
+
+impl Default for Callers {
+    fn default() -> Self {
+        Self {
+            inner: RefCell::default(),
+            making: Semaphore::new(1),
+            line_parts: Arc::new(Semaphore::new(LINE_PARTS)),
+        }
+    }
+}
+
+impl Callers {
+    /// A place at the control socket, or why there is none. Where all are taken, the connection that has been quiet
+    /// for longest makes room.
+    pub(crate) fn enter(self: &Rc<Self>, pid: i32, stream: impl AsFd) -> Result<Place, String> {
+        let of = |pid: Option<i32>| {
+            let inner = self.inner.borrow();
+            let seats = inner.seats.values().filter(|seat| seat.face == Face::Control);
+            seats.filter(|seat| pid.is_none_or(|pid| seat.pid == pid)).count()
+        };
+        if of(Some(pid)) >= OF_PROCESS_MOST && !self.make_room(Some(pid)) {
+            return Err(format!(
+                "process {pid} holds {OF_PROCESS_MOST} connections, as many as one process may; close some"
+            ));
+        }
+        let all = of(None);
+        let is_full = all >= ALL_MOST;
+        if (is_full || (all >= ALWAYS && ostler_os::is_kept_from_callers(stream)))
+            && !self.make_room(None)
+        {
+            return Err(format!(
+                "{all} connections are open, and there is no room for another; try again later"
+            ));
+        }
+        Ok(self.sit(pid, Face::Control))
+    }
+
+    /// A place that somebody else has counted.
+    pub(crate) fn sit(self: &Rc<Self>, pid: i32, face: Face) -> Place {
+        let mut inner = self.inner.borrow_mut();
+        inner.next += 1;
+        let number = inner.next;
+        let process = Rc::clone(inner.processes.entry(pid).or_insert_with(Process::new));
+        let seat = Rc::new(Seat {
+            face,
+            pid,
+            process,
+            busy: Cell::new(0),
+            quiet_since_ms: Cell::new(ostler_os::mono_ms()),
+            queued: Cell::new(0),
+            queued_since_ms: Cell::new(0),
+            is_leaving: Cell::new(false),
+            leave: Notify::new(),
+        });
+        inner.seats.insert(number, Rc::clone(&seat));
+        Place { callers: Rc::clone(self), number, seat }
+    }
+
+    /// False if all of them are being answered.
+    fn make_room(&self, pid: Option<i32>) -> bool {
+        let mut inner = self.inner.borrow_mut();
+        let is_quiet = |seat: &Seat| {
+            seat.face == Face::Control
+                && seat.busy.get() == 0
+                && pid.is_none_or(|pid| seat.pid == pid)
+        };
+        let quiet = inner.seats.iter().filter(|(_, seat)| is_quiet(seat));
+        let longest = quiet.min_by_key(|(_, seat)| seat.quiet_since_ms.get());
+        let Some(number) = longest.map(|(number, _)| *number) else { return false };
+        if let Some(seat) = inner.seats.remove(&number) {
+            seat.ask_to_leave();
+        }
+        true
+    }
+
+    /// Only one at a time makes a large answer.
+    pub(crate) async fn make_large(&self) -> Option<SemaphorePermit<'_>> {
+        self.making.acquire().await.ok()
+    }
+
+    /// Counts a large answer. Where there is no room for it, the slowest of those that have one is cut off.
+    pub(crate) async fn queue(&self, seat: &Rc<Seat>, length: usize) -> Queued {
+        const LOOK_EVERY: Duration = Duration::from_millis(50);
+        while self.queued() > 0 && self.queued() + length > QUEUED_MOST {
+            if !self.cut_off_slowest() {
+                tokio::time::sleep(LOOK_EVERY).await;
+            }
+        }
+        seat.queued.set(length);
+        seat.queued_since_ms.set(ostler_os::mono_ms());
+        Queued(Rc::clone(seat))
+    }
+
+    fn queued(&self) -> usize {
+        self.inner.borrow().seats.values().map(|seat| seat.queued.get()).sum()
+    }
+
+    fn cut_off_slowest(&self) -> bool {
+        let now_ms = ostler_os::mono_ms();
+        let inner = self.inner.borrow();
+        let is_slow = |seat: &&Rc<Seat>| {
+            seat.queued.get() > 0 && now_ms.saturating_sub(seat.queued_since_ms.get()) >= SLOW_MS
+        };
+        let slowest =
+            inner.seats.values().filter(is_slow).min_by_key(|seat| seat.queued_since_ms.get());
+        let Some(seat) = slowest else { return false };
+        seat.queued.set(0);
+        seat.ask_to_leave();
+        true
+    }
+
+    /// Room for one more part of a long request.
+    pub(crate) async fn line_part(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.line_parts).acquire_owned().await.ok()
+    }
+}
+
+impl Process {
+    fn new() -> Rc<Self> {
+        Rc::new(Self {
+            quick: Arc::new(Semaphore::new(QUICK_MOST)),
+            waiting: Arc::new(Semaphore::new(WAITING_MOST)),
+            large: Arc::new(Semaphore::new(1)),
+            long: Arc::new(Semaphore::new(1)),
+            rate: RefCell::new(Rate::new(ostler_os::mono_ms())),
+        })
+    }
+
+    /// Counts one request; how long to wait before the next is read.
+    pub(crate) fn count_request(&self) -> Duration {
+        Duration::from_millis(self.rate.borrow_mut().count(1, ostler_os::mono_ms()))
+    }
+}
+
+impl Seat {
+    pub(crate) fn busy(self: &Rc<Self>) -> Busy {
+        self.busy.set(self.busy.get() + 1);
+        Busy(Rc::clone(self))
+    }
+
+    fn ask_to_leave(&self) {
+        self.is_leaving.set(true);
+        self.leave.notify_waiters();
+    }
+
+    /// Returns when the connection is to be closed.
+    pub(crate) async fn asked_to_leave(&self) {
+        while !self.is_leaving.get() {
+            self.leave.notified().await;
+        }
+    }
+
+    /// Writes all of it, unless the peer takes nothing for too long. Then the connection is of no use any more.
+    pub(crate) async fn write(&self, into: &mut OwnedWriteHalf, bytes: &[u8]) -> io::Result<()> {
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let written = tokio::select! {
+                written = into.write(rest) => written?,
+                () = self.asked_to_leave() => return Err(io::ErrorKind::ConnectionAborted.into()),
+                () = tokio::time::sleep(TAKES_NOTHING_MOST) => {
+                    self.ask_to_leave();
+                    return Err(io::ErrorKind::TimedOut.into());
+                }
+            };
+            rest = &rest[written..];
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.busy.set(self.0.busy.get() - 1);
+        self.0.quiet_since_ms.set(ostler_os::mono_ms());
+    }
+}
+
+impl Drop for Queued {
+    fn drop(&mut self) {
+        self.0.queued.set(0);
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut inner = self.callers.inner.borrow_mut();
+        inner.seats.remove(&self.number);
+        if !inner.seats.values().any(|seat| seat.pid == self.seat.pid) {
+            inner.processes.remove(&self.seat.pid);
+        }
+    }
+}
+
+/// The way to the peer. One answer is written at a time.
+pub(crate) struct Line {
+    half: Mutex<OwnedWriteHalf>,
+    pub(crate) seat: Rc<Seat>,
+}
+
+impl Line {
+    pub(crate) fn new(half: OwnedWriteHalf, seat: Rc<Seat>) -> Rc<Self> {
+        Rc::new(Self { half: Mutex::new(half), seat })
+    }
+
+    /// An answer: the peer has asked for it, and has to read it.
+    pub(crate) async fn send(&self, bytes: &[u8]) -> io::Result<()> {
+        self.seat.write(&mut *self.half.lock().await, bytes).await
+    }
+
+    /// A piece of output. Whoever looks at it may pause as long as it likes.
+    pub(crate) async fn show(&self, header: &[u8], payload: &[u8]) -> io::Result<()> {
+        let mut half = self.half.lock().await;
+        half.write_all(header).await?;
+        half.write_all(payload).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn descriptor() -> std::fs::File {
+        std::fs::File::open("/dev/null").expect("a file")
+    }
+
+    #[test]
+    fn a_process_that_opens_many_leaves_room_for_others() {
+        let callers = Rc::new(Callers::default());
+        let greedy: Vec<_> = (0..100)
+            .filter_map(|_| {
+                let place = callers.enter(1, descriptor()).ok()?;
+                let busy = place.seat.busy();
+                Some((place, busy))
+            })
+            .collect();
+        assert_eq!(greedy.len(), OF_PROCESS_MOST);
+        assert!(callers.enter(2, descriptor()).is_ok());
+    }
+
+    #[test]
+    fn where_all_places_are_taken_the_longest_quiet_one_makes_room() {
+        let callers = Rc::new(Callers::default());
+        let pids = 0..(ALL_MOST as i32);
+        let held: Vec<_> =
+            pids.map(|pid| callers.enter(pid, descriptor()).ok().expect("a place")).collect();
+        let busy: Vec<_> = held.iter().skip(1).map(|place| place.seat.busy()).collect();
+        let newcomer = callers.enter(-1, descriptor()).ok().expect("it gets in");
+        assert!(held[0].seat.is_leaving.get(), "the only one that was quiet");
+        let _busy = newcomer.seat.busy();
+        assert!(callers.enter(-2, descriptor()).is_err(), "all are being answered");
+        drop(busy);
+        assert!(callers.enter(-2, descriptor()).is_ok());
+        drop((held, newcomer));
+        assert!(callers.inner.borrow().processes.is_empty());
+    }
+
+    #[test]
+    fn large_answers_that_nobody_reads_make_room() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+        runtime.expect("a runtime").block_on(async {
+            let callers = Rc::new(Callers::default());
+            let lazy = callers.sit(1, Face::Control);
+            let _held = callers.queue(&lazy.seat, QUEUED_MOST).await;
+            let other = callers.sit(2, Face::Control);
+            let _queued = callers.queue(&other.seat, QUEUED_MOST).await;
+            assert!(lazy.seat.is_leaving.get() && !other.seat.is_leaving.get());
+        });
+    }
+}

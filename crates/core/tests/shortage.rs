@@ -1,0 +1,148 @@
+//! D21: a shortage of the supervisor's own is never a unit's fault: it is tried again, and nothing is counted.
+
+mod common;
+
+use common::{asked, identity, run_id};
+use ostler_core::unit::Declared;
+use ostler_core::{Action, Event, Now, World};
+use ostler_model::{
+    Actor, Backend, HookSpec, Limits, Resources, RestartLimit, RestartPolicy, Settings,
+    SpawnErrorKind, StopSpec, UnitSpec, UnitState, UnitView, When,
+};
+use std::collections::BTreeMap;
+
+fn spec(restart: RestartPolicy) -> UnitSpec {
+    UnitSpec {
+        idle: None,
+        pool: None,
+        name: "web".to_owned(),
+        argv: vec!["web".to_owned()],
+        cwd: "/".to_owned(),
+        env: BTreeMap::new(),
+        inherited: [].into(),
+        umask: 0o22,
+        backend: Backend::Pipe,
+        restart,
+        stop: StopSpec { signal: 15, grace_ms: 500 },
+        ready: None,
+        health: None,
+        liveness_backoff: None,
+        depends_on: Vec::new(),
+        schedule: None,
+        limits: Limits::default(),
+        resources: Resources::default(),
+        app: None,
+        container: None,
+        tmux: None,
+        resume: None,
+        heartbeat: None,
+        agent: None,
+        hooks: HookSpec::default(),
+        part: None,
+        file: None,
+    }
+}
+
+struct Stage {
+    world: World,
+    now: Now,
+    born: u64,
+}
+
+impl Stage {
+    fn new(restart: RestartPolicy) -> Self {
+        let now = Now { mono_ms: 1_000, wall_ms: 1_767_225_600_000 };
+        let mut world = World::new(&Settings::default(), now);
+        world.step(Event::Reconciled { begin: true }, now);
+        let digest = "web".to_owned();
+        let declared = vec![Declared { spec: spec(restart), run_digest: digest.clone(), digest }];
+        let by = Actor::Supervisor;
+        let mut stage = Self { world, now, born: 0 };
+        stage.step(
+            Event::UnitsDeclared { declared, gone: Vec::new(), start: true, by },
+            Some(SpawnErrorKind::OutOfDescriptors),
+        );
+        stage
+    }
+
+    /// Whoever is launched fails for want of this, or runs.
+    fn step(&mut self, event: Event, lacks: Option<SpawnErrorKind>) {
+        let mut events = vec![event];
+        while let Some(event) = events.pop() {
+            for action in self.world.step(event, self.now) {
+                if matches!(action, Action::RenewLease) {
+                    events.push(Event::LeaseRenewed { lost: Vec::new() });
+                } else if let Action::Launch(unit) = action {
+                    self.born += 1;
+                    let run = run_id(self.born);
+                    let new = Box::new(asked(run, Some(&unit)));
+                    self.world.step(Event::SpawnAsked(new), self.now);
+                    events.push(match lacks {
+                        Some(kind) => Event::SpawnFailed { run, kind, error: "no room".to_owned() },
+                        None => Event::Spawned { run, identity: identity(self.born as i32) },
+                    });
+                }
+            }
+        }
+    }
+
+    fn pass(&mut self, ms: u64, lacks: Option<SpawnErrorKind>) {
+        self.now.mono_ms += ms;
+        self.now.wall_ms += ms;
+        self.step(Event::UnitsDue, lacks);
+    }
+
+    fn view(&self) -> UnitView {
+        self.world.unit_views(self.now).remove(0)
+    }
+}
+
+#[test]
+fn a_unit_waits_for_room_however_long_and_its_limit_is_not_touched() {
+    let limit = Some(RestartLimit { count: 1, window_ms: 3_600_000 });
+    for when in [When::Always, When::OnFailure, When::Never] {
+        let restart = RestartPolicy { when, limit, ..RestartPolicy::default() };
+        let mut stage = Stage::new(restart);
+        let kinds = [
+            SpawnErrorKind::OutOfDescriptors,
+            SpawnErrorKind::OutOfProcesses,
+            SpawnErrorKind::OutOfMemory,
+        ];
+        for round in 0..100 {
+            let view = stage.view();
+            assert_eq!(view.state, UnitState::Backoff, "{when:?}, round {round}: {view:?}");
+            assert!(
+                view.why.contains("tried again in") && view.why.contains("no room"),
+                "{view:?}"
+            );
+            assert!(view.ends.is_empty() && view.restarts == 0, "{view:?}");
+            stage.pass(30_000, Some(kinds[round % kinds.len()]));
+        }
+        assert_eq!(stage.born, 101, "{when:?}: every 30 s once, and no more");
+        stage.pass(30_000, None);
+        assert_eq!(stage.view().state, UnitState::Ready, "{when:?}");
+    }
+}
+
+#[test]
+fn the_first_tries_come_soon_and_not_in_a_storm() {
+    let mut stage = Stage::new(RestartPolicy::default());
+    let tries = |stage: &mut Stage, ms: u64| {
+        let before = stage.born;
+        for _ in 0..ms / 10 {
+            stage.pass(10, Some(SpawnErrorKind::OutOfProcesses));
+        }
+        stage.born - before
+    };
+    assert_eq!(tries(&mut stage, 1_000), 1);
+    assert_eq!(tries(&mut stage, 2_000), 1);
+    assert!((1..=3).contains(&tries(&mut stage, 60_000)));
+}
+
+#[test]
+fn what_is_wrong_with_the_program_itself_still_counts() {
+    let limit = Some(RestartLimit { count: 1, window_ms: 3_600_000 });
+    let mut stage = Stage::new(RestartPolicy { limit, ..RestartPolicy::default() });
+    stage.pass(1_000, Some(SpawnErrorKind::NotFound));
+    assert_eq!(stage.view().state, UnitState::Error);
+}
