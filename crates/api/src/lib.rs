@@ -10,6 +10,7 @@ mod journal;
 mod looks;
 mod mail;
 mod metrics;
+mod output_beats;
 mod patrol;
 mod screen;
 mod server;

@@ -88,6 +88,7 @@ whats! {
     Detached => "detached": "was let go by the run that started it",
     OutputLost => "output-lost": "lost output",
     OutputHeld => "output-held": "had its output held open by another process",
+    Output => "output": "wrote output",
     Exited => "exited": "ended",
     NotExtinct => "not-extinct": "could not be ended completely",
     Adopted => "adopted": "was taken up again",
