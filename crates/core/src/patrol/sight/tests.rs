@@ -3,6 +3,7 @@
 use super::*;
 use ostler_model::{AgentSeen, Declared};
 use serde_json::json;
+use std::sync::LazyLock;
 
 const NOW: u64 = 100_000_000;
 const MINUTE: u64 = 60_000;
@@ -19,10 +20,9 @@ fn beat(age_ms: u64, cycle: u64) -> HeartbeatSeen {
     HeartbeatSeen::At { age_ms, cycle, last_action: String::new() }
 }
 
-/// Asks one question of one sight.
-fn ask<T>(seen: &Observation, state: &WatchState, question: impl Fn(&Sight<'_>) -> T) -> T {
-    let policy = PatrolPolicy::default();
-    question(&Sight { seen, state, policy: &policy, now_ms: NOW })
+fn sight<'a>(seen: &'a Observation, state: &'a WatchState) -> Sight<'a> {
+    static POLICY: LazyLock<PatrolPolicy> = LazyLock::new(PatrolPolicy::default);
+    Sight { seen, state, policy: &POLICY, now_ms: NOW }
 }
 
 fn shown(state: AgentState) -> Option<AgentSeen> {
@@ -35,9 +35,9 @@ fn a_taken_text_is_movement() {
     let mut now = seen();
     now.taken_age_ms = Some(7_000);
     let state = WatchState { moved_at_ms: Some(NOW - 9_000), ..WatchState::default() };
-    assert_eq!(ask(&now, &state, Sight::moved_at_ms), Some(NOW - 7_000));
+    assert_eq!(sight(&now, &state).moved_at_ms(), Some(NOW - 7_000));
     now.taken_age_ms = None;
-    assert_eq!(ask(&now, &state, Sight::moved_at_ms), Some(NOW - 9_000));
+    assert_eq!(sight(&now, &state).moved_at_ms(), Some(NOW - 9_000));
 }
 
 /// P3: without a screen output counts, and an age of nothing only if nothing was seen before.
@@ -46,14 +46,14 @@ fn output_counts_where_there_is_no_screen() {
     let mut now = seen();
     now.output_age_ms = Some(4_000);
     let before = WatchState { moved_at_ms: Some(NOW - 50_000), ..WatchState::default() };
-    assert_eq!(ask(&now, &before, Sight::moved_at_ms), Some(NOW - 4_000));
-    assert_eq!(ask(&now, &WatchState::default(), Sight::moved_at_ms), Some(NOW - 4_000));
+    assert_eq!(sight(&now, &before).moved_at_ms(), Some(NOW - 4_000));
+    assert_eq!(sight(&now, &WatchState::default()).moved_at_ms(), Some(NOW - 4_000));
     now.screen = Some(5);
-    assert_eq!(ask(&now, &before, Sight::moved_at_ms), Some(NOW - 50_000), "its screen decides");
+    assert_eq!(sight(&now, &before).moved_at_ms(), Some(NOW - 50_000), "its screen decides");
     now.screen = None;
     now.output_age_ms = Some(0);
-    assert_eq!(ask(&now, &before, Sight::moved_at_ms), Some(NOW - 50_000), "a clock was set back");
-    assert_eq!(ask(&now, &WatchState::default(), Sight::moved_at_ms), Some(NOW), "the first look");
+    assert_eq!(sight(&now, &before).moved_at_ms(), Some(NOW - 50_000), "a clock was set back");
+    assert_eq!(sight(&now, &WatchState::default()).moved_at_ms(), Some(NOW), "the first look");
 }
 
 /// P3: the noise of a program is five times its quietest.
@@ -63,10 +63,10 @@ fn a_program_computes_above_five_times_its_floor() {
     let state = WatchState { cpu_floor_percent: Some(0.5), ..WatchState::default() };
     for (used, computes) in [(3.4, false), (3.5, true), (5.0, true)] {
         now.cpu_percent = Some(used);
-        assert_eq!(ask(&now, &state, Sight::computes), computes, "{used}");
+        assert_eq!(sight(&now, &state).computes(), computes, "{used}");
     }
     now.shows = shown(AgentState::Idle);
-    assert!(!ask(&now, &state, Sight::computes), "an idle prompt is idle");
+    assert!(!sight(&now, &state).computes(), "an idle prompt is idle");
 }
 
 /// P3: one that shows work thinks while it is drawn (a minute) and has not been the same for too long.
@@ -79,7 +79,7 @@ fn thinking_ends_at_its_bounds() {
         (now.output_age_ms, now.screen) = (Some(drawn_ms), Some(1));
         let moved_at_ms = Some(NOW - silent_ms);
         let state = WatchState { moved_at_ms, screen: Some(1), ..WatchState::default() };
-        ask(&now, &state, Sight::is_thinking)
+        sight(&now, &state).is_thinking()
     };
     assert!(of(MINUTE - 1, thinking_ms - 1));
     assert!(!of(MINUTE, thinking_ms - 1));
@@ -94,7 +94,7 @@ fn movement_is_progress_for_less_than_its_time() {
     for (silent_ms, moves) in [(progress_ms - 1, true), (progress_ms, false)] {
         let moved_at_ms = Some(NOW - silent_ms);
         let state = WatchState { moved_at_ms, screen: Some(1), ..WatchState::default() };
-        assert_eq!(ask(&now, &state, Sight::moves), moves, "{silent_ms}");
+        assert_eq!(sight(&now, &state).moves(), moves, "{silent_ms}");
     }
 }
 
@@ -105,11 +105,11 @@ fn a_heartbeat_of_no_age_is_as_old_as_its_cycle() {
     now.heartbeat = beat(0, 8);
     let since = Some(NOW - 70_000);
     let of = |cycle| WatchState { cycle, cycle_since_ms: since, ..WatchState::default() };
-    assert_eq!(ask(&now, &of(Some(8)), Sight::heartbeat_at_ms), since);
-    assert_eq!(ask(&now, &of(Some(7)), Sight::heartbeat_at_ms), Some(NOW));
-    assert_eq!(ask(&now, &of(None), Sight::heartbeat_at_ms), Some(NOW));
+    assert_eq!(sight(&now, &of(Some(8))).heartbeat_at_ms(), since);
+    assert_eq!(sight(&now, &of(Some(7))).heartbeat_at_ms(), Some(NOW));
+    assert_eq!(sight(&now, &of(None)).heartbeat_at_ms(), Some(NOW));
     now.heartbeat = beat(5, 8);
-    assert_eq!(ask(&now, &of(Some(8)), Sight::heartbeat_at_ms), Some(NOW - 5));
+    assert_eq!(sight(&now, &of(Some(8))).heartbeat_at_ms(), Some(NOW - 5));
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn busy_ends_at_its_moment() {
     let mut now = seen();
     for (until, is_busy) in [(NOW + 1, true), (NOW, false), (NOW - 1, false)] {
         now.busy_until_ms = Some(until);
-        assert_eq!(ask(&now, &WatchState::default(), Sight::is_busy), is_busy, "{until}");
+        assert_eq!(sight(&now, &WatchState::default()).is_busy(), is_busy, "{until}");
     }
 }
 
@@ -132,7 +132,7 @@ fn stuck_is_over_with_any_later_sign() {
         now
     };
     let none = WatchState::default();
-    let is = |now: &Observation, state: &WatchState| ask(now, state, Sight::is_stuck);
+    let is = |now: &Observation, state: &WatchState| sight(now, state).is_stuck();
     assert!(is(&stuck(), &none));
     let mut gate = stuck();
     gate.declared.as_mut().expect("said").state = DeclaredState::AwaitingGate;
@@ -165,13 +165,13 @@ fn a_session_starts_until_its_first_heartbeat() {
     let of = |age_ms: u64, heartbeat: HeartbeatSeen| {
         let mut now = seen();
         (now.age_ms, now.heartbeat) = (Some(age_ms), heartbeat);
-        ask(&now, &none, Sight::is_starting)
+        sight(&now, &none).is_starting()
     };
     assert!(of(grace_ms - 1, HeartbeatSeen::None));
     assert!(!of(grace_ms, HeartbeatSeen::None));
     assert!(of(5_000, beat(5_000, 1)), "a heartbeat of before is another session's");
     assert!(!of(5_000, beat(4_999, 1)));
-    assert!(!ask(&seen(), &none, Sight::is_starting), "no session, no start");
+    assert!(!sight(&seen(), &none).is_starting(), "no session, no start");
 }
 
 /// P3: the ladder counts what was shown after its rung, not at the same moment; and each sign alone.
@@ -180,7 +180,7 @@ fn only_what_comes_after_the_rung_is_movement() {
     let rung_ms = NOW - 30_000;
     let none = WatchState::default();
     let has = |now: &Observation, state: &WatchState, cycle: Option<u64>| {
-        ask(now, state, |sight| sight.has_moved_since(rung_ms, cycle))
+        sight(now, state).has_moved_since(rung_ms, cycle)
     };
     assert!(!has(&seen(), &none, None));
     let mut beats = seen();
