@@ -16,11 +16,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "contract.md"
-LENGTHS = {"R": 29, "D": 21, "W": 19, "P": 13, "T": 7, "X": 7}
+# How many promises each letter has. A row of the page whose letter or number is not here is an error: every letter of the
+# contract is checked.
+LENGTHS = {"R": 31, "D": 21, "A": 12, "W": 20, "P": 13, "T": 7, "X": 7}
 PROMISES = [f"{letter}{n}" for letter, last in LENGTHS.items() for n in range(1, last + 1)]
 
-ID = re.compile(r"\b([RDWXPT])(\d{1,2})(?:\s*[–-]\s*\1?(\d{1,2}))?\b")
-ID_IN_NAME = re.compile(r"(?:^|_)([rdwxpt]\d{1,2})(?=_|$)")
+LETTERS = "".join(LENGTHS)
+ID = re.compile(rf"\b([{LETTERS}])(\d{{1,2}})(?:\s*[–-]\s*\1?(\d{{1,2}}))?\b")
+ID_IN_NAME = re.compile(rf"(?:^|_)([{LETTERS.lower()}]\d{{1,2}})(?=_|$)")
 FUNCTION = re.compile(r"^(?:pub(?:\([^)]*\))? )?(?:async )?fn (\w+)")
 MACRO = re.compile(r"^(?!macro_rules)\w+! \{$")
 LISTED = re.compile(r"^([a-z]\w*): [a-z]")
@@ -88,7 +91,7 @@ def main():
     page = PAGE.read_text(encoding="utf-8")
     rows, lines = set(), []
     for line in page.splitlines():
-        row = re.match(r"\| ([RDWXPT]\d{1,2}) \| (.*) \| .* \|$", line)
+        row = re.match(r"\| ([A-Z]\d{1,2}) \| (.*) \|.*\|$", line)
         if row:
             rows.add(row.group(1))
             line = f"| {row.group(1)} | {row.group(2)} | {cell(found.get(row.group(1), {}))} |"
@@ -96,7 +99,11 @@ def main():
     filled = "\n".join(lines) + "\n"
     bare = [promise for promise in PROMISES if not found[promise]]
     absent = [promise for promise in PROMISES if promise not in rows]
+    unknown = sorted(rows - set(PROMISES))
+    twice = sorted(row for row in rows if sum(line.startswith(f"| {row} |") for line in lines) > 1)
     wrong = [f"no row in the page: {', '.join(absent)}"] if absent else []
+    wrong += [f"not in LENGTHS: {', '.join(unknown)}"] if unknown else []
+    wrong += [f"two rows: {', '.join(twice)}"] if twice else []
     wrong += [f"no test names: {', '.join(bare)}"] if bare else []
     if check and filled != page:
         wrong.append("the page is out of date; run docs/contract-table.py")

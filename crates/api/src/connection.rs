@@ -9,13 +9,13 @@ use crate::kinds::{Kind, kind};
 use crate::server::Shared;
 use crate::{agents, journal, looks, mail, patrol, screen, typing, view};
 use ostler_engine::{
-    Cancelled, Declaration, HandOver, NotKept, PoolRefused, SessionRefused, SpawnRefused, UnitAsk,
-    Until,
+    Cancelled, Canceller, Declaration, HandOver, NotKept, PoolRefused, SessionRefused,
+    SpawnRefused, UnitAsk, Until,
 };
 use ostler_model::wire;
 use ostler_model::wire::{
-    Answer, AwaitUntil, Call, CancelAnswer, DeclareCall, ErrorCode, FrameKind, MAX_LINE, Outcome,
-    Pong, Request, Response, RunFilter, ShutdownAnswer, UnitsCall, WireError,
+    Answer, AwaitUntil, Call, CancelAnswer, CancelCall, DeclareCall, ErrorCode, FrameKind,
+    MAX_LINE, Outcome, Pong, Request, Response, RunFilter, ShutdownAnswer, UnitsCall, WireError,
 };
 use ostler_model::{
     Actor, AgentSessionCall, Limits, Part, RunId, RunRecord, RunResult, RunSpec, RunState, Sample,
@@ -300,7 +300,7 @@ async fn carry_out(call: Call, by: Actor, shared: &Shared) -> Result<Answer, Wir
             Ok(Answer::Run(Box::new(record)))
         }
         Call::Pools => Ok(Answer::Pools(shared.engine.pools().await)),
-        Call::Cancel(target) => cancel(shared, &target.run, by).await.map(Answer::Cancelled),
+        Call::Cancel(call) => cancel(shared, call, by).await.map(Answer::Cancelled),
         Call::Leave(target) => {
             let run = find(shared, &target.run)?.run_id;
             let stopping = || error(ErrorCode::ShuttingDown, "the supervisor is stopping");
@@ -480,10 +480,17 @@ fn others(record: &RunRecord) -> WireError {
     )
 }
 
-async fn cancel(shared: &Shared, text: &str, by: Actor) -> Result<CancelAnswer, WireError> {
-    let record = find(shared, text)?;
+async fn cancel(shared: &Shared, call: CancelCall, by: Actor) -> Result<CancelAnswer, WireError> {
+    let reason = call.reason.as_deref().map(str::trim).filter(|reason| !reason.is_empty());
+    if reason.is_some_and(|reason| reason.chars().count() > CancelCall::REASON_MOST) {
+        let most = CancelCall::REASON_MOST;
+        let message = format!("the reason is too long; it has at most {most} characters");
+        return Err(error(ErrorCode::InvalidRequest, message));
+    }
+    let reason = reason.map(str::to_owned);
+    let record = find(shared, &call.run)?;
     let below = shared.engine.descendants(record.run_id).await;
-    let cancelled = shared.engine.cancel(record.run_id, by).await;
+    let cancelled = shared.engine.cancel(record.run_id, Canceller { by, said: reason }).await;
     for run in below {
         shared.engine.wait(run).await;
     }

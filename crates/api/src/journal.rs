@@ -3,6 +3,7 @@
 
 use crate::connection::{Reading, Writing, answer};
 use crate::find::{find, registry_error};
+use crate::output_beats::OutputBeats;
 use crate::server::Shared;
 use ostler_model::Entry;
 use ostler_model::wire::{Answer, EntryFilter, Outcome, WireError};
@@ -59,6 +60,7 @@ pub(crate) async fn follow(
     writing: &Writing,
 ) {
     let mut journal = shared.engine.journal();
+    let mut beats = OutputBeats::new(&filter, shared).await;
     loop {
         journal.mark_unchanged();
         let slice = slice(&filter, shared).await;
@@ -79,9 +81,17 @@ pub(crate) async fn follow(
             continue;
         }
         let mut byte = [0u8; 1];
-        tokio::select! {
-            changed = journal.changed() => if changed.is_err() { return },
-            _ = reading.read(&mut byte) => return,
+        loop {
+            tokio::select! {
+                changed = journal.changed() => if changed.is_err() { return } else { break },
+                told = beats.next(shared) => {
+                    let told = Outcome::Ok(Answer::Entries(told));
+                    if answer(writing, id, told).await.is_err() {
+                        return;
+                    }
+                }
+                _ = reading.read(&mut byte) => return,
+            }
         }
     }
 }

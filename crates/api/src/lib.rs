@@ -13,6 +13,7 @@ mod kinds;
 mod looks;
 mod mail;
 mod metrics;
+mod output_beats;
 mod patrol;
 mod screen;
 mod server;

@@ -186,6 +186,9 @@ looks after\n\nTo start the supervisor anew while everything goes on: `ostler re
         /// Remove what is left of it, and exit
         #[arg(long)]
         sweep: bool,
+        /// Stand for a container that left the list of agents
+        #[arg(long)]
+        left: bool,
         /// Serve podman here
         #[arg(long, value_name = "SOCKET")]
         serve: Option<PathBuf>,

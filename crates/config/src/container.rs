@@ -3,6 +3,7 @@
 use crate::file::UnitTable;
 use crate::probes::{self, AgentManifest, Bad, Probe};
 use crate::resolve::{Reader, resolve};
+use crate::words::parse_port;
 use ostler_model::{Check, ContainerSpec, Preset, ReadySpec, RestartPolicy, UnitSpec};
 use std::ops::Range;
 use std::path::Path;
@@ -150,7 +151,7 @@ pub(crate) fn is_name(name: &str) -> bool {
 
 fn is_port(text: &str) -> bool {
     let (text, protocol) = text.split_once('/').unwrap_or((text, "tcp"));
-    let is_number = |text: &str| text.parse::<u16>().is_ok_and(|port| port > 0);
+    let is_number = |text: &str| parse_port(text).is_some();
     let parts: Vec<&str> = text.rsplitn(3, ':').collect();
     let is_address = |text: &str| text.trim_matches(['[', ']']).parse::<std::net::IpAddr>().is_ok();
     matches!(protocol, "tcp" | "udp" | "sctp")
@@ -169,7 +170,18 @@ mod tests {
         for good in ["80", "8080:80", "127.0.0.1:8080:80", "53:53/udp", "[::1]:8080:80"] {
             assert!(super::is_port(good), "{good}");
         }
-        for bad in ["", "0:80", "80:", "x", "8080:80/http", "host:8080:80", "70000", "1:2:3:4"] {
+        for bad in [
+            "",
+            "0:80",
+            "80:",
+            "x",
+            "8080:80/http",
+            "host:8080:80",
+            "70000",
+            "1:2:3:4",
+            "+80",
+            "8080:+80",
+        ] {
             assert!(!super::is_port(bad), "{bad}");
         }
     }

@@ -11,6 +11,8 @@ pub(crate) struct Findings<'a> {
     pub file: &'a Path,
     pub text: &'a str,
     found: Vec<Found>,
+    /// What is right, and may not be what was meant.
+    warned: Vec<Found>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,11 +24,36 @@ struct Found {
 
 impl<'a> Findings<'a> {
     pub fn new(file: &'a Path, text: &'a str) -> Self {
-        Self { file, text, found: Vec::new() }
+        Self { file, text, found: Vec::new(), warned: Vec::new() }
     }
 
     pub fn add(&mut self, span: Range<usize>, message: impl Into<String>, hint: impl Into<String>) {
         self.found.push(Found { span, message: message.into(), hint: hint.into() });
+    }
+
+    /// It is taken as it is, and told.
+    pub fn warn(
+        &mut self,
+        span: Range<usize>,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) {
+        if self.warned.len() < MOST {
+            self.warned.push(Found { span, message: message.into(), hint: hint.into() });
+        }
+    }
+
+    pub fn warnings(&self) -> Vec<Problem> {
+        self.warned.iter().map(|found| self.problem(found.clone())).collect()
+    }
+
+    fn problem(&self, found: Found) -> Problem {
+        Problem {
+            file: self.file.to_owned(),
+            place: Some(place(self.text, found.span)),
+            message: found.message,
+            hint: Some(found.hint).filter(|hint| !hint.is_empty()),
+        }
     }
 
     /// Whether one more would still be shown; looking for the nearest word is not free.
@@ -47,17 +74,9 @@ impl<'a> Findings<'a> {
         self.found.sort_by_key(|found| (found.span.start, found.span.end));
         self.found.dedup();
         let left_out = self.found.len().saturating_sub(MOST);
-        let mut problems: Vec<Problem> = self
-            .found
-            .into_iter()
-            .take(MOST)
-            .map(|found| Problem {
-                file: self.file.to_owned(),
-                place: Some(place(self.text, found.span)),
-                message: found.message,
-                hint: Some(found.hint).filter(|hint| !hint.is_empty()),
-            })
-            .collect();
+        let found = std::mem::take(&mut self.found);
+        let mut problems: Vec<Problem> =
+            found.into_iter().take(MOST).map(|found| self.problem(found)).collect();
         if left_out > 0 {
             problems.push(Problem {
                 file: self.file.to_owned(),

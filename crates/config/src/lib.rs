@@ -43,4 +43,4 @@ pub use problem::{Place, Problem};
 pub use read::read_file;
 pub use schema::schema;
 pub use text::text_of;
-pub use words::{Command, Duration, HttpUrl, parse_duration, parse_size};
+pub use words::{Command, Duration, HttpUrl, parse_duration, parse_port, parse_size};

@@ -46,6 +46,20 @@ pub struct Config {
     /// If agents are watched.
     pub patrol: Option<PatrolSpec>,
     pub supervisor: SupervisorSettings,
+    /// What is right, and may not be what was meant.
+    pub warnings: Vec<Problem>,
+}
+
+impl Config {
+    /// What is wrong with single units only. The others go on: these are in `error` once they are declared.
+    pub fn broken(&self, file: &Path) -> Vec<Problem> {
+        let broken = self.units.iter().filter_map(|unit| {
+            let why = unit.container.as_ref()?.broken.as_ref()?;
+            let message = format!("unit {:?} cannot be made: {why}", unit.name);
+            Some(Problem { file: file.to_owned(), place: None, message, hint: None })
+        });
+        broken.collect()
+    }
 }
 
 /// What the file says about the daemon itself; `None` where it says nothing.
@@ -137,7 +151,8 @@ pub fn load(file: &Path, text: &str, around: &Circumstances) -> Result<Config, V
     for unit in units.iter_mut().filter(|unit| unit.part != Some(Part::Daemon)) {
         unit.hooks = hooks.clone();
     }
-    Ok(Config { units, pools, patrol, supervisor: supervisor(&parsed.supervisor) })
+    let (supervisor, warnings) = (supervisor(&parsed.supervisor), reader.warnings);
+    Ok(Config { units, pools, patrol, supervisor, warnings })
 }
 
 fn supervisor(table: &SupervisorTable) -> SupervisorSettings {

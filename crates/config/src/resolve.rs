@@ -29,6 +29,8 @@ pub(crate) struct Reader<'a> {
     pub findings: Findings<'a>,
     /// What is wrong in other files that this one names.
     pub elsewhere: Vec<Problem>,
+    /// What is right there, and may not be what was meant.
+    pub warnings: Vec<Problem>,
     pub app_defaults: AppDefaults,
     /// Which unit an app is, by its id.
     pub apps: BTreeMap<String, String>,
@@ -45,7 +47,8 @@ pub(crate) enum Kind {
 impl<'a> Reader<'a> {
     pub fn new(around: &'a Circumstances, findings: Findings<'a>) -> Self {
         let app_defaults = AppDefaults::default();
-        Self { around, findings, elsewhere: Vec::new(), app_defaults, apps: BTreeMap::new() }
+        let (elsewhere, warnings) = (Vec::new(), Vec::new());
+        Self { around, findings, elsewhere, warnings, app_defaults, apps: BTreeMap::new() }
     }
 
     pub fn done(&mut self) -> Result<(), Vec<Problem>> {

@@ -21,4 +21,4 @@ mod words;
 
 pub use exec::exec;
 pub use service::{conmon, serve, unserved_podman};
-pub use shim::{keep, sweep};
+pub use shim::{keep, keep_left, sweep};

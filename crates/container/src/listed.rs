@@ -1,4 +1,4 @@
-//! A container that is there because a file lists it. Whoever takes it out of the list does not ask for its end.
+//! A container that is there because a file lists it. Taking it out of the list does not end it.
 
 use ostler_model::ContainerOrder;
 use std::io::ErrorKind;

@@ -13,7 +13,14 @@ fn read(order: &ContainerOrder) -> Option<ContainerMade> {
     serde_json::from_slice(&std::fs::read(order.made_note()).ok()?).ok()
 }
 
-fn write(order: &ContainerOrder, ids: Vec<String>, is_asked_for: bool) -> IoResult<()> {
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    AskedFor,
+    Owned,
+    Left,
+}
+
+fn write(order: &ContainerOrder, ids: Vec<String>, stage: Stage) -> IoResult<()> {
     let ContainerSpec { listed, name, .. } = order.spec.clone();
     let made = ContainerMade {
         order: ContainerOrder {
@@ -26,7 +33,8 @@ fn write(order: &ContainerOrder, ids: Vec<String>, is_asked_for: bool) -> IoResu
             .filter_map(|name| Some((name.to_owned(), std::env::var(name).ok()?)))
             .collect(),
         ids,
-        is_asked_for,
+        is_asked_for: stage == Stage::AskedFor,
+        is_left: stage == Stage::Left,
     };
     let text = serde_json::to_vec(&made)?;
     // Never half of it.
@@ -48,7 +56,7 @@ pub(crate) fn is_asked_for(order: &ContainerOrder) -> bool {
 
 /// One will be asked for.
 pub(crate) fn begin(order: &ContainerOrder) -> IoResult<()> {
-    write(order, ids(order), true)
+    write(order, ids(order), Stage::AskedFor)
 }
 
 /// This one is ours.
@@ -57,10 +65,17 @@ pub(crate) fn own(order: &ContainerOrder, id: &str) -> IoResult<()> {
     if !ids.iter().any(|known| known == id) {
         ids.push(id.to_owned());
     }
-    write(order, ids, false)
+    write(order, ids, Stage::Owned)
 }
 
-/// It is gone, or nobody of ours has to see to it any more.
+/// It runs on without its unit, until `down` or `stop`. One that was never made is not left.
+pub(crate) fn leave(order: &ContainerOrder) {
+    if let Some(made) = read(order) {
+        let _ = write(order, made.ids, Stage::Left);
+    }
+}
+
+/// It is gone.
 pub(crate) fn forget(order: &ContainerOrder) {
     let _ = std::fs::remove_file(order.made_note());
 }

@@ -11,6 +11,10 @@
 //!
 //! Somebody ends the shim: the container is asked to end, has its grace, and is removed. If the shim is killed, the
 //! container goes on; the next shim of this unit takes it up, and `sweep` removes it where there is none.
+//!
+//! A container that left the list of agents runs on without its unit. The supervisor writes the leave note and ends the
+//! shim, which leaves the container. Another shim (`keep_left`) stands for it from then on: it makes nothing, and ends it
+//! as any shim does, so `down` and `stop` leave nothing behind.
 
 use crate::begin::begin;
 use crate::engine::{self, PATIENCE};
@@ -50,9 +54,26 @@ fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_current_thread().enable_all().build()
 }
 
+/// Whose container a shim stands for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Of {
+    Unit,
+    /// One that left the list of agents.
+    Nobody,
+}
+
 /// Keeps the container that the environment describes. Returns the exit code to end with; where it was ended by a signal,
 /// this process is ended by the same.
 pub fn keep() -> i32 {
+    kept(Of::Unit)
+}
+
+/// The same for a container that left the list of agents and has no unit any more: it is not made anew.
+pub fn keep_left() -> i32 {
+    kept(Of::Nobody)
+}
+
+fn kept(of: Of) -> i32 {
     let order = match order() {
         Ok(order) => order,
         Err(error) => {
@@ -61,7 +82,7 @@ pub fn keep() -> i32 {
         }
     };
     let Ok(runtime) = runtime() else { return GONE };
-    let end = runtime.block_on(live(&order));
+    let end = runtime.block_on(live(&order, of));
     let note = |kind, why: String| {
         tell(&why);
         let note = ContainerEnd { run: order.run.clone(), kind, why };
@@ -93,16 +114,17 @@ pub fn keep() -> i32 {
             GONE
         }
         End::Asked => 0,
+        End::Left => {
+            let why = "it is no longer in the list of agents; its container runs on".to_owned();
+            note(ContainerEndKind::Left, why);
+            0
+        }
     }
 }
 
 /// Removes whatever is left of a unit's containers.
 pub fn sweep() -> i32 {
     let (Ok(order), Ok(runtime)) = (order(), runtime()) else { return CONFIG };
-    if crate::listed::is_unlisted(&order) {
-        made::forget(&order);
-        return 0;
-    }
     runtime.block_on(async {
         let mut places = engine::places(|name| std::env::var(name).ok());
         let mut served = None;
@@ -160,12 +182,15 @@ impl Asked {
     }
 }
 
-async fn live(order: &ContainerOrder) -> End {
+async fn live(order: &ContainerOrder, of: Of) -> End {
     let words = Words::open(|name| std::env::var(name).ok());
+    // It was meant for the shim before this one.
+    let _ = std::fs::remove_file(order.leave_note());
     if let Some(why) = &order.spec.broken {
         return End::Refused(why.clone());
     }
-    if crate::listed::is_unlisted(order) {
+    if of == Of::Unit && crate::listed::is_unlisted(order) {
+        made::leave(order);
         return End::Refused("it is no longer in the list of agents".to_owned());
     }
     let places = engine::places(|name| std::env::var(name).ok());
@@ -178,23 +203,21 @@ async fn live(order: &ContainerOrder) -> End {
         docker = engine::until_reached(&places, away) => docker,
         () = asked.come() => return End::Asked,
     };
-    if let Err(error) = made::begin(order) {
-        return End::Failed(format!("{}: {error}", order.made_note()));
-    }
-    let id = match begin(&docker, order, &words).await {
-        Ok(id) => id,
-        Err(end) => {
-            // What is not done in time is left to the supervisor, which knows by the note.
-            if let Ok(Ok(())) = timeout(PATIENCE, made::clear(&docker, order)).await {
-                forget(order);
-            }
-            return end;
-        }
+    let id = match of {
+        Of::Unit => match made_for(&docker, order, &words).await {
+            Ok(id) => id,
+            Err(end) => return end,
+        },
+        Of::Nobody => match still_there(&docker, order, &mut asked).await {
+            Some(id) => id,
+            None => return End::Asked,
+        },
     };
-    let _ = made::own(order, &id);
     let mut place = Place::of(&id, &order.place_note());
     let memory = Memory::watch(&docker, &id).await;
-    if let Some(why) = crate::scripts::missing(&docker, order).await {
+    if of == Of::Unit
+        && let Some(why) = crate::scripts::missing(&docker, order).await
+    {
         remove(&docker, &id, order).await;
         return End::Refused(why);
     }
@@ -203,10 +226,9 @@ async fn live(order: &ContainerOrder) -> End {
     let mut is_asked = false;
     loop {
         let end = if is_asked {
-            if crate::listed::is_unlisted(order) {
-                tell("it is no longer in the list of agents: its container is left as it is");
-                made::forget(order);
-                return End::Asked;
+            if is_to_leave(order) {
+                made::leave(order);
+                return End::Left;
             }
             words.say("STOPPING=1");
             stop(&docker, &id, order, &mut place, &memory).await
@@ -238,11 +260,56 @@ async fn live(order: &ContainerOrder) -> End {
             () = asked.come(), if !is_asked => {
                 is_asked = true;
                 // Nothing can be done to it without its engine, and one that is to be left needs nothing.
-                if crate::listed::is_unlisted(order) { continue }
+                if is_to_leave(order) { continue }
                 engine::until_reached(&places, |_| {}).await
             }
         };
         words.say(&format!("STATUS=container {id}"));
+    }
+}
+
+/// Only the supervisor knows whether it is ended because it left the list, or because somebody wants its end.
+fn is_to_leave(order: &ContainerOrder) -> bool {
+    std::path::Path::new(&order.leave_note()).exists()
+}
+
+/// The one that runs already, or a new one. Its id.
+async fn made_for(docker: &Docker, order: &ContainerOrder, words: &Words) -> Result<String, End> {
+    if let Err(error) = made::begin(order) {
+        return Err(End::Failed(format!("{}: {error}", order.made_note())));
+    }
+    match begin(docker, order, words).await {
+        Ok(id) => {
+            let _ = made::own(order, &id);
+            Ok(id)
+        }
+        Err(end) => {
+            // What is not done in time is left to the supervisor, which knows by the note.
+            if let Ok(Ok(())) = timeout(PATIENCE, made::clear(docker, order)).await {
+                forget(order);
+            }
+            Err(end)
+        }
+    }
+}
+
+/// One that left the list, if it runs. What of it has ended is removed.
+async fn still_there(docker: &Docker, order: &ContainerOrder, asked: &mut Asked) -> Option<String> {
+    loop {
+        if let Ok(Ok(found)) = timeout(PATIENCE, ours::find(docker, order)).await {
+            if let Some(one) = found.iter().find(|one| one.is_running) {
+                return Some(one.id.clone());
+            }
+            if let Ok(Ok(())) = timeout(PATIENCE, made::clear(docker, order)).await {
+                forget(order);
+                return None;
+            }
+        }
+        tokio::select! {
+            () = sleep(AGAIN) => {}
+            // The supervisor sweeps by the note.
+            () = asked.come() => return None,
+        }
     }
 }
 

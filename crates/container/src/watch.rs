@@ -34,6 +34,8 @@ pub(crate) enum End {
     Failed(String),
     /// We were told to end before there was anything to end.
     Asked,
+    /// The container runs on, and is no longer ours to watch.
+    Left,
 }
 
 /// `None` if the engine does not answer.

@@ -45,6 +45,13 @@ pub enum Action {
         condition: Condition,
         why: String,
     },
+    /// A unit's run ended as it should not have: `crash.log` keeps it.
+    Crashed {
+        unit: String,
+        run: Box<RunRecord>,
+        ran_ms: u64,
+        told: String,
+    },
     /// End a unit's run.
     EndRun {
         run: RunId,

@@ -27,6 +27,8 @@ pub enum Event {
         run: RunId,
         by: Actor,
         why: &'static str,
+        /// The caller's own reason.
+        said: Option<String>,
     },
     /// The process that showed it in the foreground has ended, and had not left it.
     ClientGone {

@@ -206,14 +206,14 @@ impl World {
             Event::SpawnFailed { run, kind, error } => {
                 self.tell(run, RunEvent::SpawnFailed { kind, error }, now, out);
             }
-            Event::CancelAsked { run, by, why } => {
+            Event::CancelAsked { run, by, why, said } => {
                 let reason = Termination::ManualCancel;
-                self.tell(run, RunEvent::Cancel { reason, by, why }, now, out);
+                self.tell(run, RunEvent::Cancel { reason, by, why, said }, now, out);
             }
             Event::ClientGone { run } => {
                 let (reason, by) = (Termination::ManualCancel, Actor::Kernel);
                 let why = "the process that showed it in the foreground has ended";
-                self.tell(run, RunEvent::Cancel { reason, by, why }, now, out);
+                self.tell(run, RunEvent::Cancel { reason, by, why, said: None }, now, out);
             }
             Event::ClientLeft { run, by } => self.client_left(run, by, now, out),
             Event::Due { run, last_output_mono_ms, tree } => {
@@ -301,7 +301,7 @@ impl World {
             for action in wanted {
                 if let Action::EndRun { run, by, why } = action {
                     let reason = Termination::ManualCancel;
-                    self.tell(run, RunEvent::Cancel { reason, by, why }, now, out);
+                    self.tell(run, RunEvent::Cancel { reason, by, why, said: None }, now, out);
                 }
             }
         }
@@ -473,7 +473,12 @@ impl World {
             }
             let why = "a newer run of its scope takes its place";
             let reason = Termination::ManualCancel;
-            self.tell(older, RunEvent::Cancel { reason, by: new.by.clone(), why }, now, out);
+            self.tell(
+                older,
+                RunEvent::Cancel { reason, by: new.by.clone(), why, said: None },
+                now,
+                out,
+            );
         }
         // Two copies of one scope never run at the same time: the newer waits.
         let is_held =
@@ -520,7 +525,12 @@ impl World {
         for run in live {
             let reason = Termination::ManualCancel;
             let why = "the supervisor is stopping";
-            self.tell(run, RunEvent::Cancel { reason, by: Actor::Supervisor, why }, now, out);
+            self.tell(
+                run,
+                RunEvent::Cancel { reason, by: Actor::Supervisor, why, said: None },
+                now,
+                out,
+            );
         }
     }
 
@@ -548,7 +558,7 @@ impl World {
                     let reason = Termination::LeaseLost;
                     self.tell(
                         id,
-                        RunEvent::Cancel { reason, by: Actor::Supervisor, why },
+                        RunEvent::Cancel { reason, by: Actor::Supervisor, why, said: None },
                         now,
                         out,
                     );

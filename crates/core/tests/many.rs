@@ -94,6 +94,7 @@ fn asked(run_id: RunId, unit: &str) -> NewRun {
         pool: None,
         ticket: None,
         why: None,
+        cancel_reason: None,
     };
     NewRun { by: Actor::Supervisor, record, limits: Limits::default(), detach: Detach::Forbid }
 }

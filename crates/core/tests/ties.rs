@@ -37,7 +37,7 @@ fn asked_to_end(actions: &[Action]) -> Vec<RunId> {
 }
 
 fn cancel(run: RunId) -> Event {
-    Event::CancelAsked { run, by: Actor::Supervisor, why: "test" }
+    Event::CancelAsked { run, by: Actor::Supervisor, why: "test", said: None }
 }
 
 #[test]

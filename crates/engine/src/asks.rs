@@ -1,7 +1,7 @@
 //! What faces ask, turned into events or answered from what is known.
 
 use crate::dispatcher::{Business, Supervisor, now};
-use crate::handle::{Ask, Attached, Cancelled, Held, Keeping, SpawnRefused};
+use crate::handle::{Ask, Attached, Cancelled, Canceller, Held, Keeping, SpawnRefused};
 use crate::input::Input;
 use crate::live::LiveRun;
 use crate::output::{OutputState, Screen};
@@ -27,13 +27,10 @@ impl Supervisor {
                     live.asked = Some(reply);
                 }
             }
-            Ask::Cancel { run, by, reply } => {
+            Ask::Cancel { run, by: Canceller { by, said }, reply } => {
                 if self.add_waiter(run, reply) {
-                    self.events.push_back(Event::CancelAsked {
-                        run,
-                        by,
-                        why: "somebody asked for it",
-                    });
+                    let why = "somebody asked for it";
+                    self.events.push_back(Event::CancelAsked { run, by, why, said });
                 }
             }
             Ask::Leave { run, by, reply } => {
@@ -258,6 +255,7 @@ impl Supervisor {
             pool: spec.pool.clone().filter(|_| spec.unit.is_none()),
             ticket: None,
             why: None,
+            cancel_reason: None,
         };
         let (limits, detach) = (spec.limits, spec.detach);
         let is_check = spec.session_id == RunSpec::CHECK_SESSION;

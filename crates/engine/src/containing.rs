@@ -27,6 +27,7 @@ impl Supervisor {
             run: run.to_string(),
             digest: digest.to_owned(),
             notes: self.notes_of(&unit.name).display().to_string(),
+            file: unit.file.clone(),
         };
         let Ok(order) = serde_json::to_string(&order) else { return };
         let Ok(program) = ostler_os::own_executable() else { return };
@@ -51,7 +52,7 @@ impl Supervisor {
         folder.join(unit.replace('/', "_"))
     }
 
-    fn note_of(&self, unit: &str, end: &str) -> PathBuf {
+    pub(crate) fn note_of(&self, unit: &str, end: &str) -> PathBuf {
         let mut name = self.notes_of(unit).into_os_string();
         name.push(end);
         PathBuf::from(name)
@@ -88,6 +89,7 @@ impl Supervisor {
                 ContainerEndKind::Refused => Some(What::Refused),
                 ContainerEndKind::Failed => Some(What::SpawnFailed),
                 ContainerEndKind::Removed => Some(What::RootExited),
+                ContainerEndKind::Left => Some(What::Detached),
             };
             if let Some(what) = what {
                 self.run_entry(record.run_id, what, &end.why, json!({ "unit": record.unit }));
@@ -97,49 +99,45 @@ impl Supervisor {
             let _ = std::fs::remove_file(self.end_note_of(unit));
             self.sweep_container(unit);
         }
+        self.close_left(record);
     }
 
     /// A shim that was killed, or could not remove its container in time, left it to the engine: somebody has to see
-    /// to it as soon as the engine answers. One whose unit is to be started again is taken up instead.
-    fn sweep_container(&mut self, unit: &str) {
-        let note = self.note_of(unit, ".made");
-        let made = std::fs::read(note).ok().and_then(|text| serde_json::from_slice(&text).ok());
-        let Some(ContainerMade { order, environment, .. }) = made else { return };
+    /// to it as soon as the engine answers. One whose unit is to be started again is taken up instead, and one that left
+    /// the list of agents runs on.
+    pub(crate) fn sweep_container(&mut self, unit: &str) {
+        let Some(made) = self.made_of(unit) else { return };
         if self.stopping || self.is_to_run(unit) || self.sweep_of(unit).is_some() {
             return;
         }
-        let Ok(order) = serde_json::to_string(&order) else { return };
-        let environment =
-            environment.into_iter().map(|(name, value)| OsText::from(&*format!("{name}={value}")));
-        let order = OsText::from(&*format!("{}={order}", ContainerOrder::VARIABLE));
-        self.sweep_after(unit, environment.chain([order]).collect());
+        if made.is_left {
+            return self.mind_left(unit, made);
+        }
+        if let Some(env) = way_to(made) {
+            self.sweep_after(unit, env);
+        }
+    }
+
+    pub(crate) fn made_of(&self, unit: &str) -> Option<ContainerMade> {
+        let text = std::fs::read(self.note_of(unit, ".made")).ok()?;
+        serde_json::from_slice(&text).ok()
+    }
+
+    /// Every container that may be there.
+    pub(crate) fn all_made(&self) -> Vec<ContainerMade> {
+        let folder = self.home.path().join("containers");
+        let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+        let made = entries.flatten().filter_map(|entry| {
+            entry.file_name().to_str()?.strip_suffix(".made")?;
+            serde_json::from_slice(&std::fs::read(entry.path()).ok()?).ok()
+        });
+        made.collect()
     }
 
     /// A run that removes what shims of this unit left.
     pub(crate) fn sweep_after(&mut self, unit: &str, env: Vec<OsText>) {
-        let Ok(program) = ostler_os::own_executable() else { return };
-        let program = OsText(program.into_os_string().into_encoded_bytes());
-        let sweep = RunSpec {
-            run_id: None,
-            argv: vec![program, "shim".into(), unit.into(), "--sweep".into()],
-            cwd: "/".into(),
-            env,
-            umask: 0o077,
-            backend: Backend::Pipe,
-            size: TerminalSize::default(),
-            stdin: false,
-            session_id: RunSpec::CHECK_SESSION.to_owned(),
-            unit: None,
-            // Never beside a shim of the unit: it would remove what that one makes.
-            scope_key: Some(scope_key(unit)),
-            limits: Limits::default(),
-            resources: Resources::default(),
-            pool: None,
-            detach: Detach::Forbid,
-            keep: false,
-            foreground: false,
-        };
-        let _ = self.new_run(Box::new(sweep), Actor::Supervisor);
+        let sweep = beside(unit, "--sweep", RunSpec::CHECK_SESSION, env);
+        let _ = sweep.and_then(|sweep| self.new_run(sweep, Actor::Supervisor).ok());
     }
 
     pub(crate) fn is_to_run(&self, unit: &str) -> bool {
@@ -170,27 +168,73 @@ impl Supervisor {
     /// A shim that begins sees for itself to what its predecessors left.
     pub(crate) fn end_sweep(&mut self, unit: &str) {
         if let Some(run) = self.sweep_of(unit) {
+            if self.is_left_minded(unit) {
+                self.leave_container(unit);
+            }
             let why = "its unit is started again";
-            self.events.push_back(Event::CancelAsked { run, by: Actor::Supervisor, why });
+            self.events.push_back(Event::CancelAsked {
+                run,
+                by: Actor::Supervisor,
+                why,
+                said: None,
+            });
         }
     }
 
-    /// What shims left behind while there was no supervisor, or when one went with them.
-    pub(crate) fn sweep_containers(&mut self) {
-        let folder = self.home.path().join("containers");
-        let Ok(entries) = std::fs::read_dir(folder) else { return };
-        let units = entries.flatten().filter_map(|entry| {
-            entry.file_name().to_str()?.strip_suffix(".made")?;
-            let made: ContainerMade =
-                serde_json::from_slice(&std::fs::read(entry.path()).ok()?).ok()?;
-            Some(made.order.unit)
-        });
-        for unit in units.collect::<Vec<_>>() {
-            if self.world.unit_run(&unit).is_none() {
+    /// What shims left behind while there was no supervisor, or when one went with them. These left the list of agents.
+    pub(crate) fn sweep_containers(&mut self, gone: &[String]) {
+        for made in self.all_made() {
+            let unit = made.order.unit.clone();
+            if self.world.unit_run(&unit).is_some() || self.sweep_of(&unit).is_some() {
+                continue;
+            }
+            if gone.contains(&unit) {
+                self.mind_left(&unit, made);
+            } else {
                 self.sweep_container(&unit);
             }
         }
     }
+}
+
+/// What a shim needs to find a container that was made.
+pub(crate) fn way_to(made: ContainerMade) -> Option<Vec<OsText>> {
+    let ContainerMade { order, environment, .. } = made;
+    let order = serde_json::to_string(&order).ok()?;
+    let environment =
+        environment.into_iter().map(|(name, value)| OsText::from(&*format!("{name}={value}")));
+    let order = OsText::from(&*format!("{}={order}", ContainerOrder::VARIABLE));
+    Some(environment.chain([order]).collect())
+}
+
+/// A run of our own that sees to what a unit's shims left. It is never there beside a shim of the unit.
+pub(crate) fn beside(
+    unit: &str,
+    what: &str,
+    session: &str,
+    env: Vec<OsText>,
+) -> Option<Box<RunSpec>> {
+    let program = ostler_os::own_executable().ok()?;
+    let program = OsText(program.into_os_string().into_encoded_bytes());
+    Some(Box::new(RunSpec {
+        run_id: None,
+        argv: vec![program, "shim".into(), unit.into(), what.into()],
+        cwd: "/".into(),
+        env,
+        umask: 0o077,
+        backend: Backend::Pipe,
+        size: TerminalSize::default(),
+        stdin: false,
+        session_id: session.to_owned(),
+        unit: None,
+        scope_key: Some(scope_key(unit)),
+        limits: Limits::default(),
+        resources: Resources::default(),
+        pool: None,
+        detach: Detach::Forbid,
+        keep: false,
+        foreground: false,
+    }))
 }
 
 /// As much as is read of a list when it is declared.
@@ -217,4 +261,4 @@ pub(crate) fn unlisted<'a>(units: impl Iterator<Item = &'a UnitSpec>) -> Vec<Str
 }
 
 /// What the engine may need to end and remove a container, beyond the container's own grace.
-const ENGINE_MS: u64 = 5_000;
+pub(crate) const ENGINE_MS: u64 = 5_000;

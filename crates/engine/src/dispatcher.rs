@@ -4,6 +4,7 @@
 
 use crate::agents::{Judge, ScreenWatch};
 use crate::apps::{Apps, Proof};
+use crate::crash_log::CrashBudget;
 use crate::error::EngineError;
 use crate::failpoint;
 use crate::guarding::{Felt, Guarded, Guarding, status_of};
@@ -110,6 +111,7 @@ pub struct Supervisor {
     pub(crate) timetable: Timetable,
     pub(crate) is_timetable_old: bool,
     pub(crate) deadmen: BTreeSet<DeadmanSpec>,
+    pub(crate) crash_budget: CrashBudget,
     pub(crate) business: Business,
     probed: mpsc::Receiver<Probed>,
     pub(crate) live: HashMap<RunId, LiveRun>,
@@ -315,6 +317,7 @@ impl Supervisor {
             timetable: Timetable::default(),
             is_timetable_old: true,
             deadmen: BTreeSet::new(),
+            crash_budget: CrashBudget::default(),
             business: Business::Busy,
             probed,
             reaper,
@@ -570,6 +573,7 @@ impl Supervisor {
         let mut seen =
             self.live.get(&run).map(|live| survey(&self.members(live))).unwrap_or_default();
         seen.memory = seen.memory.or_else(|| self.memory_of_container(run));
+        seen.is_unexplained |= self.may_have_container(run);
         seen
     }
 

@@ -85,10 +85,17 @@ pub struct Held {
 
 pub(crate) type Declared = Result<Vec<Change>, PoolRefused>;
 
+/// Who cancels a run, and the reason in their own words.
+#[derive(Clone, Debug)]
+pub struct Canceller {
+    pub by: Actor,
+    pub said: Option<String>,
+}
+
 pub(crate) enum Ask {
     Spawn { spec: Box<RunSpec>, by: Actor, reply: oneshot::Sender<Result<RunRecord, SpawnRefused>> },
     Check { spec: Box<RunSpec>, reply: oneshot::Sender<RunRecord> },
-    Cancel { run: RunId, by: Actor, reply: oneshot::Sender<Cancelled> },
+    Cancel { run: RunId, by: Canceller, reply: oneshot::Sender<Cancelled> },
     Leave { run: RunId, by: Actor, reply: oneshot::Sender<()> },
     Descendants { run: RunId, reply: oneshot::Sender<Vec<RunId>> },
     Wait { run: RunId, reply: oneshot::Sender<Cancelled> },
@@ -209,7 +216,7 @@ impl Handle {
     }
 
     /// Answers when the run is over.
-    pub async fn cancel(&self, run: RunId, by: Actor) -> Cancelled {
+    pub async fn cancel(&self, run: RunId, by: Canceller) -> Cancelled {
         self.ask(|reply| Ask::Cancel { run, by, reply }).await.unwrap_or(Cancelled::NotLive)
     }
 

@@ -9,6 +9,7 @@ mod apps;
 mod asks;
 mod commit;
 mod containing;
+mod crash_log;
 mod dispatcher;
 mod error;
 mod failpoint;
@@ -22,6 +23,7 @@ mod idleness;
 mod inheritance;
 mod input;
 mod keeper;
+mod left_containers;
 mod life_log;
 mod limit_watch;
 mod line_watch;
@@ -52,7 +54,7 @@ pub use dispatcher::{Outcome, Supervisor};
 pub use error::EngineError;
 pub use guarding::Guarded;
 pub use handle::{
-    Attached, Cancelled, Claim, HandOver, Handle, Held, Keeping, SpawnRefused, Stopped,
+    Attached, Cancelled, Canceller, Claim, HandOver, Handle, Held, Keeping, SpawnRefused, Stopped,
 };
 pub use hands::{HandOn, Hands};
 pub use home::{Home, HomeError};

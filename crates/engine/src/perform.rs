@@ -23,6 +23,9 @@ impl Supervisor {
             | Action::EndRun { .. } => {}
             Action::Launch(unit) => self.launch(&unit),
             Action::Tell { unit, condition, why } => self.tell_hook(&unit, condition, &why),
+            Action::Crashed { unit, run, ran_ms, told } => {
+                self.log_crash(&unit, &run, ran_ms, &told);
+            }
             Action::LookIdle { unit, run } => self.look_idle(unit, run),
             Action::CheckReady { unit, run } => self.check_ready(unit, run),
             Action::CheckHealth { unit, run } => self.check_health(unit, run),

@@ -58,6 +58,10 @@ impl Supervisor {
         if !gone.is_empty() {
             let by = Actor::Supervisor;
             let (declared, start) = (Vec::new(), false);
+            for unit in &gone {
+                self.leave_container(unit);
+            }
+            let gone = gone.clone();
             self.events.push_back(Event::UnitsDeclared { declared, gone, start, by });
         }
         // From here on each unit knows for itself that it rests.
@@ -69,7 +73,7 @@ impl Supervisor {
         self.wake_those_with_work();
         self.end_unrecorded();
         self.let_go_rest(&others);
-        self.sweep_containers();
+        self.sweep_containers(&gone);
         self.sweep_sessions();
         self.prune();
         self.forget_old_mail();

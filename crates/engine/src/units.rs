@@ -1,5 +1,6 @@
 //! Units on the engine's side: runs are made for them, checks are begun, and whoever waits is answered.
 
+use crate::apps::Vitals;
 use crate::containing::unlisted;
 use crate::dispatcher::{Supervisor, now};
 use crate::pools::PoolRefused;
@@ -60,7 +61,14 @@ impl Supervisor {
     ) -> Result<Vec<Change>, PoolRefused> {
         self.may_declare(&declaration)?;
         let Declaration { units, pools, file, mut gone, start, dry_run } = declaration;
-        gone.extend(unlisted(self.world.unit_records().map(|record| &record.spec)));
+        let down = file.as_deref().filter(|_| units.is_empty());
+        let left_before = self.left_to_end(&gone, down);
+        let mut leaving = unlisted(self.world.unit_records().map(|record| &record.spec));
+        leaving.retain(|name| {
+            let of = self.world.unit(name).and_then(|unit| unit.spec.file.as_deref());
+            !gone.contains(name) && (down.is_none() || of != down)
+        });
+        gone.extend(leaving.iter().cloned());
         let gone: Vec<String> = self
             .world
             .unit_views(now())
@@ -75,9 +83,17 @@ impl Supervisor {
         let of_files = declared.iter().filter(|new| new.spec.part != Some(Part::Daemon));
         let mut plan: Vec<Change> = of_files.map(|new| self.planned(new, start)).collect();
         plan.extend(
-            gone.iter().map(|name| Change { unit: name.clone(), kind: ChangeKind::Remove }),
+            gone.iter()
+                .chain(&left_before)
+                .map(|name| Change { unit: name.clone(), kind: ChangeKind::Remove }),
         );
         if !dry_run {
+            for unit in &leaving {
+                self.leave_container(unit);
+            }
+            for unit in &left_before {
+                self.end_left(unit, &by);
+            }
             for new in &declared {
                 self.tell_changed_config(new);
             }
@@ -140,7 +156,12 @@ impl Supervisor {
             {
                 view.why = why.to_owned();
             }
-            let said = view.run_id.and_then(|run| self.apps.get(run)).map(|vitals| vitals.said());
+            let vitals = view.run_id.and_then(|run| self.apps.get(run));
+            if view.probe_state.is_some() {
+                let vitals = vitals.as_deref().filter(|_| view.state == UnitState::Ready);
+                view.last_seen_running_at = last_seen_running(view, vitals);
+            }
+            let said = vitals.map(|vitals| vitals.said());
             let is_told = |said: &String| match view.state {
                 UnitState::Starting => !said.is_empty(),
                 // Of one that runs only what is wrong.
@@ -186,7 +207,9 @@ impl Supervisor {
                 Until::Settled => self.is_settled(&waiter.names, now_ms),
                 // Who is wanted again by somebody else may not be gone for a long time.
                 Until::Stopped => waiter.names.iter().all(|name| {
-                    (self.world.is_unit_stopped(name) && !with_runs.contains(name))
+                    (self.world.is_unit_stopped(name)
+                        && !with_runs.contains(name)
+                        && !self.is_left_minded(name))
                         || self.is_unit_wanted(name)
                 }),
             };
@@ -359,6 +382,15 @@ impl Supervisor {
             self.let_go_word(run);
         }
         self.events.push_back(Event::Unit { name: unit, event });
+    }
+}
+
+/// The engine tells at once when it is gone, and its silence is told too: until then it runs at this moment.
+fn last_seen_running(view: &UnitView, vitals: Option<&Vitals>) -> Option<u64> {
+    match vitals {
+        Some(vitals) if vitals.said().starts_with("unknown") => Some(vitals.said_at_ms()),
+        Some(_) => Some(ostler_os::wall_ms()),
+        None => view.ends.first().map(|end| end.at_ms),
     }
 }
 

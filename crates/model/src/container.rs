@@ -65,6 +65,9 @@ pub struct ContainerOrder {
     /// Where the shim keeps what the next one, and its supervisor, have to know: the beginning of files' names.
     #[serde(default)]
     pub notes: String,
+    /// The file that declares the unit.
+    #[serde(default)]
+    pub file: Option<String>,
 }
 
 impl ContainerOrder {
@@ -81,6 +84,11 @@ impl ContainerOrder {
     /// That there may be a container, and how to find it: for whoever has to remove it when its shim cannot.
     pub fn made_note(&self) -> String {
         format!("{}.made", self.notes)
+    }
+
+    /// Written by the supervisor before it ends a shim whose container is to run on.
+    pub fn leave_note(&self) -> String {
+        format!("{}{}", self.notes, Self::LEAVE)
     }
 
     /// Two homes may have units of the same name.
@@ -106,6 +114,9 @@ pub struct ContainerMade {
     /// The engine was asked for one, and has not said which it made.
     #[serde(default)]
     pub is_asked_for: bool,
+    /// It left the list of agents and runs on. It is removed by `down` and `stop`, by nothing else.
+    #[serde(default)]
+    pub is_left: bool,
 }
 
 /// What the end of a container was, beside its exit code.
@@ -124,6 +135,8 @@ pub enum ContainerEndKind {
     Refused,
     Failed,
     Removed,
+    /// It runs on, without its unit.
+    Left,
 }
 
 /// What a check ends with that could not be made: neither well nor failed.
@@ -132,4 +145,6 @@ pub const CHECK_UNKNOWN: i32 = 69;
 impl ContainerOrder {
     /// How it is handed over.
     pub const VARIABLE: &'static str = "OSTLER_CONTAINER";
+    /// The end of the name of the note that a container is to run on.
+    pub const LEAVE: &'static str = ".leave";
 }

@@ -89,6 +89,7 @@ whats! {
     OutputLost => "output-lost": "lost output",
     OutputDropped => "output-dropped": "had its output removed",
     OutputHeld => "output-held": "had its output held open by another process",
+    Output => "output": "wrote output",
     Exited => "exited": "ended",
     NotExtinct => "not-extinct": "could not be ended completely",
     Adopted => "adopted": "was taken up again",

@@ -61,8 +61,8 @@ pub use stable::{StableHasher, stable_digest, stable_hash};
 pub use text::OsText;
 pub use tmux::{TmuxEnd, TmuxEndKind, TmuxOrder, TmuxOwner, TmuxSeat, TmuxSpec};
 pub use unit::{
-    Check, Desired, HealthSpec, IdleSpec, Missed, Opened, Over, Overlap, Part, ReadySpec,
-    ScheduleSpec, StopSpec, Suspend, Suspended, Tally, UnitEnd, UnitRecord, UnitSpec, UnitState,
-    UnitView,
+    Check, Desired, HealthSpec, IdleSpec, Missed, Opened, Over, Overlap, Part, ProbeState,
+    ReadySpec, ScheduleSpec, StopSpec, Suspend, Suspended, Tally, UnitEnd, UnitRecord, UnitSpec,
+    UnitState, UnitView,
 };
 pub use usage::{Depth, ProcessUsage, UnitLook, Usage, UsagePoint};

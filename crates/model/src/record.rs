@@ -195,6 +195,9 @@ pub struct RunRecord {
     pub command: String,
     /// What went wrong, where something did (a spawn error, a lost exit status).
     pub error: Option<String>,
+    /// Why it was cancelled, in the caller's own words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cancel_reason: Option<String>,
     pub spawn_error_kind: Option<SpawnErrorKind>,
     pub started_at_ms: Option<u64>,
     pub ended_at_ms: Option<u64>,
@@ -275,6 +278,7 @@ impl RunRecord {
             no_output_timed_out: timeout == Some(TimeoutKind::NoOutput),
             extinct: self.extinct,
             error: self.error.clone(),
+            cancel_reason: self.cancel_reason.clone(),
             why: self.why.clone(),
             spawn_error_kind: self.spawn_error_kind,
             out_of_memory: self.out_of_memory,
@@ -301,6 +305,9 @@ pub struct RunResult {
     pub out_of_memory: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// Why it was cancelled, in the caller's own words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cancel_reason: Option<String>,
     /// Why it waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,

@@ -123,6 +123,8 @@ impl RunSpec {
 
     /// Runs of this session are checks: they are forgotten when they have ended.
     pub const CHECK_SESSION: &'static str = "(check)";
+    /// The session of a run that stands for a container which left the list of agents.
+    pub const LEFT_SESSION: &'static str = "(left)";
 
     /// Runs of this session tell somebody that a unit is in trouble, or well again.
     pub const HOOK_SESSION: &'static str = "(hook)";

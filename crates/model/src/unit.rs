@@ -354,6 +354,24 @@ pub struct UnitView {
     /// Why one that may sleep does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept_awake: Option<String>,
+    /// Of a container: what its probes say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probe_state: Option<ProbeState>,
+    /// Of a container: when the engine last said that it runs, in ms since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_seen_running_at: Option<u64>,
+}
+
+/// How the probes of a container stand, in the words of the watchdog's document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProbeState {
+    /// It does not run yet, or not any more.
+    Pending,
+    /// They are asked, and have not passed yet.
+    Running,
+    Success,
+    Failed,
 }
 
 impl UnitView {

@@ -1,6 +1,8 @@
 //! What a unit uses: of its whole tree, at the moment somebody looked.
 
-use crate::{AgentView, Desired, Opened, Part, RunId, TmuxSpec, UnitEnd, UnitState, UnitView};
+use crate::{
+    AgentView, Desired, Opened, Part, ProbeState, RunId, TmuxSpec, UnitEnd, UnitState, UnitView,
+};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -98,6 +100,10 @@ struct SpareView {
     agent_session: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     kept_awake: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    probe_state: Option<ProbeState>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    last_seen_running_at: Option<u64>,
 }
 
 fn is_zero(number: &u64) -> bool {
@@ -154,6 +160,8 @@ mod tests {
             pool: None,
             agent_session: None,
             kept_awake: None,
+            probe_state: None,
+            last_seen_running_at: None,
         }
     }
 
@@ -194,6 +202,8 @@ mod tests {
             pool: Some("coders".to_owned()),
             agent_session: Some("s-1".to_owned()),
             kept_awake: Some("1 unread mail".to_owned()),
+            probe_state: Some(ProbeState::Success),
+            last_seen_running_at: Some(9),
             ..bare()
         };
         assert_eq!(arrived(&full), full);

@@ -32,7 +32,7 @@ pub enum Call {
     AwaitStart(Target),
     /// The pools that files have declared, with who runs and who waits.
     Pools,
-    Cancel(Target),
+    Cancel(CancelCall),
     /// The caller shows the run in the foreground and leaves it: it goes on without the caller.
     Leave(Target),
     /// Give bytes to the run's standard input. The bytes follow as `Input` frames.
@@ -91,6 +91,25 @@ pub struct Target {
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+pub struct CancelCall {
+    /// A run id, or the unambiguous beginning or end of one.
+    pub run: String,
+    /// The caller's own reason, which is kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+impl CancelCall {
+    /// The most characters of a reason.
+    pub const REASON_MOST: usize = 1_000;
+
+    pub fn of(run: impl Into<String>) -> Self {
+        Self { run: run.into(), reason: None }
+    }
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct AgentCall {
     /// A run id, or the unambiguous beginning or end of one.
     pub run: String,
@@ -137,6 +156,9 @@ pub struct EntryFilter {
     pub after_seq: Option<i64>,
     pub newest: Option<u64>,
     pub follow: bool,
+    /// With `follow`: also tell, every few seconds, which runs have written output.
+    #[serde(default)]
+    pub output: bool,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]

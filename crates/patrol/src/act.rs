@@ -77,8 +77,12 @@ pub fn act(
         Step::Nudge => speak(CHECK_IN, Before::Nothing),
         Step::Wake => speak(WAKE, Before::Escape),
         Step::Interrupt => match look_again(door, plan, agent) {
-            Ok(now) if has_moved(before, &now) => left("it moved meanwhile"),
-            Ok(_) | Err(_) => speak(INTERRUPT, Before::Interrupt),
+            // Nothing is known of it: it may work by now.
+            Err(why) => failed(format!("it could not be looked at again: {why}")),
+            Ok(now) => match still_interrupted(before, &now) {
+                Ok(()) => speak(INTERRUPT, Before::Interrupt),
+                Err(why) => left(why),
+            },
         },
         Step::Restart => restart(door, plan, agent, decision, before),
         // The edges of its condition are told by the tick.
@@ -202,6 +206,18 @@ fn has_moved(before: &Observation, now: &Observation) -> bool {
     has_beaten || (before.screen.is_some() && now.screen.is_some() && before.screen != now.screen)
 }
 
+/// Whether the second look still says that it hangs: else why it is left alone.
+fn still_interrupted(before: &Observation, now: &Observation) -> Result<(), String> {
+    match &now.session {
+        SessionSeen::Alive if has_moved(before, now) => Err("it moved meanwhile".to_owned()),
+        SessionSeen::Alive => Ok(()),
+        SessionSeen::Unknown(why) => Err(format!("it is not known how it is: {why}")),
+        SessionSeen::Foreign => Err("its session is not one that we made".to_owned()),
+        SessionSeen::Asleep(_) => Err("it was put to sleep meanwhile".to_owned()),
+        SessionSeen::Dead | SessionSeen::AgentDead(_) => Err("it ended meanwhile".to_owned()),
+    }
+}
+
 /// One that came back to life meanwhile is left alone.
 fn restart(
     door: &Door,
@@ -288,6 +304,24 @@ mod tests {
         assert_eq!(left, Needed::Nothing("it came back to life meanwhile".to_owned()));
         assert_eq!(still_needed(&alive, SessionHealth::AgentHung, false), Needed::Restart);
         assert!(matches!(still_needed(&alive, SessionHealth::AgentHung, true), Needed::Nothing(_)));
+    }
+
+    /// P3: an interrupt needs a second look that says the same; what is not known is left alone.
+    #[test]
+    fn only_one_that_still_hangs_is_interrupted() {
+        let alive = seen(json!({"state": "alive"}));
+        assert_eq!(still_interrupted(&alive, &alive), Ok(()));
+        let mut beats = alive.clone();
+        beats.heartbeat = HeartbeatSeen::At { age_ms: 1, cycle: 2, last_action: String::new() };
+        assert_eq!(still_interrupted(&alive, &beats), Err("it moved meanwhile".to_owned()));
+        for session in [
+            json!({"state": "unknown", "why": "silent"}),
+            json!({"state": "foreign"}),
+            json!({"state": "dead"}),
+            json!({"state": "agent-dead", "why": "ended"}),
+        ] {
+            assert!(still_interrupted(&alive, &seen(session.clone())).is_err(), "{session}");
+        }
     }
 
     /// P3: what is not ours, or not known, is ended by nobody; what is gone is started.

@@ -4,7 +4,7 @@
 use crate::door::Door;
 use crate::error::PatrolError;
 use ostler_client::{Client, Frame};
-use ostler_model::wire::{Answer, Call, Target, ViewCall, ViewFrom};
+use ostler_model::wire::{Answer, Call, CancelCall, ViewCall, ViewFrom};
 use ostler_model::{
     Backend, Detach, Limits, OsText, Resources, RunId, RunResult, RunSpec, TerminalSize,
 };
@@ -87,7 +87,7 @@ fn ended(run: RunId, result: &RunResult, output: Vec<u8>) -> Came {
 }
 
 fn cancel(mut client: Client, run: RunId) {
-    let _ = client.call(Call::Cancel(Target { run: run.to_string() }));
+    let _ = client.call(Call::Cancel(CancelCall::of(run.to_string())));
 }
 
 fn spec(question: &Question<'_>) -> RunSpec {

@@ -8,6 +8,8 @@ use std::time::SystemTime;
 
 /// More is no heartbeat.
 const MOST: u64 = 64 << 10;
+/// A heartbeat may be ahead of our clock by so much.
+const AHEAD_MOST_MS: u64 = 60_000;
 
 /// Of the deacon, and of anybody else: what is not there is not said.
 #[derive(Debug, Deserialize)]
@@ -49,6 +51,11 @@ pub fn read(path: Option<&str>, now_ms: u64) -> Heard {
     };
     let ms = |at: jiff::Timestamp| u64::try_from(at.as_millisecond()).unwrap_or(0);
     let at_ms = ms(written.timestamp);
+    if at_ms > now_ms.saturating_add(AHEAD_MOST_MS) {
+        // Whoever wrote it has another clock: how old it is cannot be told.
+        let at = files::stamp(at_ms);
+        return unreadable(format!("its timestamp {at} is in the future"));
+    }
     let declared = written.state.as_deref().and_then(|state| match state {
         "stuck" => Some(DeclaredState::Stuck),
         "awaiting-gate" => Some(DeclaredState::AwaitingGate),
@@ -56,7 +63,7 @@ pub fn read(path: Option<&str>, now_ms: u64) -> Heard {
     });
     Heard {
         seen: HeartbeatSeen::At {
-            // A time to come is a clock that was set: it is not old.
+            // A moment ahead is a clock that was just set: it is not old.
             age_ms: now_ms.saturating_sub(at_ms),
             cycle: written.cycle,
             last_action: written.last_action,
@@ -107,10 +114,18 @@ mod tests {
         }
     }
 
+    /// P2: what was written by a clock that is ahead says nothing about how old it is.
     #[test]
-    fn a_time_to_come_is_fresh() {
-        let heard = of(r#"{"timestamp":"2099-01-01T00:00:00Z"}"#);
-        assert!(matches!(heard.seen, HeartbeatSeen::At { age_ms: 0, .. }));
+    fn a_heartbeat_from_the_future_is_unknown() {
+        let heard = of(r#"{"timestamp":"2026-01-02T18:36:00Z"}"#);
+        assert!(matches!(heard.seen, HeartbeatSeen::At { age_ms: 0, .. }), "a minute is a clock");
+        for at in ["2026-01-02T18:36:01Z", "2027-01-02T18:30:00Z"] {
+            let heard =
+                of(&format!(r#"{{"timestamp":"{at}","busy_until":"2099-01-01T00:00:00Z"}}"#));
+            let HeartbeatSeen::Unreadable { why } = heard.seen else { panic!("{at}: {heard:?}") };
+            assert_eq!(why, format!("its timestamp {at} is in the future"));
+            assert_eq!(heard.busy_until_ms, None);
+        }
     }
 
     #[test]

@@ -65,6 +65,7 @@ fn record(number: u64, owner: InstanceId) -> RunRecord {
         pool: Some("coders".to_owned()),
         ticket: Some(number),
         why: None,
+        cancel_reason: None,
         memory_kills: 0,
         escaped: Vec::new(),
         strict: false,

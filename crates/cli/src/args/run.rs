@@ -1,8 +1,8 @@
 //! The words for runs.
 
 use super::values::{
-    parse_bytes, parse_duration, parse_grace, parse_key, parse_regex, parse_size, parse_time,
-    parse_variable,
+    parse_bytes, parse_duration, parse_grace, parse_key, parse_port_argument, parse_reason,
+    parse_regex, parse_size, parse_time, parse_variable,
 };
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Parser};
@@ -117,7 +117,7 @@ impl RunArguments {
     args_override_self = true,
     after_help = "Restarts it unless it ends with 0, 2, 100 or more, or by TERM or INT. Its exit code is the server's own (128+n for signal n), \
 100 if it ended too often, 125 for a failure of Ostler's own. TERM, INT and QUIT are passed on.\n\n\
-Variables: PORT, HEALTH_CHECK_ENABLED=false, DEBUG. PLOINKY_ROUTER_PID_FILE is not passed on.\n\n\
+Variables: PORT, HEALTH_CHECK_ENABLED=false, DEBUG, PLOINKY_WATCHDOG_TEST_MODE=1 (nothing is told or logged). PLOINKY_ROUTER_PID_FILE is not passed on.\n\n\
 Example:  PORT=8080 ostler watch -- node server.js"
 )]
 pub struct WatchArguments {
@@ -125,7 +125,7 @@ pub struct WatchArguments {
     #[arg(long)]
     pub name: Option<String>,
     /// Where it serves; by default $PORT, else 8080
-    #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_parser = parse_port_argument)]
     pub port: Option<u16>,
     /// Where what happens is written down
     #[arg(long, value_name = "FILE", default_value = "logs/watchdog.log")]
@@ -207,6 +207,9 @@ pub struct CancelArguments {
     /// Run ids, or enough of their beginning or end
     #[arg(required = true)]
     pub runs: Vec<String>,
+    /// Why, in your own words: kept in the record, the journal and the result
+    #[arg(long, value_name = "TEXT", value_parser = parse_reason, allow_hyphen_values = true)]
+    pub reason: Option<String>,
     /// Do not wait until they are gone
     #[arg(long)]
     pub no_wait: bool,

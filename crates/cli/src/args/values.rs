@@ -1,6 +1,8 @@
 //! Durations, sizes and the like, as they are written.
 
 pub use ostler_config::parse_duration;
+use ostler_config::parse_port;
+use ostler_model::wire::CancelCall;
 use ostler_model::{Limits, TerminalSize};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
@@ -39,6 +41,22 @@ pub(super) fn parse_grace(text: &str) -> Result<u64, String> {
         ));
     }
     Ok(grace)
+}
+
+pub(super) fn parse_port_argument(text: &str) -> Result<u16, String> {
+    parse_port(text).ok_or_else(|| format!("{text:?} is not a port; it is 1 to 65535"))
+}
+
+/// A reason in somebody's own words.
+pub(super) fn parse_reason(text: &str) -> Result<String, String> {
+    let most = CancelCall::REASON_MOST;
+    match text.trim() {
+        "" => Err("a reason is a few words".to_owned()),
+        text if text.chars().count() > most => {
+            Err(format!("the reason is too long; it has at most {most} characters"))
+        }
+        text => Ok(text.to_owned()),
+    }
 }
 
 pub(super) fn parse_size(text: &str) -> Result<TerminalSize, String> {

@@ -130,6 +130,8 @@ mod tests {
             pool: None,
             agent_session: None,
             kept_awake: None,
+            probe_state: None,
+            last_seen_running_at: None,
         }
     }
 

@@ -1,4 +1,4 @@
-use super::table::{Align, Cell, Column, Room};
+use super::table::{Align, Cell, Column, Room, cut};
 use super::units::{duration, signal};
 use ostler_model::{Extinct, RunId, RunRecord, RunResult, RunState, Termination};
 use std::collections::{BTreeMap, BTreeSet};
@@ -89,6 +89,9 @@ fn ended(termination: Option<Termination>, result: &RunResult) -> String {
         Some(reason) if status.is_empty() => reason.to_string(),
         Some(reason) => format!("{reason}, {status}"),
     };
+    if let Some(said) = &result.cancel_reason {
+        told = format!("{told}: {}", cut(said, usize::MAX));
+    }
     if result.out_of_memory {
         told.push_str(if told.is_empty() { "out of memory" } else { ", out of memory" });
     }

@@ -4,7 +4,7 @@ use crate::exit::{Exit, Failure};
 use crate::render;
 use crate::say::{say, tell};
 use ostler_client::{Client, ClientError};
-use ostler_model::wire::{Answer, Call, Target};
+use ostler_model::wire::{Answer, Call, CancelCall, Target};
 
 /// All are told first, then waited for: the graces run at the same time.
 pub fn cancel(context: &Context, arguments: &CancelArguments) -> Result<Exit, Failure> {
@@ -16,7 +16,7 @@ pub fn cancel(context: &Context, arguments: &CancelArguments) -> Result<Exit, Fa
         match client.call(Call::Show(Target { run: run.clone() })) {
             Ok(_) => {
                 // If it is lost here, its answer says so.
-                let _ = client.ask(Call::Cancel(Target { run: run.clone() }));
+                let _ = client.ask(asked(run, arguments));
                 told.push((client, run));
             }
             Err(error) => {
@@ -30,14 +30,12 @@ pub fn cancel(context: &Context, arguments: &CancelArguments) -> Result<Exit, Fa
     }
     for (mut client, run) in told {
         if arguments.no_wait {
-            until_heard(context, client, run)?;
+            until_heard(context, client, run, arguments)?;
             continue;
         }
         let answer = match client.next_answer() {
             // It went away with our question; its successor is asked.
-            Err(ClientError::Lost(_)) => {
-                context.connect_again()?.call(Call::Cancel(Target { run: run.clone() }))?
-            }
+            Err(ClientError::Lost(_)) => context.connect_again()?.call(asked(run, arguments))?,
             answer => answer?,
         };
         let Answer::Cancelled(answer) = answer else {
@@ -57,14 +55,23 @@ pub fn cancel(context: &Context, arguments: &CancelArguments) -> Result<Exit, Fa
     }
 }
 
+fn asked(run: &str, arguments: &CancelArguments) -> Call {
+    Call::Cancel(CancelCall { run: run.to_owned(), reason: arguments.reason.clone() })
+}
+
 /// The order of questions is kept: an answer to the second one means that the cancel was heard.
-fn until_heard(context: &Context, mut client: Client, run: &str) -> Result<(), Failure> {
+fn until_heard(
+    context: &Context,
+    mut client: Client,
+    run: &str,
+    arguments: &CancelArguments,
+) -> Result<(), Failure> {
     loop {
         let heard = client.ask(Call::Ping).and_then(|_| client.next_answer());
         match heard {
             Err(ClientError::Lost(_)) => {
                 client = context.connect_again()?;
-                let _ = client.ask(Call::Cancel(Target { run: run.to_owned() }));
+                let _ = client.ask(asked(run, arguments));
             }
             heard => return Ok(heard.map(drop)?),
         }

@@ -15,6 +15,7 @@ pub fn events(context: &Context, arguments: &EventsArguments) -> Result<Exit, Fa
         after_seq: None,
         newest: arguments.last,
         follow: arguments.follow,
+        output: arguments.follow,
     };
     let mut out = std::io::stdout().lock();
     match (arguments.follow, arguments.json) {
@@ -70,7 +71,8 @@ fn follow(
             }
             Err(error) => return Err(error.into()),
         };
-        if let Some(last) = entries.last() {
+        // An output heartbeat is in no journal.
+        if let Some(last) = entries.iter().rfind(|entry| entry.seq > 0) {
             filter.after_seq = Some(last.seq);
             filter.newest = None;
         }

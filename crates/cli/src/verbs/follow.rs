@@ -4,7 +4,7 @@ use super::lasting::{LastingView, Line};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use ostler_client::{ClientError, Frame};
-use ostler_model::wire::{Call, ErrorCode, Target};
+use ostler_model::wire::{Call, CancelCall, ErrorCode};
 use ostler_model::{RunId, RunResult};
 use ostler_os::{Foreground, ForegroundEvents, RawMode};
 use std::io::{self, Read, Write};
@@ -115,7 +115,7 @@ impl Follow {
                             left.store(true, Ordering::Release);
                             line.close();
                         } else if let Ok(mut client) = context.connect_running() {
-                            let _ = client.call(Call::Cancel(Target { run: run.clone() }));
+                            let _ = client.call(Call::Cancel(CancelCall::of(run.clone())));
                         }
                     }
                 }

@@ -62,6 +62,7 @@ pub fn carry_out(arguments: Arguments) -> Result<Exit, Failure> {
         Verb::Shim { conmon: Some(program), command, .. } => {
             return Ok(Exit(ostler_container::conmon(&program, &command) as u8));
         }
+        Verb::Shim { left: true, .. } => return Ok(left_container()),
         Verb::Shim { sweep, command, .. } => return Ok(shim(sweep, command)),
         Verb::Init(arguments) => return Ok(init(&arguments.command)),
         Verb::Sweep => return Ok(init::sweep()),
@@ -145,6 +146,16 @@ pub fn carry_out(arguments: Arguments) -> Result<Exit, Failure> {
         | Verb::Check(_)
         | Verb::Import(_) => Ok(Exit::DONE),
     }
+}
+
+#[cfg(feature = "containers")]
+fn left_container() -> Exit {
+    Exit(ostler_container::keep_left() as u8)
+}
+
+#[cfg(not(feature = "containers"))]
+fn left_container() -> Exit {
+    Exit::USAGE
 }
 
 /// Which one it is, its environment says.

@@ -3,7 +3,7 @@
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use ostler_client::{Client, ClientError};
-use ostler_model::wire::{Answer, Call, Target};
+use ostler_model::wire::{Answer, Call, CancelCall, Target};
 use ostler_model::{RunId, RunRecord};
 use ostler_os::{Foreground, ForegroundEvents};
 
@@ -25,7 +25,7 @@ pub fn until_begun(
             }
             Some(Foreground::Interrupted) => {
                 is_interrupted = true;
-                context.connect_running()?.ask(Call::Cancel(target()))?;
+                context.connect_running()?.ask(Call::Cancel(CancelCall::of(run.to_string())))?;
                 continue;
             }
             None => {}

@@ -280,7 +280,10 @@ fn tell(result: &RunResult, arguments: &RunArguments) {
             tell_escaped(result);
             return;
         }
-        Some(Termination::ManualCancel) => format!("cancelled after {ran}"),
+        Some(Termination::ManualCancel) => match &result.cancel_reason {
+            Some(said) => format!("cancelled after {ran}: {}", render::cut(said, usize::MAX)),
+            None => format!("cancelled after {ran}"),
+        },
         Some(Termination::SpawnError | Termination::ReconciledStale | Termination::LeaseLost) => {
             result.error.clone().unwrap_or_else(|| "the supervisor lost it".to_owned())
         }

@@ -22,13 +22,11 @@ pub(crate) const FDS_MOST: u64 = 1 << 30;
 pub(super) fn capabilities(findings: &mut Findings<'_>, node: &Node) -> Capabilities {
     let mut found = Capabilities::default();
     let Some(whole) = json::object(findings, node, "capabilities") else { return found };
-    let Some(node) = whole.get("resources") else {
-        json::known(findings, whole, &["resources"], Unknown::Ignored);
-        return found;
-    };
+    json::known(findings, whole, &["resources"], Unknown::Warned);
+    let Some(node) = whole.get("resources") else { return found };
     let Some(resources) = json::object(findings, node, "resources") else { return found };
     let keys = ["env", "limits", "fs", "network"];
-    json::known(findings, resources, &keys, Unknown::Ignored);
+    json::known(findings, resources, &keys, Unknown::Warned);
     if let Some(node) = resources.get("env") {
         found.env = variables(findings, node);
     }

@@ -21,6 +21,8 @@ pub(crate) struct Manifest {
     pub value: Value,
     pub id_at: Range<usize>,
     pub schema_at: Range<usize>,
+    /// What is right in it, and may not be what was meant.
+    pub warnings: Vec<Problem>,
 }
 
 /// What its fields are called, as far as they mean something here.
@@ -49,7 +51,9 @@ impl Manifest {
         let mut findings = Findings::new(path, text);
         let read = json::parse(&mut findings).and_then(|node| check(&mut findings, &node, runs));
         match read {
-            Some(manifest) if findings.is_empty() => Ok(manifest),
+            Some(manifest) if findings.is_empty() => {
+                Ok(Self { warnings: findings.warnings(), ..manifest })
+            }
             _ => Err(findings.problems()),
         }
     }
@@ -92,6 +96,7 @@ fn check(findings: &mut Findings<'_>, node: &Node, runs: Entry) -> Option<Manife
         value: node.value(),
         id_at: place("id"),
         schema_at: place("configSchema"),
+        warnings: Vec::new(),
     })
 }
 

@@ -45,6 +45,7 @@ pub(crate) fn load_alone(
             return Err(reader.done().err().unwrap_or_default());
         }
     };
+    let warnings = manifest.warnings.clone();
     let name = manifest.id.clone();
     if !is_unit_name(&name) {
         let told = "this id is too long, or has a sign that the name of a unit cannot have";
@@ -54,7 +55,7 @@ pub(crate) fn load_alone(
     let unit = reader.built(&name, &UnitTable::default(), &Kind::App(Box::new(manifest)));
     reader.done()?;
     let supervisor = SupervisorSettings::default();
-    Ok(Config { units: vec![unit], pools: Vec::new(), patrol: None, supervisor })
+    Ok(Config { units: vec![unit], pools: Vec::new(), patrol: None, supervisor, warnings })
 }
 
 impl Reader<'_> {
@@ -75,6 +76,7 @@ impl Reader<'_> {
         let problems = match read {
             Ok(Ok(manifest)) => {
                 self.is_alone(name, &manifest, named);
+                self.warnings.extend(manifest.warnings.iter().cloned());
                 return Some(manifest);
             }
             Ok(Err(problems)) => problems,

@@ -170,6 +170,11 @@ pub(crate) fn known(findings: &mut Findings<'_>, object: &Object, known: &[&str]
             (Some(word), _) => format!("did you mean {word:?}?"),
             (None, Unknown::Wrong) => format!("known here: {}", known.join(", ")),
             (None, Unknown::Ignored) => continue,
+            (None, Unknown::Warned) => {
+                let told = format!("{:?} is not known here, and nothing is done for it", key.name);
+                findings.warn(key.span.clone(), told, format!("known here: {}", known.join(", ")));
+                continue;
+            }
         };
         let told = format!("{:?} is not a key that is known here", key.name);
         findings.add(key.span.clone(), told, hint);
@@ -182,4 +187,6 @@ pub(crate) enum Unknown {
     Wrong,
     /// It belongs to somebody else, unless it looks like one of ours.
     Ignored,
+    /// The same, and whoever wrote it may rely on it: they are told that nobody here knows it.
+    Warned,
 }

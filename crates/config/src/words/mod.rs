@@ -20,4 +20,4 @@ pub use duration::{Duration, Grace, parse_duration};
 pub use free::Free;
 pub use percent::Percent;
 pub use size::{Size, parse_size};
-pub use text::{Address, Cron, Factor, HttpUrl, Pattern, Text, TimeZone, VariableName};
+pub use text::{Address, Cron, Factor, HttpUrl, Pattern, Text, TimeZone, VariableName, parse_port};

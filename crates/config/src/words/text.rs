@@ -69,6 +69,12 @@ fn check_text(text: &str) -> Result<(), String> {
     Ok(())
 }
 
+/// A port as it is written everywhere: digits, without a sign.
+pub fn parse_port(text: &str) -> Option<u16> {
+    let is_plain = text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|port| is_plain && *port > 0)
+}
+
 fn check_url(url: &str) -> Result<(), String> {
     if url.starts_with("https://") {
         return Err(format!(
@@ -80,7 +86,7 @@ fn check_url(url: &str) -> Result<(), String> {
     };
     let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
     let is_port_right = match host.rsplit_once(':') {
-        Some((_, port)) if !port.ends_with(']') => port.parse::<u16>().is_ok_and(|port| port > 0),
+        Some((_, port)) if !port.ends_with(']') => parse_port(port).is_some(),
         _ => true,
     };
     let is_plain = !url.chars().any(|c| c.is_control() || c == ' ');
@@ -93,9 +99,9 @@ fn check_url(url: &str) -> Result<(), String> {
 }
 
 fn check_address(text: &str) -> Result<(), String> {
-    let fits = text.rsplit_once(':').is_some_and(|(host, port)| {
-        !host.is_empty() && port.parse::<u16>().is_ok_and(|port| port > 0)
-    });
+    let fits = text
+        .rsplit_once(':')
+        .is_some_and(|(host, port)| !host.is_empty() && parse_port(port).is_some());
     if fits {
         return Ok(());
     }

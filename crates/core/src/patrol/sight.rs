@@ -214,3 +214,6 @@ impl Sight<'_> {
             || self.awaits_gate()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -150,6 +150,8 @@ pub(crate) enum RunEvent {
         reason: Termination,
         by: Actor,
         why: &'static str,
+        /// The caller's own reason.
+        said: Option<String>,
     },
     Due {
         last_output_mono_ms: Option<u64>,
@@ -238,6 +240,12 @@ impl Run {
         self.record.run_id
     }
 
+    /// The first cancel's reason is kept. A caller's own words stand in place of ours.
+    fn cancelled_for(&mut self, why: &str, said: Option<String>) -> String {
+        self.record.cancel_reason.clone_from(&said);
+        said.unwrap_or_else(|| why.to_owned())
+    }
+
     pub(crate) fn note(
         &self,
         who: Actor,
@@ -300,7 +308,8 @@ impl Run {
                 out.push(Action::Spawn(self.id()));
                 Phase::Starting { cancel: None }
             }
-            (Phase::Queued | Phase::InLine, RunEvent::Cancel { reason, by, why }) => {
+            (Phase::Queued | Phase::InLine, RunEvent::Cancel { reason, by, why, said }) => {
+                let why = self.cancelled_for(why, said);
                 out.push(self.note(by, What::CancelAsked, why, json!({}), now));
                 finish::never_started(self, reason, now, out)
             }
@@ -342,7 +351,8 @@ impl Run {
                 self.record.spawn_error_kind = Some(kind);
                 finish::never_started(self, Termination::SpawnError, now, out)
             }
-            (Phase::Starting { cancel: None }, RunEvent::Cancel { reason, by, why }) => {
+            (Phase::Starting { cancel: None }, RunEvent::Cancel { reason, by, why, said }) => {
+                let why = self.cancelled_for(why, said);
                 out.push(self.note(
                     by,
                     What::CancelAsked,
@@ -364,7 +374,8 @@ impl Run {
             ) => phase,
 
             // Running.
-            (Phase::Running { .. }, RunEvent::Cancel { reason, by, why }) => {
+            (Phase::Running { .. }, RunEvent::Cancel { reason, by, why, said }) => {
+                let why = self.cancelled_for(why, said);
                 out.push(self.note(by, What::CancelAsked, why, json!({ "reason": reason }), now));
                 self.begin_ending(
                     Some(reason),

@@ -43,8 +43,8 @@ use crate::restart::{Cause, Death, ExitClass, Verdict, Wishes, after_with, clear
 use crate::time::Now;
 use crate::{Action, ExitStatus};
 use ostler_model::{
-    Actor, Check, Condition, Desired, Entry, Extinct, Over, Overlap, RunId, RunRecord,
-    SpawnErrorKind, Termination, UnitEnd, UnitRecord, UnitSpec, What,
+    Actor, Check, Condition, Desired, Entry, Extinct, Over, Overlap, RestartPolicy, RunId,
+    RunRecord, SpawnErrorKind, Termination, UnitEnd, UnitRecord, UnitSpec, What,
 };
 use serde_json::{Map, Value, json};
 
@@ -801,7 +801,8 @@ impl Unit {
         let blame = match death.cause {
             Cause::NotReady | Cause::Unhealthy => blame,
             Cause::NotSpawned => run.error.clone(),
-            Cause::Itself | Cause::TimedOut | Cause::OutOfMemory => None,
+            Cause::Itself => run.cancel_reason.as_ref().map(|said| format!("cancelled: {said}")),
+            Cause::TimedOut | Cause::OutOfMemory => None,
         };
         let blame = blame.map(|blame| format!(": {blame}")).unwrap_or_default();
         let told = format!("{}{blame}", death.told());
@@ -827,6 +828,11 @@ impl Unit {
             return;
         }
         let mut policy = self.record.spec.restart;
+        if is_crash(&policy, death) {
+            let unit = self.record.spec.name.clone();
+            let (run, told) = (Box::new(run.clone()), told.clone());
+            out.push(Action::Crashed { unit, run, ran_ms, told });
+        }
         if death.cause == Cause::Unhealthy
             && let Some(backoff) = self.record.spec.liveness_backoff
         {
@@ -902,5 +908,20 @@ impl Unit {
             }
         }
         out.push(self.save(now));
+    }
+}
+
+/// Whether it ended otherwise than it was meant to.
+fn is_crash(policy: &RestartPolicy, death: Death) -> bool {
+    match rule(policy).class(death) {
+        ExitClass::Clean | ExitClass::Asked | ExitClass::Temporary => false,
+        ExitClass::Config
+        | ExitClass::Fatal
+        | ExitClass::Signal
+        | ExitClass::OutOfMemory
+        | ExitClass::Unhealthy
+        | ExitClass::TimedOut
+        | ExitClass::NotSpawned
+        | ExitClass::Failure => true,
     }
 }

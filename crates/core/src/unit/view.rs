@@ -4,7 +4,7 @@ use super::machine::{Phase, Then, Unit};
 use super::units::Units;
 use crate::restart::WISHES_MOST;
 use crate::time::Now;
-use ostler_model::{Part, UnitState, UnitView};
+use ostler_model::{Part, ProbeState, UnitState, UnitView};
 
 /// How the end of one that asked to be started again is told.
 const WISH: &str = "exit 75";
@@ -47,6 +47,8 @@ impl Units {
             pool: record.spec.pool.clone(),
             agent_session: None,
             kept_awake: None,
+            probe_state: record.spec.container.is_some().then(|| probe_state(unit)),
+            last_seen_running_at: None,
         }
     }
 
@@ -121,5 +123,29 @@ impl Units {
                 (UnitState::Suspended, why.unwrap_or_default())
             }
         }
+    }
+}
+
+fn probe_state(unit: &Unit) -> ProbeState {
+    match &unit.phase {
+        Phase::Ready { .. } if unit.ailing.is_none() => ProbeState::Success,
+        Phase::Ready { .. } | Phase::Broken | Phase::Stopping { then: Then::Judge(_), .. } => {
+            ProbeState::Failed
+        }
+        Phase::Over => match &unit.record.over {
+            Some(over) if !over.is_clean => ProbeState::Failed,
+            Some(_) | None => ProbeState::Pending,
+        },
+        Phase::Unready { .. } => ProbeState::Running,
+        Phase::Stopped
+        | Phase::Reconciling
+        | Phase::Waiting
+        | Phase::Queued
+        | Phase::Launching
+        | Phase::Leaving { .. }
+        | Phase::Stopping { then: Then::Stay | Then::Vanish | Then::Again | Then::Sleep, .. }
+        | Phase::Backoff { .. }
+        | Phase::Scheduled
+        | Phase::Suspended => ProbeState::Pending,
     }
 }

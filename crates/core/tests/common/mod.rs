@@ -11,6 +11,7 @@ pub fn asked(run_id: RunId, unit: Option<&str>) -> NewRun {
         pool: None,
         ticket: None,
         why: None,
+        cancel_reason: None,
         run_id,
         session_id: "s".to_owned(),
         backend_id: Backend::Pipe,

@@ -288,6 +288,7 @@ impl Town {
             pool: unit.is_none().then(|| "p".to_owned()),
             ticket: None,
             why: None,
+            cancel_reason: None,
             unit,
         };
         let (by, limits, detach) = (Actor::Supervisor, Limits::default(), Detach::Forbid);

@@ -78,7 +78,7 @@ fn a_stop_ends_the_wait() {
     town.ask("b", Ask::Stop);
     assert_eq!(town.state("b"), UnitState::Stopped);
     let by = Actor::Supervisor;
-    town.step(Event::CancelAsked { run, by, why: "test" });
+    town.step(Event::CancelAsked { run, by, why: "test", said: None });
     assert_eq!(town.records[&run].state, RunState::Exited);
     town.end("a", 0);
     assert_eq!(town.live(), ["c"]);

@@ -14,7 +14,7 @@ fn lines(home: &Home, name: &str) -> String {
     home.ostler(&["logs", name]).ok().text().replace('\r', "")
 }
 
-/// R28: guardian and supervisor are killed together; what the run had written is there.
+/// R30: guardian and supervisor are killed together; what the run had written is there.
 #[test]
 fn output_is_shown_after_guardian_and_supervisor_were_killed_together() {
     for home in both() {
@@ -36,7 +36,7 @@ fn output_is_shown_after_guardian_and_supervisor_were_killed_together() {
     }
 }
 
-/// R28: the same for units, on pipes, on a terminal and in tmux.
+/// R30: the same for units, on pipes, on a terminal and in tmux.
 #[test]
 fn output_of_units_is_shown_after_both_were_killed() {
     for mut home in both() {
@@ -80,7 +80,7 @@ fn on_disk(runs: &Path) -> u64 {
     files.flatten().filter_map(|file| Some(file.metadata().ok()?.len())).sum()
 }
 
-/// R29: the output of all runs together has a bound; the oldest goes first, that of failures last.
+/// R31: the output of all runs together has a bound; the oldest goes first, that of failures last.
 #[test]
 fn output_of_all_runs_together_has_a_bound() {
     let home = Home::with(&[("OSTLER_OUTPUT_BYTES", "4000000")]);
@@ -111,7 +111,7 @@ fn output_of_all_runs_together_has_a_bound() {
     assert!(doctor.contains("of at most 3.8M kept"), "{doctor}");
 }
 
-/// R29: live runs keep to it together as well.
+/// R31: live runs keep to it together as well.
 #[test]
 fn output_of_live_runs_together_has_a_bound() {
     let home = Home::with(&[("OSTLER_OUTPUT_BYTES", "4000000")]);

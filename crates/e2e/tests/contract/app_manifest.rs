@@ -144,3 +144,32 @@ fn the_examples_are_right() {
         home.ostler(&["check", &examples.join(name).display().to_string()]).ok();
     }
 }
+
+/// A2: a capability that nobody here knows is a warning with its place, for `check` and for `up`; nearly a known one is
+/// wrong.
+#[test]
+fn an_unknown_capability_is_a_warning() {
+    let apps = Apps::new();
+    let of = |capabilities: &str| {
+        let right = RIGHT.trim_end().strip_suffix('}').expect("an object");
+        let right = right.trim_end();
+        apps.write(
+            "bot/openclawos.manifest.json",
+            &format!("{right},\n  \"capabilities\": {capabilities}\n}}\n"),
+        );
+    };
+    of(r#"{ "telepathy": true, "resources": { "gpus": 2, "env": ["HOME"] } }"#);
+    let answer = apps.check("bot", &[]).ok();
+    assert!(answer.text().ends_with(": app @scope/bot, 2 warnings\n"), "{answer:?}");
+    let told = apps.complaint(&answer);
+    assert!(told.contains("warning: ") && told.contains("openclawos.manifest.json:6:"), "{told}");
+    assert!(told.contains("\"telepathy\" is not known here, and nothing is done for it"), "{told}");
+    assert!(told.contains("\"gpus\" is not known here"), "{told}");
+    let told = apps.check("bot", &["--json"]).ok().json();
+    assert_eq!((&told["ok"], told["warnings"].as_array().map(Vec::len)), (&true.into(), Some(2)));
+    assert_eq!(told["warnings"][0]["line"], 6, "{told}");
+    of(r#"{ "resorces": {} }"#);
+    let refused = apps.check("bot", &[]);
+    assert_eq!(refused.code, 2);
+    assert!(apps.complaint(&refused).contains("did you mean \"resources\"?"), "{refused:?}");
+}

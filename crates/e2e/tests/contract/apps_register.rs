@@ -91,6 +91,8 @@ fn a_stranger_is_not_the_app() {
     }
     let (code, _) = stranger.refused("app.register", registration("none", json!({})));
     assert_eq!(code, "NOT_FOUND");
+    // The same for the app itself: an id that nobody declares is not found, whoever asks.
+    assert_eq!(puppet.eval("Wire().register(id='none')['error']['code']"), "NOT_FOUND");
     apps.until_why("a", "said that it is this app, and is not");
     // It is an operator as before, and the app is what it was.
     stranger.ask("apps.list", json!({}));

@@ -376,3 +376,33 @@ fn leftovers_of_a_dead_supervisor_are_not_believed() {
     assert_eq!(home.run(&[], &["echo", "on"])["stdout"], "on\n");
     assert_ne!(home.supervisor_pid(), 1);
 }
+
+/// X1, W8: numbers of a probe that `up` would refuse are refused by `check`, in the same words.
+#[test]
+fn check_refuses_the_probe_numbers_that_up_refuses() {
+    let project = crate::units::Project::new();
+    let unit = "backend = \"container\"\nimage = \"x:1\"\nmanifest = \"manifest.json\"";
+    project.declare(&[("a", unit)]);
+    let write = |probe: &str| {
+        let text = format!(r#"{{"health":{{"liveness":{{"script":"l.sh",{probe}}}}}}}"#);
+        std::fs::write(project.path("manifest.json"), text).expect("written");
+    };
+    write(r#""interval":2"#);
+    project.call(&["check"]).ok();
+    for probe in
+        [r#""interval":0"#, r#""timeout":-1"#, r#""failureThreshold":0"#, r#""successThreshold":0"#]
+    {
+        write(probe);
+        let refused = project.call(&["check"]);
+        assert_eq!(refused.code, 2, "{probe}: {refused:?}");
+        assert!(refused.stderr.contains("unit \"a\" cannot be made"), "{refused:?}");
+        assert!(refused.stderr.contains("health.liveness must be more than 0"), "{refused:?}");
+        let told = project.call(&["check", "--json"]).json();
+        assert_eq!(
+            (&told["ok"], told["problems"].as_array().map(Vec::len)),
+            (&false.into(), Some(1))
+        );
+    }
+    write(r#""interval":"soon""#);
+    assert_eq!(project.call(&["check"]).code, 2);
+}

@@ -129,3 +129,74 @@ fn left_meanwhile(engine: &Engine) {
     project.call(&["down"]).ok();
     assert!(engine.of_project(&project).is_empty());
 }
+
+on_each_engine! {
+    /// W5, R9: a container that left the list runs on, a run stands for it, and `down` leaves nothing behind.
+    left_and_taken_down: docker_agents_left_down podman_agents_left_down
+}
+fn left_and_taken_down(engine: &Engine) {
+    let (project, [one, two]) = listed_pair(engine, "down");
+    let first = engine.id(&project, &one);
+    list(&project, &[(&two, "two")]);
+    eventually("no longer watched", || project.find(&one).is_none().then_some(()));
+    let run = eventually("a run stands for it", || stand_in(&project));
+    assert_eq!(engine.inspect(&first)["State"]["Running"], true, "it runs on");
+    let told = project.call(&["events", "--json"]).ok().text();
+    assert!(told.contains("its container runs on"), "{told}");
+
+    project.home.kill_supervisor();
+    eventually("the next supervisor has it too", || {
+        stand_in(&project).filter(|again| *again == run)
+    });
+    assert_eq!(engine.inspect(&first)["State"]["Running"], true, "also without its supervisor");
+
+    let told = project.call(&["down"]).ok().text();
+    assert!(told.contains(&format!("- remove   {one}")), "{told}");
+    assert!(engine.of_project(&project).is_empty(), "down leaves nothing behind");
+    assert_eq!(project.home.record(&run)["extinct"], "yes");
+    assert_eq!(stand_in(&project), None);
+}
+
+on_each_engine! {
+    /// W5, D4: `stop` ends what left the list too; one that is taken out of the list and stopped by name is gone.
+    left_and_stopped: docker_agents_left_stop podman_agents_left_stop
+}
+fn left_and_stopped(engine: &Engine) {
+    let (project, [one, two]) = listed_pair(engine, "stop");
+    list(&project, &[(&two, "two")]);
+    eventually("no longer watched", || project.find(&one).is_none().then_some(()));
+    eventually("a run stands for it", || stand_in(&project));
+    assert_eq!(engine.running_of_project(&project).len(), 2, "it runs on");
+    // Nobody looks at the list while it changes: who stops it by name wants its end.
+    project.call(&["stop", "agents"]).ok();
+    list(&project, &[]);
+    project.call(&["stop", &two]).ok();
+    assert_eq!(engine.running_of_project(&project).len(), 1);
+    project.call(&["stop"]).ok();
+    assert!(engine.of_project(&project).is_empty(), "stop leaves nothing behind");
+}
+
+/// Two agents that run.
+fn listed_pair(engine: &Engine, what: &str) -> (Project, [String; 2]) {
+    let project = engine.project();
+    let tag = std::process::id();
+    let name = |agent: &str| format!("{what}_{agent}_{:?}_{tag}", engine.kind).to_lowercase();
+    let (one, two) = (name("one"), name("two"));
+    std::fs::write(project.file(), "[defaults]\nnetwork = \"none\"\n[agents]\n").expect("written");
+    let idle = "trap 'exit 0' TERM; while :; do sleep 0.1; done";
+    for agent in ["one", "two"] {
+        manifest(&project, agent, &json!({ "container": engine.image(), "agent": idle }));
+    }
+    list(&project, &[(&one, "one"), (&two, "two")]);
+    project.call(&["up"]).ok();
+    project.until_state(&one, "ready");
+    project.until_state(&two, "ready");
+    (project, [one, two])
+}
+
+/// The run that stands for a container without a unit.
+fn stand_in(project: &Project) -> Option<String> {
+    let is_it = |run: &&Value| run["sessionId"] == "(left)" && run["state"] == "running";
+    let runs = project.home.records();
+    runs.iter().find(is_it).map(|run| run["runId"].as_str().expect("an id").to_owned())
+}

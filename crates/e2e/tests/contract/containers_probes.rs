@@ -55,7 +55,7 @@ fn sick_later(engine: &Engine) {
 }
 
 on_each_engine! {
-    /// W7: readiness gates who depends on it; failing later it is a warning, and no restart.
+    /// W7, W20: readiness gates who depends on it; failing later it is a warning, and no restart.
     readiness: docker_readiness podman_readiness
 }
 fn readiness(engine: &Engine) {
@@ -72,15 +72,22 @@ fn readiness(engine: &Engine) {
     });
     let id = engine.id(&project, "a");
     assert_eq!(project.state("a"), "starting");
+    let view = |unit: &str| project.call(&["status", unit, "--json"]).json()[0].clone();
+    assert_eq!(view("a")["probeState"], "running");
     assert_ne!(project.state("b"), "ready");
     put(&project, "go");
     up.finish().ok();
     project.until_state("b", "ready");
+    let well = view("a");
+    assert_eq!(well["probeState"], "success", "{well}");
+    assert!(well["lastSeenRunningAt"].as_u64() > well["startedAtMs"].as_u64(), "{well}");
+    assert!(view("b").get("probeState").is_none(), "only containers have it");
     std::fs::remove_file(project.path("code/go")).expect("removed");
     project.until("a", "told as not ready", |view| {
         view["why"].as_str().is_some_and(|why| why.contains("not ready"))
     });
     assert_eq!(project.state("a"), "ready", "it runs on");
+    assert_eq!(view("a")["probeState"], "failed");
     put(&project, "go");
     project.until("a", "well again", |view| view["why"].as_str().unwrap_or_default().is_empty());
     assert_eq!(engine.id(&project, "a"), id, "and was never restarted");

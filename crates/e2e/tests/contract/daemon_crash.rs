@@ -128,3 +128,47 @@ fn a_call_during_the_wait_is_answered_by_the_next() {
     }
     assert_eq!(home.guardian(), Some(daemon.guardian), "and nobody else's");
 }
+
+/// D6: `crash.log` has the crashes of units too, each with its last 50 lines, and keeps them when other runs have pushed its
+/// run out of the history; a stop, a clean end and a wish to be restarted are no crash.
+#[test]
+fn the_crash_log_has_the_crashes_of_units() {
+    let project =
+        crate::units::Project::with(&[crate::daemon::QUICK, ("OSTLER_HISTORY_COUNT", "5")]);
+    let never = "restart = { when = \"never\" }";
+    project.declare(&[
+        (
+            "bad",
+            &format!("command = [\"sh\", \"-c\", \"seq 1 60; echo last >&2; exit 3\"]\n{never}"),
+        ),
+        ("good", &format!("command = [\"sh\", \"-c\", \"echo well; exit 0\"]\n{never}")),
+        ("long", "command = [\"sleep\", \"1000\"]"),
+    ]);
+    project.call(&["up"]);
+    let run =
+        project.until_state("bad", "error")["ends"][0]["runId"].as_str().expect("an id").to_owned();
+    project.until_state("good", "done");
+    project.call(&["stop", "long"]).ok();
+    let log = || String::from_utf8(crash_log(&project.home)).expect("text");
+    let text = log();
+    assert_eq!(text.matches("=== CRASH ").count(), 1, "{text}");
+    assert!(
+        text.contains(&format!(
+            "Unit: bad (run {run})\nRan for: 0s\nExit code: 3\nError: exit 3\n"
+        )),
+        "{text}"
+    );
+    assert!(text.contains("Last 50 lines of output:\n12\n13\n"), "{text}");
+    assert!(text.ends_with("60\nlast\n"), "{text}");
+    project.call(&["start", "long"]).ok();
+    project.until_state("long", "ready");
+    project.crash("long");
+    eventually("it is written down", || log().contains("Unit: long (run ").then_some(()));
+    for _ in 0..30 {
+        project.home.run(&[], &["true"]);
+    }
+    eventually("its run is gone from the history", || {
+        (!project.home.records().iter().any(|record| record["runId"] == run.as_str())).then_some(())
+    });
+    assert!(log().starts_with(&text), "nothing of it was taken away");
+}

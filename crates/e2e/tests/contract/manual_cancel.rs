@@ -135,3 +135,55 @@ fn several_are_cancelled_at_once() {
     }
     assert!(roots.iter().all(|root| !root.is_alive()));
 }
+
+/// R6, R28: the caller's reason is in the result, the record, the journal and `why`; the first one stays.
+#[test]
+fn a_cancel_carries_the_callers_reason() {
+    let home = Home::new();
+    let run = home.start(&[], &["sleep", "1000"]);
+    let reason = "budget of today is used up";
+    let result = home.ostler(&["cancel", &run, "--reason", reason, "--json"]).ok().json();
+    assert_eq!(result["termination"], "manual-cancel", "{result}");
+    assert_eq!(result["cancelReason"], reason);
+    home.ostler(&["cancel", &run, "--reason", "another", "--json"]).ok();
+    assert_eq!(home.record(&run)["cancelReason"], reason);
+    assert_eq!(home.event(&run, "cancel-asked")["why"], reason);
+    let told = home.ostler(&["why", &run]).ok().text();
+    assert!(told.matches(reason).count() >= 2, "its state and its story: {told}");
+    let listed = home.ostler(&["runs", "--all"]).ok().text();
+    assert!(listed.contains("budget of"), "{listed}");
+    // Another supervisor knows it as well, and one without a reason has none.
+    home.kill_supervisor();
+    eventually("the next one", || home.supervisor());
+    assert_eq!(home.record(&run)["cancelReason"], reason);
+    let plain = home.start(&[], &["sleep", "1000"]);
+    assert!(home.cancel(&plain).get("cancelReason").is_none());
+    let long = "x".repeat(1_001);
+    for wrong in ["", "  ", &long] {
+        let refused = home.ostler(&["cancel", &run, "--reason", wrong]);
+        assert_eq!(refused.code, 2, "{refused:?}");
+    }
+}
+
+/// R28: a hook hears why a unit's run was cancelled.
+#[test]
+fn a_hook_hears_why_a_unit_was_cancelled() {
+    let project = crate::units::Project::new();
+    let heard = project.path("heard");
+    std::fs::write(
+        project.file(),
+        format!(
+            "[hooks]\non_crash = [\"sh\", \"-c\", 'echo \"$OSTLER_WHY\" >> {heard}']\n\
+             [units.a]\ncommand = [\"sh\", \"-c\", 'trap \"exit 7\" TERM; while :; do sleep 0.1; done']\n\
+             restart = {{ when = \"always\", initial = \"50ms\" }}\n"
+        ),
+    )
+    .expect("written");
+    project.up();
+    let run = project.view("a")["runId"].as_str().expect("a run").to_owned();
+    project.call(&["cancel", &run, "--reason", "wrong model"]).ok();
+    eventually("the hook", || {
+        let heard = std::fs::read_to_string(&heard).unwrap_or_default();
+        heard.contains("exit 7: cancelled: wrong model").then_some(())
+    });
+}

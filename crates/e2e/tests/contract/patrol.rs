@@ -366,3 +366,32 @@ fn what_is_not_watched_is_told() {
     assert_eq!(told.code, 4);
     assert!(told.stderr.contains("[patrol.watch.NAME]"), "{told:?}");
 }
+
+/// P13: a tick by hand is not the patrol: the state file names the patrol's own process, or nobody.
+#[test]
+fn the_state_file_never_names_a_tick_by_hand() {
+    let town = Town::new(Seat::Pty, "", &[("deacon", WAITS)]);
+    town.up();
+    town.tick();
+    let patrol = town.project.process("patrol");
+    assert_eq!(town.json("daemon/state.json")["pid"], patrol.pid);
+    town.call(&["stop", "patrol"]).ok();
+    town.tick();
+    let state = town.json("daemon/state.json");
+    assert_eq!((&state["running"], &state["pid"]), (&false.into(), &serde_json::Value::Null));
+}
+
+/// P2: a heartbeat whose time is to come is unknown, with its reason, and nothing is done for it.
+#[test]
+fn a_heartbeat_of_next_year_is_not_fresh() {
+    let town = Town::new(Seat::Pty, "", &[("deacon", WAITS)]);
+    town.up();
+    let file = town.file("deacon/heartbeat.json");
+    std::fs::create_dir_all(file.parent().expect("a folder")).expect("made");
+    let beat = r#"{"timestamp":"2099-01-02T18:30:00Z","cycle":42,"last_action":"x"}"#;
+    std::fs::write(file, beat).expect("written");
+    let decided = town.decided("deacon");
+    assert_eq!(decided["step"], "nothing", "{decided}");
+    let told = town.call(&["patrol", "status", "--json"]).ok().text();
+    assert!(told.contains("is in the future"), "{told}");
+}

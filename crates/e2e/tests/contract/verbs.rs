@@ -392,3 +392,30 @@ fn no_grace_is_kill_at_once() {
     assert_eq!(result["exitSignal"], 9, "{result}");
     assert_eq!(home.ostler(&["run", "--grace", "61s", "--", "true"]).code, 2);
 }
+
+/// R29: who follows the events is told which runs write, and how much; the journal does not grow by it.
+#[test]
+fn events_tell_who_writes_output() {
+    let home = Home::new();
+    let noisy = home.start(&[], &["sh", "-c", "while :; do echo hello; sleep 0.2; done"]);
+    let silent = home.start(&[], &["sleep", "1000"]);
+    let follower = home.spawn(&["events", "-f", "--json"]);
+    let told = follower.until_written("\"output\"");
+    let beat = told
+        .lines()
+        .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
+        .find(|event| event["what"] == "output")
+        .expect("a heartbeat");
+    assert_eq!(beat["runId"], noisy.as_str(), "{beat}");
+    assert_eq!(beat["seq"], 0, "it is in no journal");
+    assert!(beat["evidence"]["bytes"].as_u64() > Some(0), "{beat}");
+    assert!(beat["evidence"]["outputBytes"].as_u64() >= beat["evidence"]["bytes"].as_u64());
+    assert!(beat["evidence"]["lastOutputAtMs"].is_u64(), "{beat}");
+    // What happens afterwards is told after it, once.
+    home.cancel(&noisy);
+    let told = follower.until_written("\"exited\"");
+    assert_eq!(told.matches("\"cancel-asked\"").count(), 1, "{told}");
+    assert!(!told.lines().any(|line| line.contains("\"output\"") && line.contains(&silent)));
+    let kept = home.ostler(&["events", "--json"]).ok().text();
+    assert!(!kept.contains("\"what\":\"output\""), "{kept}");
+}

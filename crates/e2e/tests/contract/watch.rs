@@ -167,9 +167,30 @@ fn variables_count() {
     let mut command = watched.command(&["--no-health"], &["sh", "-c", "echo $PORT"]);
     command.env_remove("PORT");
     assert_eq!(watched.home.spawn_program(command).finish().text(), "8080\n");
-    let mut command = watched.command(&[], &["true"]);
-    command.env("PORT", "many");
+    for wrong in ["many", "+8080", "0", "65536", " 80", "8080.0"] {
+        let mut command = watched.command(&[], &["true"]);
+        command.env("PORT", wrong);
+        let output = watched.home.spawn_program(command).finish();
+        assert_eq!(output.code, 2);
+        let told = format!("PORT: {wrong:?} is not a port; it is 1 to 65535");
+        assert!(output.stderr.contains(&told), "{output:?}");
+        let output = watched.script(&["--port", wrong], "true").finish();
+        assert_eq!(output.code, 2, "{output:?}");
+    }
+}
+
+/// W11: the document's test mode: the server's output alone, nothing of the watchdog's on the console or in its log.
+#[test]
+fn in_test_mode_nothing_is_told() {
+    let watched = Watched::new();
+    let mut command = watched.command(&["--no-health"], &["sh", "-c", "echo served; exit 2"]);
+    command.env("PLOINKY_WATCHDOG_TEST_MODE", "1").env("DEBUG", "1");
     let output = watched.home.spawn_program(command).finish();
-    assert_eq!(output.code, 2);
-    assert!(output.stderr.contains("PORT: \"many\" is not a port"), "{output:?}");
+    assert_eq!((output.code, output.text().as_str()), (2, "served\n"), "{output:?}");
+    assert!(!output.stderr.contains("[watchdog]"), "{output:?}");
+    assert!(!watched.path("logs/watchdog.log").exists(), "no log");
+    let mut command = watched.command(&["--no-health"], &["sh", "-c", "exit 2"]);
+    command.env("PLOINKY_WATCHDOG_TEST_MODE", "0");
+    let output = watched.home.spawn_program(command).finish();
+    assert!(output.stderr.contains("[watchdog]"), "only 1 turns it on: {output:?}");
 }

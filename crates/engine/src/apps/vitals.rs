@@ -41,6 +41,7 @@ pub struct Vitals {
     status: Mutex<Option<Box<Value>>>,
     /// What it does, in its own words.
     said: Mutex<String>,
+    said_wall_ms: AtomicU64,
     outbox: Mutex<Option<mpsc::UnboundedSender<Told>>>,
     /// What it could not be told because nobody listened.
     ending: Mutex<Option<Told>>,
@@ -71,6 +72,7 @@ impl Vitals {
             extended_mono_ms: AtomicU64::new(0),
             status: Mutex::new(None),
             said: Mutex::default(),
+            said_wall_ms: AtomicU64::new(0),
             outbox: Mutex::new(None),
             ending: Mutex::new(None),
             changed: Notify::new(),
@@ -151,7 +153,16 @@ impl Vitals {
     }
 
     pub(crate) fn say(&self, text: &str) {
-        *lock(&self.said) = text.chars().take(SAID_MOST).collect();
+        let text: String = text.chars().take(SAID_MOST).collect();
+        let before = std::mem::replace(&mut *lock(&self.said), text.clone());
+        if before != text {
+            self.said_wall_ms.store(ostler_os::wall_ms(), Ordering::Release);
+        }
+    }
+
+    /// When it began to say what it says.
+    pub(crate) fn said_at_ms(&self) -> u64 {
+        self.said_wall_ms.load(Ordering::Acquire)
     }
 
     pub(crate) fn said(&self) -> String {

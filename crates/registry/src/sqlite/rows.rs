@@ -12,7 +12,7 @@ pub(super) const RUN_COLUMNS: &str = "runs.run_id, session_id, backend_id, unit,
     leases.expires_at_ms, termination, exit_code, exit_signal, extinct, scope_key, command, error, \
     spawn_error_kind, started_at_ms, ended_at_ms, timeout_ms, no_output_timeout_ms, grace_ms, \
     detach_allowed, started_mono_ms, output_bytes, process_unique, stop_signal, enforced, out_of_memory, memory_kills, \
-    escaped, strict, parent, keep, client, pool, ticket, reaper";
+    escaped, strict, parent, keep, client, pool, ticket, reaper, cancel_reason";
 
 pub(super) const FROM_RUNS: &str = "FROM runs LEFT JOIN leases ON leases.instance_id = runs.owner_instance_id AND runs.state <> 'exited'";
 
@@ -22,12 +22,12 @@ pub(super) const SAVE_RUN: &str = "INSERT INTO runs (run_id, session_id, backend
     owner_instance_id, termination, exit_code, exit_signal, extinct, scope_key, command, error, \
     spawn_error_kind, started_at_ms, ended_at_ms, timeout_ms, no_output_timeout_ms, grace_ms, \
     detach_allowed, started_mono_ms, output_bytes, process_unique, stop_signal, enforced, out_of_memory, memory_kills, \
-    escaped, strict, parent, keep, client, pool, ticket, reaper) \
+    escaped, strict, parent, keep, client, pool, ticket, reaper, cancel_reason) \
   VALUES (:run_id, :session_id, :backend_id, :unit, :pid, :start_time, :boot_id, :process_group_id, :cgroup, \
     :state, :created_at_ms, :updated_at_ms, :last_output_at_ms, :owner_instance_id, :termination, :exit_code, \
     :exit_signal, :extinct, :scope_key, :command, :error, :spawn_error_kind, :started_at_ms, :ended_at_ms, \
     :timeout_ms, :no_output_timeout_ms, :grace_ms, :detach_allowed, :started_mono_ms, :output_bytes, :process_unique, :stop_signal, \
-    :enforced, :out_of_memory, :memory_kills, :escaped, :strict, :parent, :keep, :client, :pool, :ticket, :reaper) \
+    :enforced, :out_of_memory, :memory_kills, :escaped, :strict, :parent, :keep, :client, :pool, :ticket, :reaper, :cancel_reason) \
   ON CONFLICT (run_id) DO UPDATE SET pid = excluded.pid, start_time = excluded.start_time, \
     boot_id = excluded.boot_id, process_group_id = excluded.process_group_id, cgroup = excluded.cgroup, \
     state = excluded.state, updated_at_ms = excluded.updated_at_ms, \
@@ -38,7 +38,8 @@ pub(super) const SAVE_RUN: &str = "INSERT INTO runs (run_id, session_id, backend
     started_mono_ms = excluded.started_mono_ms, output_bytes = excluded.output_bytes, \
     process_unique = excluded.process_unique, enforced = excluded.enforced, \
     out_of_memory = excluded.out_of_memory, memory_kills = excluded.memory_kills, \
-    escaped = excluded.escaped, client = excluded.client, ticket = excluded.ticket, reaper = excluded.reaper \
+    escaped = excluded.escaped, client = excluded.client, ticket = excluded.ticket, reaper = excluded.reaper, \
+    cancel_reason = excluded.cancel_reason \
   WHERE runs.owner_instance_id = excluded.owner_instance_id AND runs.state <> 'exited'";
 
 pub(super) fn save_run(
@@ -95,6 +96,7 @@ pub(super) fn save_run(
         ":pool": run.pool,
         ":ticket": run.ticket.map(|value| value as i64),
         ":reaper": reaper,
+        ":cancel_reason": run.cancel_reason,
     })
 }
 
@@ -162,6 +164,7 @@ pub(super) fn read_run(row: &Row<'_>) -> Result<RunRecord, RegistryError> {
         pool: optional_text(41)?,
         ticket: optional(42)?,
         reaper: document(optional_text(43)?, "a run's reaper")?,
+        cancel_reason: optional_text(44)?,
         why: None,
     })
 }

@@ -16,6 +16,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/0008_sessions.sql"),
     include_str!("../../migrations/0009_reapers.sql"),
     include_str!("../../migrations/0010_journal.sql"),
+    include_str!("../../migrations/0011_cancel_reason.sql"),
 ];
 
 /// "ostl", so that a registry can be told from any other SQLite file.

@@ -8,7 +8,7 @@ use crate::say::say;
 use crate::verbs::run::begin_unshown;
 use ostler_agents::{Book, Judged, Profile};
 use ostler_client::{Client, ClientError};
-use ostler_model::wire::{Answer, Call, ScreenText, Target};
+use ostler_model::wire::{Answer, Call, CancelCall, ScreenText, Target};
 use ostler_model::{AgentState, RunId};
 use ostler_patrol::nudge::own_profiles;
 use std::time::Duration;
@@ -31,7 +31,7 @@ pub fn test(context: &Context, arguments: &TestArguments, json: bool) -> Result<
     let run = RunArguments::on_terminal(&arguments.command, "agents test");
     let record = begin_unshown(context, &mut client, &run)?;
     let outcome = watch(&mut client, record.run_id, &profile, arguments, json);
-    let _ = client.call(Call::Cancel(Target { run: record.run_id.to_string() }));
+    let _ = client.call(Call::Cancel(CancelCall::of(record.run_id.to_string())));
     outcome
 }
 

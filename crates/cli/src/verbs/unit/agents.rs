@@ -24,8 +24,7 @@ pub fn agents(context: &Context, path: &Path) -> Result<Exit, Failure> {
     loop {
         let done = look(path).and_then(|now| {
             if known.as_ref() != Some(&now) {
-                apply(context, known.as_ref(), &now)
-                    .map_err(|failure| failure.cause.to_string())?;
+                apply(context, &now).map_err(|failure| failure.cause.to_string())?;
                 known = Some(now);
             }
             Ok(())
@@ -55,11 +54,10 @@ fn look(path: &Path) -> Result<Agents, String> {
     Ok(agents.map(|unit| (unit.name.clone(), unit)).collect())
 }
 
-fn apply(context: &Context, known: Option<&Agents>, now: &Agents) -> Result<(), Failure> {
-    let gone = known.into_iter().flat_map(BTreeMap::keys).filter(|name| !now.contains_key(*name));
+/// Those that left the list are known to the supervisor, which reads it too; who is named as gone would be ended.
+fn apply(context: &Context, now: &Agents) -> Result<(), Failure> {
     let call = DeclareCall {
         units: now.values().cloned().collect(),
-        gone: gone.cloned().collect(),
         start: false,
         ..DeclareCall::of_no_file()
     };

@@ -18,14 +18,24 @@ pub fn check(arguments: &CheckArguments) -> Result<Exit, Failure> {
     if arguments.json {
         return Ok(tell_json(&path, read));
     }
-    let right = read.map_err(|problems| file::refused(&path, &problems))?;
+    let Read { right, warnings } = read.map_err(|problems| file::refused(&path, &problems))?;
+    file::warn(&warnings);
     let what = match right {
         Right::Units(units) => render::count(units.len(), "unit"),
         Right::App(id) => format!("app {id}"),
         Right::Defaults => "what holds for all apps".to_owned(),
     };
-    say!("{}: {what}, nothing wrong", path.display());
+    let wrong = match warnings.len() {
+        0 => "nothing wrong".to_owned(),
+        count => render::count(count, "warning"),
+    };
+    say!("{}: {what}, {wrong}", path.display());
     Ok(Exit::DONE)
+}
+
+struct Read {
+    right: Right,
+    warnings: Vec<Problem>,
 }
 
 /// What a file is that is right.
@@ -37,48 +47,58 @@ enum Right {
     Defaults,
 }
 
-fn checked(path: &Path, text: &str) -> Result<Right, Vec<Problem>> {
+/// As `up` would take it: what would put a single unit into `error` is a problem here.
+fn checked(path: &Path, text: &str) -> Result<Read, Vec<Problem>> {
     let is_json = path.extension().is_some_and(|end| end == "json");
     if is_json && json_kind(path, text) == JsonKind::Defaults {
-        return check_config_json(path, text).map(|()| Right::Defaults);
+        let warnings = Vec::new();
+        return check_config_json(path, text).map(|()| Read { right: Right::Defaults, warnings });
     }
     let config = file::loaded(path, text)?;
+    let broken = config.broken(path);
+    if !broken.is_empty() {
+        return Err(broken);
+    }
+    let warnings = config.warnings;
     let mut names: Vec<String> = config.units.into_iter().map(|unit| unit.name).collect();
-    Ok(match names.pop() {
+    let right = match names.pop() {
         Some(id) if is_json => Right::App(id),
         last => Right::Units(names.into_iter().chain(last).collect()),
-    })
+    };
+    Ok(Read { right, warnings })
 }
 
 /// For editors and scripts: every problem with its place.
-fn tell_json(path: &Path, read: Result<Right, Vec<Problem>>) -> Exit {
+fn tell_json(path: &Path, read: Result<Read, Vec<Problem>>) -> Exit {
     let file = path.display().to_string();
     let problems = match read {
-        Ok(right) => {
+        Ok(Read { right, warnings }) => {
             let names = match right {
                 Right::Units(names) => names,
                 Right::App(id) => vec![id],
                 Right::Defaults => Vec::new(),
             };
-            say!("{}", json!({ "ok": true, "file": file, "units": names }));
+            let warnings = told(&warnings);
+            say!("{}", json!({ "ok": true, "file": file, "units": names, "warnings": warnings }));
             return Exit::DONE;
         }
         Err(problems) => problems,
     };
-    let told: Vec<Value> = problems
-        .iter()
-        .map(|problem| {
-            let place = problem.place.as_ref();
-            json!({
-                "file": problem.file.display().to_string(),
-                "line": place.map(|place| place.line),
-                "column": place.map(|place| place.column),
-                "width": place.map(|place| place.width),
-                "message": problem.message,
-                "hint": problem.hint,
-            })
-        })
-        .collect();
-    say!("{}", json!({ "ok": false, "file": file, "problems": told }));
+    say!("{}", json!({ "ok": false, "file": file, "problems": told(&problems) }));
     Exit::USAGE
+}
+
+fn told(problems: &[Problem]) -> Vec<Value> {
+    let told = problems.iter().map(|problem| {
+        let place = problem.place.as_ref();
+        json!({
+            "file": problem.file.display().to_string(),
+            "line": place.map(|place| place.line),
+            "column": place.map(|place| place.column),
+            "width": place.map(|place| place.width),
+            "message": problem.message,
+            "hint": problem.hint,
+        })
+    });
+    told.collect()
 }

@@ -81,7 +81,16 @@ fn trust(file: &Path, from: &Path, owner: Option<&str>) -> Result<(), Failure> {
 
 /// Every problem is told; any is a usage error.
 pub fn read(path: &Path) -> Result<Config, Failure> {
-    attempt(path)?.map_err(|problems| refused(path, &problems))
+    let config = attempt(path)?.map_err(|problems| refused(path, &problems))?;
+    warn(&config.warnings);
+    Ok(config)
+}
+
+/// What is taken as it is, though it may not be what was meant.
+pub fn warn(warnings: &[Problem]) {
+    for warning in warnings {
+        tell!("warning: {warning}\n");
+    }
 }
 
 /// The same, and nobody is told yet what is wrong with it.

@@ -48,7 +48,8 @@ pub struct Line {
 
 pub struct Chronicle {
     path: PathBuf,
-    file: File,
+    /// `None`: nothing is told.
+    file: Option<File>,
     length: u64,
     console: SyncSender<String>,
     shown: Receiver<()>,
@@ -70,14 +71,25 @@ impl Chronicle {
             }
             let _ = is_shown.send(());
         });
-        Ok(Self { path: path.to_owned(), file, length, console, shown, is_debug })
+        Ok(Self { path: path.to_owned(), file: Some(file), length, console, shown, is_debug })
+    }
+
+    /// Tells nothing, for tests of whoever uses it.
+    pub fn silent(path: &Path) -> Self {
+        let (console, _) = sync_channel(0);
+        let (_, shown) = channel();
+        Self { path: path.to_owned(), file: None, length: 0, console, shown, is_debug: false }
     }
 
     pub fn tell(&mut self, line: &Line) {
+        if self.file.is_none() {
+            return;
+        }
         let mut text = written(line);
         text.push('\n');
         self.rotate(text.len() as u64);
-        if self.file.write_all(text.as_bytes()).is_ok() {
+        let file = self.file.as_mut();
+        if file.is_some_and(|file| file.write_all(text.as_bytes()).is_ok()) {
             self.length += text.len() as u64;
         }
         if line.level != Level::Debug || self.is_debug {
@@ -100,7 +112,7 @@ impl Chronicle {
         if std::fs::rename(&self.path, &old).is_ok()
             && let Ok(file) = begin(&self.path)
         {
-            self.file = file;
+            self.file = Some(file);
         }
         self.length = 0;
     }

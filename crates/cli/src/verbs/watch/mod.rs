@@ -37,7 +37,11 @@ const UNHURRIED_MS: u64 = 5_000;
 pub fn watch(context: &Context, arguments: WatchArguments) -> Result<Exit, Failure> {
     let settings = Settings::of(&arguments)?;
     let signals = Signals::new([SIGINT, SIGTERM, SIGQUIT, SIGHUP])?;
-    let log = Chronicle::open(&settings.log, settings.is_debug)?;
+    let log = if settings.is_silent {
+        Chronicle::silent(&settings.log)
+    } else {
+        Chronicle::open(&settings.log, settings.is_debug)?
+    };
     let mut client = context.connect()?;
     let claim = Claim::take(context, settings.name())?;
     let known = known(&mut client, settings.name())?;

@@ -3,6 +3,7 @@
 use crate::args::{WatchArguments, parse_duration};
 use crate::exit::Failure;
 use crate::verbs::unit::in_no_file;
+use ostler_config::parse_port;
 use ostler_model::{OsText, UnitSpec};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
@@ -11,12 +12,16 @@ const DEFAULT_PORT: u16 = 8080;
 /// A server that found it would take the watchdog's pid file for its own.
 const PID_FILE: &str = "PLOINKY_ROUTER_PID_FILE";
 
+const TEST_MODE: &str = "PLOINKY_WATCHDOG_TEST_MODE";
+
 pub struct Settings {
     pub unit: UnitSpec,
     pub port: u16,
     pub log: PathBuf,
     pub is_checked: bool,
     pub is_debug: bool,
+    /// The document's test mode: nothing is told, on the console or in the log.
+    pub is_silent: bool,
     pub window_ms: u64,
     pub reset_after_ms: u64,
 }
@@ -26,7 +31,7 @@ impl Settings {
         let variable = |name: &str| std::env::var(name).ok().filter(|text| !text.is_empty());
         let port = match (arguments.port, variable("PORT")) {
             (Some(port), _) => port,
-            (None, Some(text)) => text.parse().ok().filter(|port| *port > 0).ok_or_else(|| {
+            (None, Some(text)) => parse_port(&text).ok_or_else(|| {
                 Failure::usage(format!("PORT: {text:?} is not a port; it is 1 to 65535"))
             })?,
             (None, None) => DEFAULT_PORT,
@@ -43,6 +48,7 @@ impl Settings {
             log: std::path::absolute(&arguments.log)?,
             is_checked,
             is_debug: variable("DEBUG").is_some(),
+            is_silent: variable(TEST_MODE).is_some_and(|text| text == "1"),
             window_ms: ms(&arguments.window)?,
             reset_after_ms: ms(&arguments.reset_after)?,
         })

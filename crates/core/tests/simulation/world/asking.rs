@@ -85,6 +85,7 @@ impl Simulation {
             pool: (unit.is_none() && random.chance(30)).then(|| units::POOL.to_owned()),
             ticket: None,
             why: None,
+            cancel_reason: None,
         };
         Event::SpawnAsked(Box::new(NewRun {
             by: Actor::Supervisor,

@@ -25,6 +25,7 @@ impl Simulation {
             | Action::RemovePool(_)
             | Action::CheckHealth { .. }
             | Action::Tell { .. }
+            | Action::Crashed { .. }
             | Action::EndRun { .. } => {}
             // As the engine does: one that was withdrawn later in the same turn is not started.
             Action::Launch(unit) => {

@@ -26,6 +26,7 @@ impl Simulation {
                 run,
                 by: Actor::Supervisor,
                 why: "sim",
+                said: None,
             }),
             38..39 => random.pick(&runs).map(|run| match random.chance(50) {
                 true => Event::ClientGone { run },
