@@ -22,6 +22,8 @@ const ENTER_WAIT_MS: u64 = 1_500;
 const WRITTEN_WITHIN_MS: u64 = 8_000;
 const CLEARED_WITHIN_MS: u64 = 400;
 const CLEAR_KEYS: usize = 40;
+/// How much longer an agent may take to show a text that it has read.
+const LATE_MS: u64 = 15_000;
 
 pub(super) fn speak(
     terminal: &mut dyn Terminal,
@@ -245,6 +247,7 @@ impl Talk<'_> {
         let within_ms = self.agent.profile.send.shown_within_ms + typed.len() as u64 / 20;
         let began = ostler_os::mono_ms();
         let mut before: Option<InputBox> = None;
+        let mut forgotten = 0;
         loop {
             let judged = self.look()?;
             let is_over = ostler_os::mono_ms() - began >= within_ms;
@@ -265,9 +268,16 @@ impl Talk<'_> {
                     );
                     return Err(refused(Refusal::StillThere, why));
                 }
+                (Some(Holds::Nothing), true) if forgotten < typed.len() as u64 => {
+                    // It has read some of it, and may show it late: a busy machine makes it slow.
+                    forgotten += forget_unread(self.terminal);
+                    if ostler_os::mono_ms() - began >= within_ms + LATE_MS {
+                        let why = "it did not show up in the input box; it was not sent, and may show up later";
+                        return Err(refused(Refusal::StillThere, why));
+                    }
+                }
                 (Some(Holds::Nothing), true) => {
-                    forget_unread(self.terminal);
-                    let why = "it did not show up in the input box, and was not sent";
+                    let why = "its program did not read it, and it was taken back";
                     return Err(refused(Refusal::NotShown, why));
                 }
                 (Some(_), true) => {
