@@ -150,7 +150,7 @@ inherit_env = {inherited}
             said = "killed " + typist.communicate()[0].strip()
         self.tell(f"nudge, killed after {after:.2f} s: {said[:200]} for {shown(text)}")
 
-    def settled(self, receipt: Receipt, seconds: float = 90) -> Receipt:
+    def settled(self, receipt: Receipt, seconds: float = 240) -> Receipt:
         """As it is when it no longer waits."""
         end = time.monotonic() + seconds
         while receipt.receipt == "queued" and time.monotonic() < end:

@@ -22,6 +22,10 @@ const ENTER_WAIT_MS: u64 = 1_500;
 const WRITTEN_WITHIN_MS: u64 = 8_000;
 const CLEARED_WITHIN_MS: u64 = 400;
 const CLEAR_KEYS: usize = 40;
+/// How much longer an agent may take to show a text that it has read.
+const LATE_MS: u64 = 15_000;
+/// The marks around a bracketed paste.
+const PASTE_MARKS: usize = "\x1b[200~\x1b[201~".len();
 
 pub(super) fn speak(
     terminal: &mut dyn Terminal,
@@ -245,6 +249,7 @@ impl Talk<'_> {
         let within_ms = self.agent.profile.send.shown_within_ms + typed.len() as u64 / 20;
         let began = ostler_os::mono_ms();
         let mut before: Option<InputBox> = None;
+        let mut unread = None;
         loop {
             let judged = self.look()?;
             let is_over = ostler_os::mono_ms() - began >= within_ms;
@@ -256,19 +261,26 @@ impl Talk<'_> {
                     return Ok(());
                 }
                 (_, false) => {}
-                (None, true) => {
-                    forget_unread(self.terminal);
-                    let what = judged.dialogue.map(|asked| format!(": {}", asked.text));
-                    let why = format!(
-                        "something else is on its screen since it was typed{}; it was not sent, and may stand in its input box",
-                        what.unwrap_or_default()
-                    );
-                    return Err(refused(Refusal::StillThere, why));
-                }
-                (Some(Holds::Nothing), true) => {
-                    forget_unread(self.terminal);
-                    let why = "it did not show up in the input box, and was not sent";
-                    return Err(refused(Refusal::NotShown, why));
+                (None | Some(Holds::Nothing), true) => {
+                    let unread = *unread.get_or_insert_with(|| forget_unread(self.terminal));
+                    // Exactly our paste: its program has read nothing of it. Answers of the terminal may be among other bytes.
+                    if unread == (typed.len() + PASTE_MARKS) as u64 {
+                        let why = "its program did not read it, and it was taken back";
+                        return Err(refused(Refusal::NotShown, why));
+                    }
+                    // A busy machine makes it slow: it may show the text late.
+                    let is_late = ostler_os::mono_ms() - began >= within_ms + LATE_MS;
+                    if let Some(asked) = judged.dialogue.as_ref() {
+                        let why = format!(
+                            "it asks something since it was typed: {}; it was not sent, and may show up later",
+                            asked.text
+                        );
+                        return Err(refused(Refusal::StillThere, why));
+                    }
+                    if is_late {
+                        let why = "it did not show up in the input box; it was not sent, and may show up later";
+                        return Err(refused(Refusal::StillThere, why));
+                    }
                 }
                 (Some(_), true) => {
                     return Err(self.not_sent("the input box holds another text", typed)?);

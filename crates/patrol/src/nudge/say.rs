@@ -75,6 +75,7 @@ fn return_to_queue(asking: &mut Asking, wanted: &Wanted<'_>, text: &str) -> std:
 pub(super) fn over(turn: &Turn, place: &Place, said: &Said) {
     match said {
         Said::Refused(Refusal::StillThere, _) if place.agent.is_none() => turn.leave(),
+        Said::Refused(Refusal::StillThere, _) => turn.leave_for_next(),
         Said::Refused(..) | Said::Delivered { .. } => turn.over(),
     }
 }

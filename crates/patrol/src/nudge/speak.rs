@@ -99,22 +99,24 @@ pub(super) fn press(terminal: &mut dyn Terminal, key: Key) -> Result<(), Trouble
     }
 }
 
-/// What the program has not read is taken back. More of a long text may be on its way, and takes the place of that.
-pub(super) fn forget_unread(terminal: &dyn Terminal) {
+/// What the program has not read is taken back: how many bytes. More of a long text may be on its way, and takes the
+/// place of that.
+pub(super) fn forget_unread(terminal: &dyn Terminal) -> u64 {
     const TIMES: usize = 60;
-    let Some(device) = terminal.device() else { return };
-    let mut nothing = 0;
+    let Some(device) = terminal.device() else { return 0 };
+    let (mut nothing, mut bytes) = (0, 0);
     for _ in 0..TIMES {
         match ostler_os::forget_unread(&device) {
             Ok(0) => nothing += 1,
-            Ok(_) => nothing = 0,
-            Err(_) => return,
+            Ok(count) => (nothing, bytes) = (0, bytes + count),
+            Err(_) => break,
         }
         if nothing == 2 {
-            return;
+            break;
         }
         pause(LOOK_EVERY_MS);
     }
+    bytes
 }
 
 pub(super) fn pause(ms: u64) {

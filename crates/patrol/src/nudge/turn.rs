@@ -60,8 +60,17 @@ impl Turn {
 
     /// Part of it stands there: nothing is typed behind it as long as it does.
     pub fn leave(&self) {
+        self.keep(true);
+    }
+
+    /// It may show up later: whoever comes next takes it back.
+    pub fn leave_for_next(&self) {
+        self.keep(false);
+    }
+
+    fn keep(&self, is_left: bool) {
         if let Some(half) = self.half_done() {
-            let _ = self.begin(&HalfDone { id: None, is_left: true, ..half });
+            let _ = self.begin(&HalfDone { id: None, is_left, ..half });
         }
     }
 
