@@ -138,7 +138,7 @@ fn http_does_not_read_without_end() {
     assert_eq!(web.get("/api/apps").status, 200);
 }
 
-/// Who sends a byte now and then, or nothing at all, is shut out; a full house turns others away and then recovers.
+/// Who sends a byte now and then, or nothing at all, is shut out; a crowd of them turns nobody away.
 #[test]
 fn http_slow_clients_keep_nobody_out() {
     ostler_e2e::needs!("python3");
@@ -150,7 +150,7 @@ fn http_slow_clients_keep_nobody_out() {
     write!(half, "POST /rpc HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\nContent-Length: 99\r\n\r\n{{", web.address, web.token).expect("sent");
     assert_eq!(web.get("/api/apps").status, 200, "beside them");
     let crowd: Vec<TcpStream> = (0..140).map(|_| web.connect()).collect();
-    eventually("one is turned away", || (web.get("/healthz").status == 503).then_some(()));
+    assert_eq!(web.get("/healthz").status, 200, "the oldest stranger makes room");
     let mut text = String::new();
     let _ = half.read_to_string(&mut text);
     assert!(text.starts_with("HTTP/1.1 408"), "{text:?}");

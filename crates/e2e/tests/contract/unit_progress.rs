@@ -37,16 +37,16 @@ fn up_shows_what_is_waited_for() {
     let project = Project::of(&[("db", SLOW), ("web", &format!("{SLEEP}\ndepends_on = [\"db\"]"))]);
     let terminal = shown(&project, &["up"], 80, 24);
     let picture = terminal.until_on_screen("web  waits for db");
-    assert!(picture.starts_with("db   starting "), "{picture}");
+    assert!(picture.starts_with("using ") && picture.contains("\ndb   starting "), "{picture}");
     let later = eventually("it is drawn again", || {
         let later = terminal.screen();
         (later.contains("waits for db") && later != picture).then_some(later)
     });
-    assert_eq!(later.lines().count(), 2, "in its place: {later}");
+    assert_eq!(later.lines().count(), 3, "in its place, below the file's: {later}");
     assert!(terminal.until_shown("\x1b[33mstarting").contains("\x1b[33mwaits for db\x1b[0m"));
     go(&project);
     let picture = ends_as(terminal, "web: ready, pid ", "waits for");
-    assert!(picture.starts_with("+ add      db\n+ add      web\ndb: ready, pid "), "{picture}");
+    assert!(picture.contains("\n+ add      db\n+ add      web\ndb: ready, pid "), "{picture}");
 }
 
 /// X2: the same for each verb that waits; no colours against the user's word.
@@ -94,7 +94,7 @@ fn many_units_are_one_line() {
     let project = Project::of(&units);
     let terminal = shown(&project, &["up"], 60, 31);
     let picture = terminal.until_on_screen("30 of 31 ready, waiting for: zeta");
-    assert_eq!(picture.trim_end().lines().count(), 1, "{picture}");
+    assert_eq!(picture.trim_end().lines().count(), 2, "below the file's: {picture}");
     go(&project);
     ends_as(terminal, "zeta: ready, pid ", "waiting for");
 }

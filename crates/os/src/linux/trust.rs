@@ -34,7 +34,7 @@ impl fmt::Display for FolderRefused {
             ),
             Self::Foreign { path, owner, user } => write!(
                 f,
-                "{} belongs to uid {owner}, you are uid {user}; set OSTLER_HOME to a folder of yours",
+                "permission denied: {} belongs to uid {owner}, you are uid {user}; set OSTLER_HOME to a folder of yours",
                 path.display()
             ),
             Self::Writable { path, mode } => write!(
