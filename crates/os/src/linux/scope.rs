@@ -123,10 +123,12 @@ impl Scope {
         self.seat.as_ref()
     }
 
-    /// The process that was started elsewhere, if it lives.
+    /// The process that was started elsewhere, if it lives: the seat, which takes in the orphans of its program, or the
+    /// program itself.
     pub fn seated(&self) -> Option<i32> {
         let note = SeatNote::read(self.seat.as_ref()?)?;
-        note.is_alive().then_some(note.pid)
+        let seat = note.is_seat_alive().then_some(note.session);
+        seat.or_else(|| note.is_alive().then_some(note.pid))
     }
 
     pub(super) fn leaf(&self) -> Option<&Leaf> {
