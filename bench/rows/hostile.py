@@ -47,18 +47,11 @@ def measure(bench: Bench) -> list[Result]:
 
 
 def trial(bench: Bench, seconds: float, count: int, seen: dict[str, Samples]) -> None:
-    fifo = new_fifo(bench)
-    file = fifo.with_name("ostler.toml")
-    file.write_text(
-        f"[units.beat]\ncommand = ['{bench.tool('beat')}', '{fifo}']\n"
-        "restart = { initial = '0', limit = { count = 0, window = '1s' } }\n"
-    )
     supervisor = bench.supervisor()
     supervisor.environment["OSTLER_HTTP"] = "127.0.0.1:0"
     with supervisor:
         bench.run_tool("drive", supervisor.socket, HISTORY, 32, "each", "/bin/true")
-        supervisor.cli("up", "-f", str(file))
-        seen["quiet_p99_ms"].add(p99(strikes(bench, fifo, count)))
+        seen["quiet_p99_ms"].add(p99(struck(bench, supervisor, count)))
         address = http_address(supervisor.home)
         until = time.monotonic() + seconds
         clients = [attack(supervisor, number, address, until) for number in range(CLIENTS)]
@@ -67,7 +60,7 @@ def trial(bench: Bench, seconds: float, count: int, seen: dict[str, Samples]) ->
             caller.start()
             took = []
             while time.monotonic() < until:
-                took += strikes(bench, fifo, count)
+                took += struck(bench, supervisor, count)
             seen["hostile_p99_ms"].add(p99(took))
         finally:
             caller.leave()
@@ -81,7 +74,20 @@ def trial(bench: Bench, seconds: float, count: int, seen: dict[str, Samples]) ->
         seen["peak_mb"].add(field(supervisor.pid, "status", "VmHWM") / 1e6)
         if json.loads(supervisor.cli("status", "--json"))["gatewayPid"] != supervisor.pid:
             raise Failed("the supervisor was replaced")
-        supervisor.cli("down", "-f", str(file))
+
+
+def struck(bench: Bench, supervisor, count: int) -> list[float]:
+    """A unit of its own is killed again and again."""
+    fifo = new_fifo(bench)
+    file = fifo.with_name("ostler.toml")
+    file.write_text(
+        f"[units.beat]\ncommand = ['{bench.tool('beat')}', '{fifo}']\n"
+        "restart = { initial = '0', limit = { count = 0, window = '1s' } }\n"
+    )
+    supervisor.cli("up", "--no-wait", "-f", str(file))
+    took = strikes(bench, fifo, count)
+    supervisor.cli("down", "-f", str(file))
+    return took
 
 
 def p99(took: list[float]) -> float:

@@ -54,12 +54,17 @@ pub(crate) struct Callers {
 #[derive(Default)]
 struct Inner {
     next: u64,
+    /// To the control socket.
+    connections: usize,
     seats: BTreeMap<u64, Rc<Seat>>,
     processes: HashMap<i32, Rc<Process>>,
 }
 
 /// What all connections of one process have together.
 pub(crate) struct Process {
+    /// At all sockets, and at the control socket.
+    seats: Cell<usize>,
+    connections: Cell<usize>,
     pub(crate) quick: Arc<Semaphore>,
     pub(crate) waiting: Arc<Semaphore>,
     /// One large answer at a time, until it has been read.
@@ -111,17 +116,16 @@ impl Callers {
     /// A place at the control socket, or why there is none. Where all are taken, the connection that has been quiet
     /// for longest makes room.
     pub(crate) fn enter(self: &Rc<Self>, pid: i32, stream: impl AsFd) -> Result<Place, String> {
-        let of = |pid: Option<i32>| {
+        let (own, all) = {
             let inner = self.inner.borrow();
-            let seats = inner.seats.values().filter(|seat| seat.face == Face::Control);
-            seats.filter(|seat| pid.is_none_or(|pid| seat.pid == pid)).count()
+            let own = inner.processes.get(&pid).map_or(0, |process| process.connections.get());
+            (own, inner.connections)
         };
-        if of(Some(pid)) >= OF_PROCESS_MOST && !self.make_room(Some(pid)) {
+        if own >= OF_PROCESS_MOST && !self.make_room(Some(pid)) {
             return Err(format!(
                 "process {pid} holds {OF_PROCESS_MOST} connections, as many as one process may; close some"
             ));
         }
-        let all = of(None);
         let is_full = all >= ALL_MOST;
         if (is_full || (all >= ALWAYS && ostler_os::is_kept_from_callers(stream)))
             && !self.make_room(None)
@@ -139,6 +143,11 @@ impl Callers {
         inner.next += 1;
         let number = inner.next;
         let process = Rc::clone(inner.processes.entry(pid).or_insert_with(Process::new));
+        process.seats.set(process.seats.get() + 1);
+        if face == Face::Control {
+            process.connections.set(process.connections.get() + 1);
+            inner.connections += 1;
+        }
         let seat = Rc::new(Seat {
             face,
             pid,
@@ -165,7 +174,7 @@ impl Callers {
         let quiet = inner.seats.iter().filter(|(_, seat)| is_quiet(seat));
         let longest = quiet.min_by_key(|(_, seat)| seat.quiet_since_ms.get());
         let Some(number) = longest.map(|(number, _)| *number) else { return false };
-        if let Some(seat) = inner.seats.remove(&number) {
+        if let Some(seat) = inner.leave(number) {
             seat.ask_to_leave();
         }
         true
@@ -213,9 +222,28 @@ impl Callers {
     }
 }
 
+impl Inner {
+    /// `None` if it has left already.
+    fn leave(&mut self, number: u64) -> Option<Rc<Seat>> {
+        let seat = self.seats.remove(&number)?;
+        let process = &seat.process;
+        process.seats.set(process.seats.get() - 1);
+        if seat.face == Face::Control {
+            process.connections.set(process.connections.get() - 1);
+            self.connections -= 1;
+        }
+        if process.seats.get() == 0 {
+            self.processes.remove(&seat.pid);
+        }
+        Some(seat)
+    }
+}
+
 impl Process {
     fn new() -> Rc<Self> {
         Rc::new(Self {
+            seats: Cell::new(0),
+            connections: Cell::new(0),
             quick: Arc::new(Semaphore::new(QUICK_MOST)),
             waiting: Arc::new(Semaphore::new(WAITING_MOST)),
             large: Arc::new(Semaphore::new(1)),
@@ -252,6 +280,15 @@ impl Seat {
     pub(crate) async fn write(&self, into: &mut OwnedWriteHalf, bytes: &[u8]) -> io::Result<()> {
         let mut rest = bytes;
         while !rest.is_empty() {
+            // Mostly there is room.
+            match into.try_write(rest) {
+                Ok(written) => {
+                    rest = &rest[written..];
+                    continue;
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) => return Err(error),
+            }
             let written = tokio::select! {
                 written = into.write(rest) => written?,
                 () = self.asked_to_leave() => return Err(io::ErrorKind::ConnectionAborted.into()),
@@ -281,11 +318,7 @@ impl Drop for Queued {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let mut inner = self.callers.inner.borrow_mut();
-        inner.seats.remove(&self.number);
-        if !inner.seats.values().any(|seat| seat.pid == self.seat.pid) {
-            inner.processes.remove(&self.seat.pid);
-        }
+        self.callers.inner.borrow_mut().leave(self.number);
     }
 }
 

@@ -2,7 +2,7 @@
 //! connection can ask for many things at once. How many, and how much of it is kept in memory, has bounds
 //! (`callers`): beyond them the connection is not read any further.
 
-use crate::callers::{LARGE, LINE_PART, LINE_SHORT, Line};
+use crate::callers::{LARGE, LINE_PART, LINE_SHORT, Line, Place};
 use crate::find::{current, error, find, registry_error};
 use crate::frames::{Frames, Stop};
 use crate::kinds::{Kind, kind};
@@ -42,21 +42,38 @@ const LONG_LINE_MOST: Duration = Duration::from_secs(10);
 pub(crate) type Reading = BufReader<OwnedReadHalf>;
 pub(crate) type Writing = Rc<Line>;
 
-pub(crate) async fn serve(stream: UnixStream, shared: Rc<Shared>) {
-    let Ok(peer) = ostler_os::peer_of(&stream) else { return };
+/// Whoever is let in; the others have been told why not.
+pub(crate) struct Admitted {
+    stream: UnixStream,
+    by: Actor,
+    place: Place,
+}
+
+/// Done where connections are accepted: one that is refused costs next to nothing.
+pub(crate) fn admit(stream: UnixStream, shared: &Shared) -> Option<Admitted> {
+    let peer = ostler_os::peer_of(&stream).ok()?;
     let user = ostler_os::user_id();
     if peer.uid != user && peer.uid != 0 {
         let told = format!("this supervisor is uid {user}'s; you are uid {}", peer.uid);
-        return refuse(&stream, error(ErrorCode::InvalidRequest, told));
+        refuse(&stream, error(ErrorCode::InvalidRequest, told));
+        return None;
     }
-    let place = match shared.callers.enter(peer.pid, &stream) {
-        Ok(place) => place,
-        Err(told) => return refuse(&stream, error(ErrorCode::Busy, told)),
-    };
+    match shared.callers.enter(peer.pid, &stream) {
+        Ok(place) => {
+            Some(Admitted { stream, by: Actor::Caller { uid: peer.uid, pid: peer.pid }, place })
+        }
+        Err(told) => {
+            refuse(&stream, error(ErrorCode::Busy, told));
+            None
+        }
+    }
+}
+
+pub(crate) async fn serve(Admitted { stream, by, place }: Admitted, shared: Rc<Shared>) {
     let (read, write) = stream.into_split();
     let seat = Rc::clone(&place.seat);
     let connection = Connection {
-        by: Actor::Caller { uid: peer.uid, pid: peer.pid },
+        by,
         reading: BufReader::with_capacity(4 << 10, read),
         writing: Line::new(write, Rc::clone(&seat)),
         tasks: JoinSet::new(),
@@ -66,6 +83,7 @@ pub(crate) async fn serve(stream: UnixStream, shared: Rc<Shared>) {
         () = connection.talk() => {}
         () = seat.asked_to_leave() => {}
     }
+    drop(place);
 }
 
 /// To somebody who does not get in: there is nothing in its buffer yet, so this does not wait.

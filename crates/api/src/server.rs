@@ -170,7 +170,9 @@ async fn serve(mut door: Listening, shared: Rc<Shared>, mut closed: oneshot::Rec
         tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => {
-                    connections.spawn_local(connection::serve(stream, Rc::clone(&shared)));
+                    if let Some(admitted) = connection::admit(stream, &shared) {
+                        connections.spawn_local(connection::serve(admitted, Rc::clone(&shared)));
+                    }
                 }
                 // Out of descriptors: those who are in will leave; nobody is lost but this caller.
                 Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,

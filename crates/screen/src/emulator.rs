@@ -165,4 +165,23 @@ mod tests {
         assert!(text.osc[&100].chars().count() <= 200 && text.title.chars().count() <= 200);
         assert!(text.title.starts_with("éé"));
     }
+
+    /// Whatever kind of sequence has no end for long, the screen goes on after it.
+    #[test]
+    fn a_long_sequence_does_not_spoil_the_screen() {
+        for begin in ["]0;", "]52;c;", "P", "_", "X", "^", "["] {
+            let long = "1".repeat(100_000);
+            let text = drawn(20, 3, &format!("\x1b{begin}{long}\x18\x1b\\\r\nhere"));
+            assert!(text.lines.iter().any(|line| line.contains("here")), "{begin}: {text:?}");
+        }
+    }
+
+    #[test]
+    fn a_size_beyond_the_bound_is_clamped() {
+        let giant = TerminalSize { columns: u16::MAX, rows: 2 };
+        let mut screen = Emulator::new(giant);
+        assert_eq!(screen.size().columns, TerminalSize::MOST);
+        screen.resize(TerminalSize { columns: 2, rows: u16::MAX });
+        assert_eq!(screen.size(), TerminalSize { columns: 2, rows: TerminalSize::MOST });
+    }
 }

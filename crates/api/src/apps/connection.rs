@@ -258,8 +258,10 @@ impl Connection {
             self.number += 1;
             write_response(&mut self.out, self.number, &id, &outcome);
             drop(outcome);
-            // What it does not read is not followed by more.
-            if self.out.len() > LARGE {
+            // What it does not read is not followed by more. An app's own answers are small, and how fast it asks
+            // is judged by all that it sent at once.
+            let is_app = self.app.is_some() || self.of_app.is_some();
+            if self.out.len() > LARGE && (large.is_some() || !is_app) {
                 let seat = Rc::clone(&self.place.seat);
                 let _queued = self.shared.callers.queue(&seat, self.out.len()).await;
                 if !self.send().await {

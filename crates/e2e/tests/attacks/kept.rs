@@ -53,7 +53,7 @@ fn output_of_units_is_shown_after_both_were_killed() {
             .iter()
             .map(|backend| {
                 format!(
-                    "[units.{backend}]\ncommand = ['sh', '-c', 'seq 1 40; exec sleep 1000']\nbackend = '{backend}'\nrestart = 'never'\n"
+                    "[units.{backend}]\ncommand = ['sh', '-c', 'seq 1 40; exec sleep 1000']\nbackend = '{backend}'\nrestart = {{ when = 'never' }}\n"
                 )
             })
             .collect();

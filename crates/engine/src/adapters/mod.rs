@@ -31,7 +31,7 @@ pub(crate) fn connect(spec: &RunSpec) -> io::Result<Connection> {
     // A unit that is started again finds those that callers do not get.
     let is_taken = |end: &OwnedFd| match spec.unit {
         Some(_) => ostler_os::is_last_reserve(end),
-        None => ostler_os::is_kept_from_callers(end),
+        None => ostler_os::is_kept_from_new_runs(end),
     };
     if connection.theirs.iter().flatten().any(is_taken) {
         return Err(ostler_os::out_of_descriptors());

@@ -98,12 +98,18 @@ pub fn is_last_reserve(newest: impl AsFd) -> bool {
     number + RESERVE >= descriptor_limit()
 }
 
-/// Whether this descriptor is one of those that callers, and the runs they ask for, do not get: they are for what is
-/// supervised already, to be started again. More than the last reserve, so that units still find some.
+/// Whether this descriptor is one of those that callers do not get: they are for what is supervised already, to be
+/// started again. More than the last reserve, so that units still find some.
 pub fn is_kept_from_callers(newest: impl AsFd) -> bool {
     let limit = descriptor_limit();
     let number = newest.as_fd().as_raw_fd().max(0) as u64;
     number + RESERVE + (limit / 8).clamp(8, 64) >= limit
+}
+
+/// The same for a run that a caller asks for. Where there are few descriptors at all, such runs are what they are for.
+pub fn is_kept_from_new_runs(newest: impl AsFd) -> bool {
+    const FEW: u64 = 256;
+    if descriptor_limit() < FEW { is_last_reserve(newest) } else { is_kept_from_callers(newest) }
 }
 
 /// How many descriptors this process may have.
