@@ -178,8 +178,11 @@ async fn serve(mut door: Listening, shared: Rc<Shared>, mut closed: oneshot::Rec
                 Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
             },
             Some(next) = door.next.recv() => {
-                for stream in take_next(&mut listener, next).await {
-                    connections.spawn_local(connection::serve(stream, Rc::clone(&shared)));
+                let waiting = take_next(&mut listener, next).await;
+                for admitted in
+                    waiting.into_iter().filter_map(|stream| connection::admit(stream, &shared))
+                {
+                    connections.spawn_local(connection::serve(admitted, Rc::clone(&shared)));
                 }
             }
             Some(_) = connections.join_next(), if !connections.is_empty() => {}

@@ -57,7 +57,7 @@ pub fn find(place: &Place, start: Start) -> Result<Found, ClientError> {
     let refusal = Cell::new(None);
     let call = || {
         Ok(match try_greet(&place.sockets, PATIENCE)? {
-            Greeting::Answered(client, _) => Some(client),
+            Greeting::Answered(greeted) => Some(greeted.0),
             Greeting::Refused(refused) => {
                 refusal.set(Some(refused));
                 None
@@ -247,14 +247,14 @@ pub fn greet(
     patience: Duration,
 ) -> Result<Option<(Client, Pong)>, ClientError> {
     Ok(match try_greet(sockets, patience)? {
-        Greeting::Answered(client, pong) => Some((client, pong)),
+        Greeting::Answered(greeted) => Some(*greeted),
         Greeting::Refused(_) | Greeting::Silent => None,
     })
 }
 
 /// What became of a greeting.
 enum Greeting {
-    Answered(Client, Pong),
+    Answered(Box<(Client, Pong)>),
     Refused(WireError),
     Silent,
 }
@@ -266,7 +266,7 @@ fn try_greet(sockets: &[PathBuf], patience: Duration) -> Result<Greeting, Client
     }
     Ok(match client.call(Call::Ping) {
         Ok(Answer::Pong(pong)) if client.be_patient(None).is_ok() => {
-            Greeting::Answered(client, pong)
+            Greeting::Answered(Box::new((client, pong)))
         }
         Err(ClientError::Refused(refusal)) => Greeting::Refused(refusal),
         Ok(_) | Err(_) => Greeting::Silent,
