@@ -346,7 +346,12 @@ impl Talk<'_> {
             }
         }
         let why = format!("Enter was pressed {ENTERS} times and the text stayed in the box");
-        Err(self.not_sent(&why, typed)?)
+        let stop = self.not_sent(&why, typed)?;
+        // One that is slow may have taken Enter after all: the box is empty then because the text was sent.
+        match proof.and_then(|proof| written_soon(proof, text)) {
+            Some(said) => Ok(said),
+            None => Err(stop),
+        }
     }
 
     /// The text is not in the box any more. Where the agent writes its messages down, it is to be found there.
@@ -355,12 +360,8 @@ impl Talk<'_> {
         let Some(proof) = proof else {
             return Ok(Said::Delivered { proof: seen, session: None });
         };
-        let began = ostler_os::mono_ms();
-        while ostler_os::mono_ms() - began < WRITTEN_WITHIN_MS {
-            if let Some(said) = written(proof, text) {
-                return Ok(said);
-            }
-            pause(2 * LOOK_EVERY_MS);
+        if let Some(said) = written_soon(proof, text) {
+            return Ok(said);
         }
         let mut is_there = |state| self.look().is_ok_and(|judged| judged.state == state);
         if judged.state == AgentState::Working || is_there(AgentState::Working) {
@@ -419,6 +420,18 @@ impl Talk<'_> {
         }
         Ok(false)
     }
+}
+
+/// What the agent's own conversation says of it within the time that it may take to write it down.
+fn written_soon(proof: &Proof, text: &str) -> Option<Said> {
+    let began = ostler_os::mono_ms();
+    while ostler_os::mono_ms() - began < WRITTEN_WITHIN_MS {
+        if let Some(said) = written(proof, text) {
+            return Some(said);
+        }
+        pause(2 * LOOK_EVERY_MS);
+    }
+    None
 }
 
 /// What the agent's own conversation says of it, once it says something.
