@@ -373,9 +373,9 @@ mod tests {
         let callers = Rc::new(Callers::default());
         let pids = 0..(ALL_MOST as i32);
         let held: Vec<_> =
-            pids.map(|pid| callers.enter(pid, descriptor()).ok().expect("a place")).collect();
+            pids.map(|pid| callers.enter(pid, descriptor()).expect("a place")).collect();
         let busy: Vec<_> = held.iter().skip(1).map(|place| place.seat.busy()).collect();
-        let newcomer = callers.enter(-1, descriptor()).ok().expect("it gets in");
+        let newcomer = callers.enter(-1, descriptor()).expect("it gets in");
         assert!(held[0].seat.is_leaving.get(), "the only one that was quiet");
         let _busy = newcomer.seat.busy();
         assert!(callers.enter(-2, descriptor()).is_err(), "all are being answered");
