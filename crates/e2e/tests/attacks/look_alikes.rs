@@ -110,10 +110,8 @@ fn an_escape_is_known_after_every_crash() {
 fn what_nothing_ties_to_a_run_is_ended_at_the_stop() {
     for home in without_cgroups() {
         let other = home.start_ready(&[], &["sh", "-c", "echo ready; exec sleep 6007"]);
-        for run in [&other] {
-            let reaper = home.record(run)["reaper"]["pid"].as_i64().expect("a reaper") as i32;
-            ostler_e2e::signal(reaper, Signal::KILL);
-        }
+        let reaper = home.record(&other)["reaper"]["pid"].as_i64().expect("a reaper") as i32;
+        ostler_e2e::signal(reaper, Signal::KILL);
         eventually("it is told", || (home.count(&other, "reaper-lost") == 1).then_some(()));
         let file = place(&home, "pid");
         // It kills its own reaper, and leaves a process that could be of either run.
