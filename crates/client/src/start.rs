@@ -162,12 +162,6 @@ fn reach<T>(
         if let Some(answer) = call()? {
             return Ok((answer, Whose::Theirs));
         }
-        // A new supervisor could not be reached either.
-        if let Some(socket) =
-            place.sockets.iter().find(|socket| ostler_os::is_connect_forbidden(socket))
-        {
-            return Err(ClientError::Forbidden { socket: socket.clone() });
-        }
         if start == Start::IfNeeded {
             break;
         }
@@ -229,7 +223,14 @@ fn open(sockets: &[PathBuf]) -> Result<Option<Client>, ClientError> {
     let user = ostler_os::user_id();
     for socket in sockets {
         socket.parent().map_or(Ok(()), trust)?;
-        let Ok(stream) = ostler_os::connect(socket) else { continue };
+        let stream = match ostler_os::connect(socket) {
+            Ok(stream) => stream,
+            // A new supervisor could not be reached either.
+            Err(error) if ostler_os::is_forbidden(&error) => {
+                return Err(ClientError::Forbidden { socket: socket.clone() });
+            }
+            Err(_) => continue,
+        };
         let Ok(peer) = ostler_os::peer_of(&stream) else { continue };
         if peer.uid != user {
             let socket = socket.clone();

@@ -16,9 +16,7 @@ pub use platform::background::{Background, start_background, start_beside};
 pub use platform::census::Census;
 pub use platform::client::{Asked, ask_client};
 pub use platform::clock::{mono_ms, started_at_ms, wall_ms};
-pub use platform::door::{
-    Door, Peer, SocketFile, clear_socket, connect, is_connect_forbidden, peer_of,
-};
+pub use platform::door::{Door, Peer, SocketFile, clear_socket, connect, is_forbidden, peer_of};
 pub use platform::facts::{Facts, facts};
 pub use platform::family::{Alive, Family, alive_in_family, kill_family, kill_marked};
 pub use platform::files::{

@@ -162,7 +162,7 @@ fn shim_killed(engine: &Engine) {
 }
 
 on_each_engine! {
-    /// W5, issue 6: a server and a container are killed at once: both are back, and the supervisor is the same.
+    /// W5: a server and a container are killed at once: both are back, and the supervisor is the same.
     both_killed: docker_both_killed podman_both_killed
 }
 fn both_killed(engine: &Engine) {

@@ -167,8 +167,6 @@ fn the_crash_log_has_the_crashes_of_units() {
     for _ in 0..30 {
         project.home.run(&[], &["true"]);
     }
-    eventually("its run is gone from the history", || {
-        (!project.home.records().iter().any(|record| record["runId"] == run.as_str())).then_some(())
-    });
+    eventually("the history was cut", || (project.home.records().len() < 20).then_some(()));
     assert!(log().starts_with(&text), "nothing of it was taken away");
 }

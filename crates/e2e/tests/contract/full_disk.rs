@@ -25,6 +25,8 @@ fn a_full_disk_for_logs_does_not_end_a_run() {
     let mut home = Home::new();
     let registry = home.folder().join("r.db").to_str().expect("a path").to_owned();
     home.set("OSTLER_REGISTRY", &registry);
+    // By default a run's output has a tenth of the disk, and would never fill it.
+    home.set("OSTLER_OUTPUT_BYTES", "1000000000");
     let Some(disk) = home.small_disk("h", 4 << 20) else { return skipped() };
     let result = home.run(&[], &[helper!("flood"), "12000000", "23"]);
     assert_eq!(result["exitCode"], 23, "{}", result["termination"]);

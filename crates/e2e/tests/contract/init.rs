@@ -76,9 +76,9 @@ fn any_signal_is_passed_on() {
     let home = Home::new();
     let script = "trap 'exit 10' USR1; trap 'exit 12' HUP; sleep 1000 & echo ready; wait";
     for (signal, code) in [(Signal::USR1, 10), (Signal::HUP, 12), (Signal::INT, 130)] {
-        // Tests that were started in the background ignore INT, and so would whatever they start.
+        // Tests that were started in the background, or with nohup, ignore these, and so would whatever they start.
         let mut heard = home.program("env");
-        heard.arg("--default-signal=INT").arg(Home::binary());
+        heard.arg("--default-signal=INT,HUP").arg(Home::binary());
         heard.args(["init", "--", "sh", "-c", script]);
         let background = home.spawn_program(heard);
         background.until_written("ready");

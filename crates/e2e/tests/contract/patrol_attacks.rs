@@ -294,15 +294,22 @@ fn busy_until_the_year_9999_is_busy_until_tomorrow() {
     town.up();
     let beat = town.file("deacon/heartbeat.json");
     std::fs::create_dir_all(beat.parent().expect("a folder")).expect("made");
-    let busy = r#"{"timestamp":"9999-01-01T00:00:00.123456789+01:00","cycle":1,"busy_until":"9999-12-01T00:00:00Z"}"#;
-    std::fs::write(&beat, busy).expect("written");
+    let write = |hours: u64| {
+        let ago = format!("-{hours} hours");
+        let date = ["-u", "-d", &ago, "+%Y-%m-%dT%H:%M:%SZ"];
+        let at = std::process::Command::new("date").args(date).output().expect("a date").stdout;
+        let at = String::from_utf8(at).expect("text");
+        let at = at.trim();
+        let busy =
+            format!(r#"{{"timestamp":"{at}","cycle":1,"busy_until":"9999-12-01T00:00:00Z"}}"#);
+        std::fs::write(&beat, busy).expect("written");
+        let modified = std::time::SystemTime::now() - Duration::from_secs(hours * 3_600);
+        let file = std::fs::File::options().write(true).open(&beat);
+        file.and_then(|file| file.set_modified(modified)).expect("set back");
+    };
+    write(0);
     assert!(town.decided("deacon")["reason"].as_str().expect("text").contains("busy"));
-    let yesterday = std::time::SystemTime::now() - Duration::from_secs(25 * 3_600);
-    std::fs::File::options()
-        .write(true)
-        .open(&beat)
-        .and_then(|file| file.set_modified(yesterday))
-        .expect("set back");
+    write(25);
     assert!(!town.decided("deacon")["reason"].as_str().expect("text").contains("busy"));
     let told = town.call(&["patrol", "busy", "--as", "deacon", "25h"]);
     assert_eq!(told.code, 2, "{told:?}");

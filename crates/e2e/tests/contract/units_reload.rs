@@ -65,7 +65,8 @@ fn a_dry_run_changes_nothing() {
     let told: Vec<_> = told.iter().map(|(unit, kind)| (unit.as_str(), kind.as_str())).collect();
     assert_eq!(told, PLAN);
     let lines = project.call(&["reload", "--dry-run"]).ok().text();
-    assert_eq!(lines.lines().count(), PLAN.len(), "{lines}");
+    assert!(lines.starts_with("using "), "{lines}");
+    assert_eq!(lines.lines().count(), 1 + PLAN.len(), "{lines}");
     for (unit, kind) in PLAN {
         let is_told = |line: &str| line.contains(kind) && line.ends_with(&format!(" {unit}"));
         assert!(lines.lines().any(is_told), "{kind} {unit} is missing:\n{lines}");

@@ -117,11 +117,10 @@ pub fn connect(path: &Path) -> io::Result<UnixStream> {
     UnixStream::connect(address)
 }
 
-/// Whether a sandbox keeps this process from connecting there. For a missing socket, or one that nobody listens at, the
-/// kernel has other errors, and the permissions of a file are `EACCES`.
-pub fn is_connect_forbidden(path: &Path) -> bool {
-    let not_permitted = rustix::io::Errno::PERM.raw_os_error();
-    connect(path).is_err_and(|error| error.raw_os_error() == Some(not_permitted))
+/// Whether `connect` failed because a sandbox keeps this process from it. For a missing socket, or one that nobody listens
+/// at, the kernel has other errors, and the permissions of a file are `EACCES`.
+pub fn is_forbidden(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(rustix::io::Errno::PERM.raw_os_error())
 }
 
 pub(super) fn address(path: &Path) -> io::Result<(PathBuf, Option<OwnedFd>)> {
