@@ -61,3 +61,20 @@ fn the_setting_of_the_agent_whose_sandbox_it_is_is_named() {
     assert_eq!(output.code, 1, "{output:?}");
     assert!(output.stderr.contains("network_access = true"), "{output:?}");
 }
+
+/// X1: a sandbox with processes of its own, as codex's: the supervisor has no pid there, and is who it is all the same.
+#[test]
+fn a_caller_in_a_process_namespace_is_answered() {
+    let home = ostler_e2e::Home::new();
+    let mut inside = home.program("unshare");
+    inside.args(["--fork", "--pid", "--mount-proc", "true"]);
+    if home.spawn_program(inside).finish().code != 0 {
+        return ostler_e2e::skipped("a process namespace cannot be made here");
+    }
+    home.ostler(&["start"]).ok();
+    let mut inside = home.program("unshare");
+    inside.args(["--fork", "--pid", "--mount-proc"]);
+    inside.arg(ostler_e2e::Home::binary()).args(["run", "--", "echo", "heard"]);
+    let output = home.spawn_program(inside).finish();
+    assert_eq!((output.code, output.text().as_str()), (0, "heard\n"), "{output:?}");
+}

@@ -15,6 +15,7 @@ const ADDRESS_MOST: usize = 107;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Peer {
     pub uid: u32,
+    /// 0 if it cannot be seen from our process namespace.
     pub pid: i32,
 }
 
@@ -136,9 +137,27 @@ pub(super) fn address(path: &Path) -> io::Result<(PathBuf, Option<OwnedFd>)> {
 }
 
 /// Of a connection that we made: who called `listen`.
+#[expect(
+    unsafe_code,
+    reason = "in rustix a pid is never 0, and that of a peer outside our namespace is"
+)]
 pub fn peer_of(stream: impl AsFd) -> io::Result<Peer> {
-    let credentials = rustix::net::sockopt::socket_peercred(stream)?;
-    Ok(Peer { uid: credentials.uid.as_raw(), pid: credentials.pid.as_raw_pid() })
+    let mut credentials = libc::ucred { pid: 0, uid: 0, gid: 0 };
+    let mut length = size_of::<libc::ucred>() as libc::socklen_t;
+    // SAFETY: the descriptor is borrowed for the call, and the kernel writes at most `length` bytes into `credentials`.
+    let failed = unsafe {
+        libc::getsockopt(
+            stream.as_fd().as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_PEERCRED,
+            (&raw mut credentials).cast(),
+            &raw mut length,
+        )
+    };
+    match failed {
+        0 => Ok(Peer { uid: credentials.uid, pid: credentials.pid }),
+        _ => Err(io::Error::last_os_error()),
+    }
 }
 
 #[cfg(test)]
