@@ -239,7 +239,7 @@ fn ended_meanwhile(kept: Kept) {
     town.project.call(&["stop", "agent"]).ok();
     let answer = speaking.finish();
     assert_eq!(answer.code, 1, "{answer:?}");
-    assert_eq!(answer.json()["receipt"], "refused");
+    assert_eq!(answer.json()["receipt"], "refused", "{answer:?}");
     assert!(town.heard().is_empty());
     let answer = town.nudge(&["hello"]);
     assert_eq!(answer.code, 3, "{answer:?}");

@@ -2,7 +2,7 @@
 
 use super::Refusal;
 use super::speak::{LOOK_EVERY_MS, Typed, forget_unread, pause};
-use super::terminal::{Key, Paste, Terminal};
+use super::terminal::{Key, Paste, Terminal, Trouble};
 use super::text::{tail, visible};
 use ostler_agents::cautious::{self, is_frame_line};
 use ostler_model::wire::ScreenText;
@@ -163,33 +163,33 @@ pub(super) fn clear(terminal: &mut dyn Terminal, line: &Line) -> (Refusal, &'sta
     let presses = PRESSES + 2 * line.lines();
     let began = ostler_os::mono_ms();
     for key in keys.iter().cycle().take(presses) {
-        let is_over = ostler_os::mono_ms() - began >= CLEARING_MS;
-        if is_over || terminal.press(*key).is_err() {
+        if ostler_os::mono_ms() - began >= CLEARING_MS {
             break;
         }
-        match is_gone_soon(terminal, line) {
-            Some(true) => return (Refusal::NotShown, "the line was cleared"),
-            Some(false) => {}
-            None => break,
+        match terminal.press(*key).and_then(|()| is_gone_soon(terminal, line)) {
+            Ok(true) => return (Refusal::NotShown, "the line was cleared"),
+            Ok(false) => {}
+            // With its program the line is gone as well.
+            Err(Trouble::Gone(_)) => return (Refusal::Gone, "its program has ended"),
+            Err(Trouble::Unknown(_)) => break,
         }
     }
     (Refusal::StillThere, LEFT)
 }
 
-/// `None` if the terminal cannot be looked at.
-fn is_gone_soon(terminal: &mut dyn Terminal, line: &Line) -> Option<bool> {
+fn is_gone_soon(terminal: &mut dyn Terminal, line: &Line) -> Result<bool, Trouble> {
     /// A look may fall into the middle of a picture that is being drawn.
     const LOOKS: usize = 3;
     let began = ostler_os::mono_ms();
     let mut gone = 0;
     while ostler_os::mono_ms() - began < CLEARED_WITHIN_MS {
-        gone = if line.is_gone(&terminal.look().ok()?) { gone + 1 } else { 0 };
+        gone = if line.is_gone(&terminal.look()?) { gone + 1 } else { 0 };
         if gone == LOOKS {
-            return Some(true);
+            return Ok(true);
         }
         pause(LOOK_EVERY_MS);
     }
-    Some(false)
+    Ok(false)
 }
 
 const LEFT: &str = "it may still stand in the line that is typed";

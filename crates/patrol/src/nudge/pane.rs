@@ -45,6 +45,15 @@ impl TmuxTerminal {
         }
         Ok(look)
     }
+
+    /// tmux has many words for a pane that is no more. Whether it is one, a look says.
+    fn looked_after(&mut self, done: Result<(), TmuxError>) -> Result<(), Trouble> {
+        let Err(error) = done else { return Ok(()) };
+        if let TmuxError::Refused { .. } = error {
+            self.seen()?;
+        }
+        Err(unknown(error))
+    }
 }
 
 impl Terminal for TmuxTerminal {
@@ -62,11 +71,13 @@ impl Terminal for TmuxTerminal {
     }
 
     fn type_in(&mut self, text: &str, _: Paste) -> Result<(), Trouble> {
-        typing::paste(&self.server, &self.pane, text).map_err(unknown)
+        let typed = typing::paste(&self.server, &self.pane, text);
+        self.looked_after(typed)
     }
 
     fn press(&mut self, key: Key) -> Result<(), Trouble> {
-        typing::press(&self.server, &self.pane, key).map_err(unknown)
+        let pressed = typing::press(&self.server, &self.pane, key);
+        self.looked_after(pressed)
     }
 
     fn device(&self) -> Option<PathBuf> {
@@ -77,9 +88,6 @@ impl Terminal for TmuxTerminal {
 fn unknown(error: TmuxError) -> Trouble {
     match error {
         TmuxError::NoServer { .. } => Trouble::Gone("its tmux server is no more".to_owned()),
-        TmuxError::Refused { complaint } if complaint.contains("can't find") => {
-            Trouble::Gone("its session is no more".to_owned())
-        }
         TmuxError::Silent { .. }
         | TmuxError::Foreign { .. }
         | TmuxError::Refused { .. }

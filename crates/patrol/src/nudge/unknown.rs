@@ -267,6 +267,14 @@ fn read(terminal: &mut dyn Terminal, line: &Line, typed: &ScreenText) -> Said {
     }
     let unread = matches!(terminal.editing(), Editing::Kernel { unread: 1.. });
     let (refusal, cleared) = clear(terminal, line);
-    let refusal = if unread { Refusal::NotTaken } else { refusal };
-    Said::Refused(refusal, format!("its program did not read the line; {cleared}"))
+    match refusal {
+        Refusal::Gone if !unread => {
+            let why = format!("{cleared}; whether it read the line is not known");
+            Said::Refused(Refusal::NotKnown, why)
+        }
+        refusal => {
+            let refusal = if unread { Refusal::NotTaken } else { refusal };
+            Said::Refused(refusal, format!("its program did not read the line; {cleared}"))
+        }
+    }
 }
