@@ -106,7 +106,7 @@ def http_address(home: Path) -> tuple[str, int]:
 
 
 class Caller(threading.Thread):
-    """Somebody who only wants an answer, again and again."""
+    """An ordinary client, which asks a question again and again."""
 
     def __init__(self, supervisor):
         super().__init__()

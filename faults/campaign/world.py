@@ -44,6 +44,7 @@ class World:
     units: list[Unit] = field(default_factory=list)
     engines: list[Engine] = field(default_factory=list)
     bystanders: list[Process] = field(default_factory=list)
+    forged: list[tuple[subprocess.Popen, Process]] = field(default_factory=list)  # bystanders that say they are of a run
     own: list[subprocess.Popen] = field(default_factory=list)
     deaf: set[str] = field(default_factory=set)  # runs whose output nobody could read any longer
     lossy: set[str] = field(default_factory=set)  # runs that lived while there was no room for output
@@ -156,7 +157,29 @@ class World:
                 time.sleep(0.005)
             self.bystanders += [seen.process for seen in procfs.everyone().values() if engine.container_of(seen.process.pid) == engine.stranger]
 
+    def start_forged(self, run: str) -> int:
+        with self.home.reaper.lock:
+            child = subprocess.Popen([self.copy, "stay"], start_new_session=True, env={"PATH": os.defpath, "OSTLER_RUN_ID": run},
+                                     stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+            self.home.reaper.waited.add(child.pid)
+        process = procfs.look(child.pid).process
+        self.forged.append((child, process))
+        with self.lock:
+            self.bystanders.append(process)
+        return child.pid
+
+    def end_forged(self) -> None:
+        child, process = self.forged.pop(0)
+        with self.lock:
+            if process in self.bystanders:
+                self.bystanders.remove(process)
+            child.kill()
+            child.wait()
+        self.home.reaper.waited.discard(child.pid)
+
     def stop_bystanders(self) -> None:
+        while self.forged:
+            self.end_forged()
         for process in self.bystanders:
             process.signal(signal.SIGKILL)
         for child in self.own:

@@ -23,6 +23,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#define FORGED "01900000-0000-7000-8000-000000000000"
+
 static const char *folder;
 
 static int64_t now_ns(void) {
@@ -57,8 +59,17 @@ static void stay(void) {
     for (;;) pause();
 }
 
-// A child in the group, one in a session of its own, a daemon, one without any environment, one that is stopped.
+static void elsewhere(char *self, char **environment) {
+    char *words[] = {self, "stay", NULL};
+    setsid();
+    execve("/proc/self/exe", words, environment);
+    _exit(98);
+}
+
+// A child in the group, one in a session of its own, a daemon, one without any environment, one with the id of a run that
+// never was, one that is stopped, and, where that can be had, one of another user.
 static void tree(char *self) {
+    char *none[] = {NULL}, *forged[] = {"OSTLER_RUN_ID=" FORGED, NULL};
     if (fork() == 0) stay();
     if (fork() == 0) { setsid(); stay(); }
     pid_t middle = fork();
@@ -68,14 +79,13 @@ static void tree(char *self) {
         _exit(0);
     }
     waitpid(middle, NULL, 0);
-    if (fork() == 0) {
-        char *none[] = {NULL};
-        char *words[] = {self, "stay", NULL};
-        setsid();
-        execve("/proc/self/exe", words, none);
-        _exit(98);
-    }
+    if (fork() == 0) elsewhere(self, none);
+    if (fork() == 0) elsewhere(self, forged);
     if (fork() == 0) { raise(SIGSTOP); stay(); }
+    if (geteuid() == 0 && fork() == 0) {
+        if (setgid(65534) || setuid(65534)) _exit(91);
+        stay();
+    }
 }
 
 static void storm(int count) {

@@ -19,7 +19,7 @@ use tokio::sync::{Mutex, Notify, OwnedSemaphorePermit, Semaphore, SemaphorePermi
 /// Connections to the control socket, of one process and of all.
 const OF_PROCESS_MOST: usize = 32;
 const ALL_MOST: usize = 512;
-/// So many are let in however few descriptors are left: somebody must be able to end something.
+/// This many callers are always accepted, even when hardly any descriptors are left, so that somebody can stop a run.
 const ALWAYS: usize = 8;
 /// Requests of one process that are being answered, and those that wait for something to happen.
 const QUICK_MOST: usize = 64;

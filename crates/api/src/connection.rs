@@ -321,13 +321,12 @@ async fn carry_out(call: Call, by: Actor, shared: &Shared) -> Result<Answer, Wir
         Call::Cancel(call) => cancel(shared, call, by).await.map(Answer::Cancelled),
         Call::Leave(target) => {
             let run = find(shared, &target.run)?.run_id;
-            let stopping = || error(ErrorCode::ShuttingDown, "the supervisor is stopping");
             shared.engine.leave(run, by).await.ok_or_else(stopping).map(|()| Answer::Asked)
         }
         Call::Entries(filter) => journal::slice(&filter, shared).await.map(Answer::Entries),
         Call::Metrics => metrics(shared).await.map(Answer::Metrics),
         Call::Shutdown => {
-            let stopped = shared.engine.shutdown(by).await;
+            let stopped = shared.engine.shutdown(by).await.ok_or_else(stopping)?;
             Ok(Answer::ShutDown(ShutdownAnswer {
                 pid: std::process::id(),
                 ended: stopped.ended,
@@ -343,7 +342,8 @@ async fn carry_out(call: Call, by: Actor, shared: &Shared) -> Result<Answer, Wir
             let DeclareCall { units, pools, file, gone, start, dry_run } = call;
             may_end(&known(&gone, shared).await?)?;
             let declaration = Declaration { units, pools, file, gone, start, dry_run };
-            shared.engine.declare(declaration, by).await.map(Answer::Plan).map_err(pool_refused)
+            let declared = shared.engine.declare(declaration, by).await.ok_or_else(stopping)?;
+            declared.map(Answer::Plan).map_err(pool_refused)
         }
         Call::Wake => {
             shared.engine.wake();
@@ -360,10 +360,11 @@ async fn carry_out(call: Call, by: Actor, shared: &Shared) -> Result<Answer, Wir
                 AwaitUntil::Settled => Until::Settled,
                 AwaitUntil::Stopped => Until::Stopped,
             };
-            Ok(Answer::Units(shared.engine.await_units(call.names, until).await))
+            let views = shared.engine.await_units(call.names, until).await;
+            views.map(Answer::Units).ok_or_else(stopping)
         }
-        Call::Look(call) => Ok(Answer::Looks(looks::look(call, shared).await)),
-        Call::UnitViews => Ok(Answer::Units(shared.engine.unit_views().await)),
+        Call::Look(call) => looks::look(call, shared).await.map(Answer::Looks).ok_or_else(stopping),
+        Call::UnitViews => shared.engine.unit_views().await.map(Answer::Units).ok_or_else(stopping),
         Call::HandOver(call) => {
             hand_over(shared.engine.hand_over(call.program.map(PathBuf::from)).await)
         }
@@ -440,6 +441,11 @@ async fn session(call: AgentSessionCall, shared: &Shared) -> Result<Answer, Wire
     })
 }
 
+/// The dispatcher has ended: what it does not know any more is not answered with nothing.
+fn stopping() -> WireError {
+    error(ErrorCode::ShuttingDown, "the supervisor is stopping")
+}
+
 fn pool_refused(refused: PoolRefused) -> WireError {
     error(ErrorCode::InvalidRequest, refused.to_string())
 }
@@ -449,7 +455,7 @@ async fn runs(filter: RunFilter, shared: &Shared) -> Result<Vec<RunRecord>, Wire
         let most = filter.newest_ended.unwrap_or(u64::from(u32::MAX));
         return shared.read(|reader| reader.runs_of(unit, most)).map_err(registry_error);
     }
-    let ours = shared.engine.records().await;
+    let ours = shared.engine.records().await.ok_or_else(stopping)?;
     let others = shared.read(|reader| reader.live()).map_err(registry_error)?;
     // Those that have ended are looked at last: a run that ends between the looks is in two of them, never in none.
     let mut runs = if filter.live_only {
@@ -618,7 +624,7 @@ fn hand_over(outcome: HandOver) -> Result<Answer, WireError> {
             "systemd looks after this supervisor: replace the program its unit names, then `systemctl restart` the unit"
         }
         HandOver::Stopping => {
-            return Err(error(ErrorCode::ShuttingDown, "the supervisor is stopping"));
+            return Err(stopping());
         }
     };
     Err(error(ErrorCode::Conflict, why_not))
@@ -644,7 +650,7 @@ async fn known(names: &[String], shared: &Shared) -> Result<Vec<UnitView>, WireE
     if names.is_empty() {
         return Ok(Vec::new());
     }
-    let mut known = shared.engine.unit_views().await;
+    let mut known = shared.engine.unit_views().await.ok_or_else(stopping)?;
     for name in names {
         if !known.iter().any(|view| view.name == *name) {
             let names: Vec<&str> = known.iter().map(|view| view.name.as_str()).collect();

@@ -5,7 +5,9 @@ use crate::history::History;
 use crate::server::Shared;
 use ostler_engine::Held;
 use ostler_model::wire::LookCall;
-use ostler_model::{Depth, ProcessUsage, RunId, Step, UnitLook, UnitView, Usage};
+use ostler_model::{
+    Depth, ProcessUsage, RunId, Step, TroubleKind, UnitLook, UnitView, Usage, WatchState,
+};
 use ostler_os::{Detail, TreeSubject, TreeUsage, look_at_trees};
 use std::collections::HashMap;
 
@@ -23,8 +25,9 @@ pub(crate) struct Looked {
     pub(crate) history: History,
 }
 
-pub(crate) async fn look(call: LookCall, shared: &Shared) -> Vec<UnitLook> {
-    let mut views = shared.engine.unit_views().await;
+/// `None` if the supervisor has stopped.
+pub(crate) async fn look(call: LookCall, shared: &Shared) -> Option<Vec<UnitLook>> {
+    let mut views = shared.engine.unit_views().await?;
     if !call.names.is_empty() {
         views.retain(|view| call.names.contains(&view.name));
     }
@@ -58,29 +61,40 @@ pub(crate) async fn look(call: LookCall, shared: &Shared) -> Vec<UnitLook> {
         };
         UnitLook { view, usage, history }
     };
-    views.into_iter().map(with_usage).collect()
+    Some(views.into_iter().map(with_usage).collect())
 }
 
-/// What the patrol found: it woke them, and they did not move.
+/// What the patrol found: it woke them, and they did not move. A new process after a restart is another agent until it was
+/// found so itself, and one that asks, or takes what is typed, is not hung.
 fn note_hung(views: &mut [UnitView], shared: &Shared) {
-    if views.iter().all(|view| view.agent.is_none()) {
-        return;
-    }
     let memory = shared.read(|reader| reader.patrol(shared.engine.instance()));
     let states = memory.map(|memory| memory.states).unwrap_or_default();
-    for view in views {
-        let rung = states.get(&view.name).and_then(|state| state.rung.as_ref());
-        if let (Some(agent), Some(rung)) = (&mut view.agent, rung)
-            && matches!(rung.step, Step::Interrupt | Step::Restart | Step::Escalate)
-        {
-            agent.hung_since_ms = Some(rung.at_ms);
+    for (name, state) in states {
+        let Some(at_ms) = hung_since_ms(&state) else { continue };
+        let is_it = |view: &&mut UnitView| view.name == name && view.since_ms <= at_ms;
+        if let Some(view) = views.iter_mut().find(is_it) {
+            view.agent.get_or_insert_default().hung_since_ms = Some(at_ms);
         }
     }
 }
 
+fn hung_since_ms(state: &WatchState) -> Option<u64> {
+    use TroubleKind::{Foreign, Hung, Unseen};
+    let rung = state.rung.as_ref()?;
+    let is_hung = match rung.step {
+        Step::Interrupt => true,
+        Step::Escalate => {
+            let what = state.condition.as_ref().map(|trouble| trouble.what);
+            matches!(what, Some(Hung | Foreign | Unseen))
+        }
+        Step::Nothing | Step::Start | Step::Nudge | Step::Wake | Step::Restart => false,
+    };
+    is_hung.then_some(rung.at_ms)
+}
+
 /// One more point of each unit's history; false if nothing runs.
 pub(crate) async fn sample(shared: &Shared) -> bool {
-    let mut views = shared.engine.unit_views().await;
+    let Some(mut views) = shared.engine.unit_views().await else { return false };
     views.retain(|view| view.pid.is_some());
     if views.is_empty() {
         return false;

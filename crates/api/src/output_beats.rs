@@ -55,7 +55,7 @@ impl OutputBeats {
     }
 
     async fn look(&mut self, shared: &Shared) -> Vec<Entry> {
-        let records = shared.engine.records().await;
+        let records = shared.engine.records().await.unwrap_or_default();
         let before = std::mem::take(&mut self.seen);
         let mut told = Vec::new();
         for record in &records {

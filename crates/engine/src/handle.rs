@@ -240,9 +240,9 @@ impl Handle {
         self.ask(|reply| Ask::Live { reply }).await.unwrap_or(0)
     }
 
-    /// Our own live runs.
-    pub async fn records(&self) -> Vec<RunRecord> {
-        self.ask(|reply| Ask::Records { reply }).await.unwrap_or_default()
+    /// Our own live runs; `None` if the supervisor has stopped.
+    pub async fn records(&self) -> Option<Vec<RunRecord>> {
+        self.ask(|reply| Ask::Records { reply }).await
     }
 
     pub async fn record(&self, run: RunId) -> Option<RunRecord> {
@@ -257,9 +257,9 @@ impl Handle {
         self.tell(Ask::Resize { run, size });
     }
 
-    /// Ends every run, then the supervisor. Answers when the runs are gone.
-    pub async fn shutdown(&self, by: Actor) -> Stopped {
-        self.ask(|reply| Ask::Shutdown { by, reply }).await.unwrap_or(Stopped::default())
+    /// Ends every run, then the supervisor. Answers when the runs are gone; `None` if it had stopped before it was asked.
+    pub async fn shutdown(&self, by: Actor) -> Option<Stopped> {
+        self.ask(|reply| Ask::Shutdown { by, reply }).await
     }
 
     /// For a caller that is a process of a run, which is named: every run ends, that one too, and then a new
@@ -268,15 +268,13 @@ impl Handle {
         self.ask(|reply| Ask::Restart { by, reply }).await.flatten()
     }
 
-    /// What would change, or changes now.
+    /// What would change, or changes now; `None` if the supervisor has stopped.
     pub async fn declare(
         &self,
         declaration: Declaration,
         by: Actor,
-    ) -> Result<Vec<Change>, PoolRefused> {
-        self.ask(|reply| Ask::Declare { declaration, by, reply })
-            .await
-            .unwrap_or_else(|| Ok(Vec::new()))
+    ) -> Option<Result<Vec<Change>, PoolRefused>> {
+        self.ask(|reply| Ask::Declare { declaration, by, reply }).await
     }
 
     /// Every pool, with who runs and who waits.
@@ -298,13 +296,14 @@ impl Handle {
         self.tell(Ask::Units { names, ask, by });
     }
 
-    /// Answers when it is true of all of them.
-    pub async fn await_units(&self, names: Vec<String>, until: Until) -> Vec<UnitView> {
-        self.ask(|reply| Ask::Await { names, until, reply }).await.unwrap_or_default()
+    /// Answers when it is true of all of them; `None` if the supervisor has stopped.
+    pub async fn await_units(&self, names: Vec<String>, until: Until) -> Option<Vec<UnitView>> {
+        self.ask(|reply| Ask::Await { names, until, reply }).await
     }
 
-    pub async fn unit_views(&self) -> Vec<UnitView> {
-        self.ask(|reply| Ask::UnitViews { reply }).await.unwrap_or_default()
+    /// `None` if the supervisor has stopped.
+    pub async fn unit_views(&self) -> Option<Vec<UnitView>> {
+        self.ask(|reply| Ask::UnitViews { reply }).await
     }
 
     /// Our live runs, with what holds them.

@@ -15,14 +15,14 @@ use ostler_model::{
 };
 use ostler_os::{Detail, TreeSubject};
 
-/// From this share of a processor on, in percent, silence is work: a build, a test. An idle agent draws its cursor.
+/// From this share of a processor on, in percent, used or waited for, silence is work: a build, a test. An idle agent draws its cursor.
 const BUSY_PERCENT: u64 = 20;
 /// A shorter time between two looks says nothing of the processor.
 const MEASURED_MS: u64 = 500;
 /// Variables by which an agent knows its own name, which is that of its mailbox.
 const NAMES: [&str; 3] = ["OSTLER_AGENT", "GT_ROLE", "BD_ACTOR"];
 
-/// The processor time of a run whose silence is looked into.
+/// The processor time of a run whose silence is looked into, with the time it waited for a processor.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CpuMark {
     at_ms: u64,
@@ -122,7 +122,7 @@ impl Supervisor {
         match self.processor_of(run, now_ms) {
             None => Found::Unsure,
             Some(percent) if percent >= BUSY_PERCENT => {
-                Found::Awake(format!("its processes use {percent} % of a processor"))
+                Found::Awake(format!("its processes use {percent} % of a processor, or would"))
             }
             Some(_) => Found::Idle { mono_ms },
         }
@@ -176,12 +176,14 @@ impl Supervisor {
             seat: scope.and_then(ostler_os::Scope::seat).cloned(),
             reaper: scope.and_then(ostler_os::Scope::reaper).map(|reaper| reaper.fingerprint().pid),
         };
-        let seen = ostler_os::look_at_trees(&[subject], Detail::Sums);
-        let usage = seen.into_iter().next().flatten()?;
-        let mark = CpuMark { at_ms: now_ms, cpu_ms: usage.cpu_ms, percent: None };
+        let seen = ostler_os::look_at_trees(std::slice::from_ref(&subject), Detail::Sums);
+        // One that works on a busy machine mostly stands in line.
+        let cpu_ms =
+            seen.into_iter().next().flatten()?.cpu_ms + ostler_os::time_in_line_ms(&subject);
+        let mark = CpuMark { at_ms: now_ms, cpu_ms, percent: None };
         let mark = match self.cpu_marks.get(&run) {
             Some(before) if now_ms.saturating_sub(before.at_ms) >= MEASURED_MS => {
-                let used_ms = usage.cpu_ms.saturating_sub(before.cpu_ms);
+                let used_ms = cpu_ms.saturating_sub(before.cpu_ms);
                 let percent = Some(used_ms * 100 / (now_ms - before.at_ms));
                 CpuMark { percent, ..mark }
             }

@@ -77,6 +77,17 @@ pub fn recorded_live(registry: &std::path::Path) -> Vec<ostler_model::RunId> {
     live.into_iter().map(|record| record.run_id).collect()
 }
 
+/// What a registry says could not be ended, and lives: a line each. Changes nothing.
+pub fn recorded_left(registry: &std::path::Path) -> Vec<String> {
+    let Ok(reader) = ostler_registry::Reader::open(registry) else { return Vec::new() };
+    let records = reader.undead(ostler_os::boot_id()).unwrap_or_default();
+    let told = |record: &ostler_model::RunRecord| {
+        let alive = record.fingerprint().filter(ostler_os::is_same_process)?;
+        Some(format!("{}: {}", record.scope_key.as_deref()?, strays::why_it_lives(alive.pid)))
+    };
+    records.iter().filter_map(told).collect()
+}
+
 /// What a registry knows of a run. Changes nothing.
 pub fn recorded(
     registry: &std::path::Path,

@@ -477,7 +477,7 @@ async fn keep_telling(deadman: DeadmanSpec, engine: &Handle) {
     let every = Duration::from_millis(deadman.every_ms.max(100));
     loop {
         let views = engine.unit_views().await;
-        if views.iter().all(|view| view.state != UnitState::Error) {
+        if views.is_some_and(|views| views.iter().all(|view| view.state != UnitState::Error)) {
             let _ = timeout(every, get(&deadman.url)).await;
         }
         sleep(every).await;

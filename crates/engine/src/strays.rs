@@ -100,7 +100,7 @@ impl Supervisor {
                 let Some(live) = self.live.get(&record.run_id) else { return };
                 let left = self.members(live).pids();
                 let left = left.into_iter().filter_map(ostler_os::fingerprint_of);
-                self.strays.undead.insert(key, left.collect());
+                self.strays.undead.entry(key).or_default().extend(left);
             }
         }
     }
@@ -208,16 +208,19 @@ impl Supervisor {
     pub(crate) fn lives_on(&self, scope_key: &str) -> Option<String> {
         let mut left = self.strays.undead.get(scope_key)?.iter();
         let alive = left.find(|left| ostler_os::is_same_process(left))?;
-        let pid = alive.pid;
-        let command = ostler_os::command_of(pid).unwrap_or_default();
-        let what = match ostler_os::is_untouchable(pid) {
-            true => format!(
-                "may not be signalled by the supervisor (EPERM); end it as its own user, for example with `sudo kill {pid}`"
-            ),
-            false => format!("outlived KILL; end it with `kill -9 {pid}`"),
-        };
-        Some(format!("pid {pid} ({command}) of its last run still lives and {what}"))
+        Some(why_it_lives(alive.pid))
     }
+}
+
+pub(crate) fn why_it_lives(pid: i32) -> String {
+    let command = ostler_os::command_of(pid).unwrap_or_default();
+    let what = match ostler_os::is_untouchable(pid) {
+        true => format!(
+            "may not be signalled by the supervisor (EPERM); end it as its own user, for example with `sudo kill {pid}`"
+        ),
+        false => format!("outlived KILL; end it with `kill -9 {pid}`"),
+    };
+    format!("pid {pid} ({command}) of its last run still lives and {what}")
 }
 
 fn named(pids: impl IntoIterator<Item = i32>) -> Vec<Value> {

@@ -69,4 +69,6 @@ pub use platform::trust::{
 pub use platform::unread::{
     LINE_MOST, forget_unread, gives_lines, terminal_of, terminal_size_at, unread,
 };
-pub use platform::usage::{Detail, MemberUsage, TreeSubject, TreeUsage, command_of, look_at_trees};
+pub use platform::usage::{
+    Detail, MemberUsage, TreeSubject, TreeUsage, command_of, look_at_trees, time_in_line_ms,
+};

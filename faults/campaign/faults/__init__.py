@@ -25,4 +25,4 @@ def fault(name: str, weight: int = 2, alone: bool = False, why_not: Callable = l
     return add
 
 
-from . import disks, doors, engines, files, kills, pressure, stops, watched  # noqa: E402, F401
+from . import disks, doors, engines, files, forged, kills, pressure, stops, watched  # noqa: E402, F401

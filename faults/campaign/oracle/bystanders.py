@@ -2,4 +2,4 @@
 
 
 def touched(oracle, snapshot):
-    return [f"the bystander {process.pid} is gone" for process in oracle.world.bystanders if not snapshot.is_alive(process)]
+    return [f"the bystander {process.pid} is gone" for process in snapshot.bystanders if not snapshot.is_alive(process)]

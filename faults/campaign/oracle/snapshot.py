@@ -12,6 +12,7 @@ from ..home import MARK
 from ..procfs import Look, Process
 from ..world import World
 
+FORGED = "01900000-0000-7000-8000-000000000000"  # what a child of native/copy.c says of itself
 LEAF = re.compile(r"/ostler-([0-9a-f-]+)/run-([0-9a-f-]+)")
 
 
@@ -41,7 +42,9 @@ class Snapshot:
         self.lives = lives(world, "lives")
         self.overlaps = lives(world, "overlaps") + lives(world, "inside/overlaps")
         self.inside = lives(world, "inside/lives")
-        self.everyone = procfs.everyone()
+        with world.lock:  # nobody comes to the bystanders or leaves them meanwhile
+            self.bystanders = list(world.bystanders)
+            self.everyone = procfs.everyone()
         self.containers = [one for engine in world.engines for one in asked(world, engine, quick)]
         if quick:
             return
@@ -110,6 +113,7 @@ def members(world: World, everyone: dict[int, Look]) -> list[Member]:
         leaf = LEAF.search(procfs.group(pid))
         verb = words[1] if len(words) > 1 and words[0].endswith("ostler") else None
         run = procfs.variable(pid, "OSTLER_RUN_ID")
+        run = None if run == FORGED else run
         if not leaf and not run:
             run = by_lock(world, pid)
         if leaf and leaf[1] != world.home.instance():

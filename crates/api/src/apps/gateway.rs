@@ -151,7 +151,9 @@ async fn ask(params: Value, ask: UnitAsk, by: Actor, shared: &Shared) -> Result<
         return Ok(json!({ "ok": true }));
     }
     let until = if ask == UnitAsk::Stop { Until::Stopped } else { Until::Settled };
-    let views = shared.engine.await_units(names, until).await;
+    let Some(views) = shared.engine.await_units(names, until).await else {
+        return Err(Fault::new(FaultCode::Conflict, "the supervisor is stopping".to_owned()));
+    };
     match views.first() {
         Some(view) if until == Until::Settled && view.state != UnitState::Ready => {
             let told = format!("{}: {} ({})", named.package_id, view.state, view.why);
@@ -179,7 +181,7 @@ async fn find(id: &str, shared: &Shared) -> Result<(UnitView, Arc<AppSpec>), Fau
 async fn look(shared: &Shared, depth: Depth) -> HashMap<String, Usage> {
     let call = LookCall { names: Vec::new(), depth, brief: true };
     let usage = |look: UnitLook| Some((look.view.name, look.usage?));
-    looks::look(call, shared).await.into_iter().filter_map(usage).collect()
+    looks::look(call, shared).await.into_iter().flatten().filter_map(usage).collect()
 }
 
 pub(crate) async fn statuses(shared: &Shared, depth: Depth) -> Vec<AppStatus> {

@@ -61,7 +61,7 @@ pub fn end(context: &Context) -> Result<ShutdownAnswer, Failure> {
             .map(|record| record.result())
             .collect(),
         unsaved: 0,
-        left: Vec::new(),
+        left: ostler_engine::recorded_left(registry),
     }))
 }
 

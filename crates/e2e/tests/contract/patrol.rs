@@ -96,6 +96,25 @@ fn one_that_hangs_with_work_climbs_the_ladder_on_a_pty() {
     one_that_hangs_climbs_the_ladder(Seat::Pty);
 }
 
+/// P3: one that nothing brought back is called hung, and one that was started anew is not until that is known of it.
+#[test]
+fn one_that_nothing_brought_back_is_called_hung() {
+    let town = Town::new(Seat::Pty, "", &[("deacon", HANGS)]);
+    town.heartbeat("deacon", LONG, 1);
+    town.up();
+    town.mail("deacon");
+    let hung = || town.project.view("deacon")["agent"]["hungSinceMs"].clone();
+    town.until_step("deacon", "restart");
+    assert!(hung().is_null(), "a new process: {}", hung());
+    town.until_step("deacon", "escalate");
+    assert!(hung().is_u64(), "{}", hung());
+    let table = String::from_utf8(town.call(&["ls"]).ok().stdout).expect("text");
+    assert!(table.lines().any(|line| line.contains("deacon") && line.contains("hung")), "{table}");
+    town.call(&["restart", "deacon"]).ok();
+    town.project.until_state("deacon", "ready");
+    assert!(hung().is_null(), "started anew by a person: {}", hung());
+}
+
 /// P3: a new cycle after a nudge is progress, and ends the ladder.
 #[test]
 fn progress_after_a_nudge_ends_the_ladder() {

@@ -4,7 +4,7 @@ use crate::nudge_setup::Kept;
 use crate::patrol_setup::{Seat, Town};
 use crate::tmux_setup::Tmux;
 use crate::units::Project;
-use ostler_e2e::{Door, Terminal, helper};
+use ostler_e2e::{Bystander, Door, Terminal, helper};
 use serde_json::{Value, json};
 
 /// A unit that keeps what is said to it, writes down how it was started, and sleeps after a second.
@@ -229,9 +229,7 @@ fn attach_wakes_a_sleeper_in_tmux() {
 /// W15: whoever works is not idle, though nothing is heard of it: it uses the processor, or said so.
 #[test]
 fn who_works_does_not_sleep() {
-    // Three of them: on a busy machine one may get less than a fifth of a processor.
-    let works = "& (while :; do :; done) & (while :; do :; done) & while :; do :; done";
-    let sleeper = Sleeper::with(Kept::Own, works, "");
+    let sleeper = Sleeper::with(Kept::Own, WORKS, "");
     sleeper.kept_awake("% of a processor");
     let busy = Sleeper::new(Kept::Own);
     let said = json!({ "busyUntilMs": 9_999_999_999_999_u64, "declared": null });
@@ -239,6 +237,22 @@ fn who_works_does_not_sleep() {
     let answer = Door::connect(&busy.project.home).try_call("patrol", &said).expect("an answer");
     assert!(answer["error"].is_null(), "{answer}");
     busy.kept_awake("it said that it is busy");
+}
+
+/// The shell that was to become the agent never comes to an end.
+const WORKS: &str = "& while :; do :; done";
+
+/// W15: one that works and gets next to nothing of a busy processor works all the same.
+#[test]
+fn who_works_on_a_busy_machine_does_not_sleep() {
+    let on_the_first = ["taskset", "-c", "0", "sh", "-c", "while :; do :; done"];
+    // Each in a session of its own: some kernels share a processor out by sessions.
+    let others: Vec<Bystander> =
+        (0..8).map(|_| Bystander::start("setsid", &on_the_first)).collect();
+    let pinned = "& taskset -p -c 0 $$; while :; do :; done";
+    let sleeper = Sleeper::with(Kept::Own, pinned, "");
+    sleeper.kept_awake("% of a processor");
+    drop(others);
 }
 
 /// W15: what those say who know the agent counts more than its silence or its noise.

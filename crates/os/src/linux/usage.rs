@@ -91,6 +91,17 @@ pub(super) fn members_of(subject: &TreeSubject) -> Vec<i32> {
     }
 }
 
+/// How long the first threads of a tree's living processes have stood in line for a processor, since they were started.
+pub fn time_in_line_ms(subject: &TreeSubject) -> u64 {
+    members_of(subject).into_iter().filter_map(in_line_ns).sum::<u64>() / 1_000_000
+}
+
+fn in_line_ns(pid: i32) -> Option<u64> {
+    // Time on a processor, time in line for one, turns.
+    let text = fs::read_to_string(format!("/proc/{pid}/schedstat")).ok()?;
+    text.split_ascii_whitespace().nth(1)?.parse().ok()
+}
+
 fn look(members: &[i32], leaf: Option<&OwnedFd>, detail: Detail) -> Option<TreeUsage> {
     let mut usage = TreeUsage::default();
     for pid in members {
@@ -289,6 +300,16 @@ mod tests {
         assert_eq!(account.own_cpu_ms, 200 * 1_000 / ticks);
         assert_eq!(account.waited_cpu_ms, 50 * 1_000 / ticks);
         assert_eq!(account.memory_bytes, 3 * rustix::param::page_size() as u64);
+    }
+
+    #[test]
+    fn who_stands_in_line_for_a_processor_is_seen() {
+        let pid = rustix::process::getpid().as_raw_pid();
+        let subject = TreeSubject { root: pid, boundary: None, reaper: None, seat: None };
+        let own = fs::read_to_string("/proc/self/schedstat").expect("the kernel counts it");
+        let own_ms = own.split(' ').nth(1).and_then(|ns| ns.parse::<u64>().ok()).expect("a number")
+            / 1_000_000;
+        assert!(time_in_line_ms(&subject) >= own_ms);
     }
 
     #[test]

@@ -73,15 +73,14 @@ pub(super) fn runs_of(
 /// The few that could not be ended are found without an index: this is asked once in a supervisor's life.
 pub(super) fn undead(
     connection: &Connection,
-    instance: InstanceId,
     boot_id: &str,
 ) -> Result<Vec<RunRecord>, RegistryError> {
     reader::select(
         connection,
         &format!(
-            "SELECT {RUN_COLUMNS} {FROM_RUNS} WHERE state = 'exited' AND extinct = 'no' AND owner_instance_id = ? \
-             AND runs.boot_id = ? AND scope_key IS NOT NULL"
+            "SELECT {RUN_COLUMNS} {FROM_RUNS} WHERE state = 'exited' AND extinct = 'no' AND runs.boot_id = ? \
+             AND scope_key IS NOT NULL"
         ),
-        params![instance.to_string(), boot_id],
+        params![boot_id],
     )
 }

@@ -205,7 +205,9 @@ impl Registry {
         instance: InstanceId,
         boot_id: &str,
     ) -> Result<Vec<RunRecord>, RegistryError> {
-        super::units::undead(&self.connection, instance, boot_id)
+        let mut left = super::units::undead(&self.connection, boot_id)?;
+        left.retain(|record| record.owner_instance_id == instance);
+        Ok(left)
     }
 
     /// A unit's runs, newest first.

@@ -182,7 +182,7 @@ fn sheet(
         sheet.add_lines("Asks", lines.map(|line| render::cut(&line, usize::MAX)).collect());
     }
     sheet.add_if("Why", &view.why);
-    if let Some(agent) = &view.agent {
+    if let Some(agent) = view.agent.as_ref().filter(|agent| !agent.profile.is_empty()) {
         let session = agent.session.as_deref().map(|id| format!(", session {id}"));
         let told = format!("{}{}", agent.profile, session.unwrap_or_default());
         sheet.add("Agent", format!("{told} ({})", render::cut(&agent.evidence, EVIDENCE_SHOWN)));
