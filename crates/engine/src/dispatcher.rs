@@ -47,6 +47,9 @@ pub(crate) const GUARDIAN_LINE: u64 = 3;
 pub(crate) const REPORTS: u64 = 4;
 const FIRST_RUN: u64 = 5;
 
+/// So many questions are answered between two looks at the kernel.
+const ASKS_A_TURN: usize = 64;
+
 /// How a supervisor's run ended.
 #[derive(Debug)]
 pub enum Outcome {
@@ -520,9 +523,12 @@ impl Supervisor {
             self.retry_at = None;
             self.batch_owed();
         }
-        while let Ok(ask) = self.asks.try_recv() {
+        for _ in 0..ASKS_A_TURN {
+            let Ok(ask) = self.asks.try_recv() else { return };
             self.take_ask(ask);
         }
+        // However much is asked, ends and deadlines are looked at in between.
+        self.waker.wake();
     }
 
     fn take_signals(&mut self) {

@@ -43,6 +43,8 @@ impl Http {
             .name("http".to_owned())
             .stack_size(512 << 10)
             .spawn(move || {
+                // A flood of requests must not delay the start of a unit.
+                ostler_os::give_way();
                 runtime.block_on(async {
                     let mut ended = closed.clone();
                     let (listener, address) = tokio::select! {

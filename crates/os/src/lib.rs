@@ -39,7 +39,7 @@ pub use platform::memory_watch::{MemoryAlarm, MemorySubject, memory_of, rest_ala
 pub use platform::notify::{Heard, Notifier, Sent, hear_words, listen_for_words};
 pub use platform::own_end::end_by_signal;
 pub use platform::pipe::{
-    Pipe, Siphon, nap, read_some, set_capacity, spin_down_timer_slack, write_all,
+    Pipe, Siphon, give_way, nap, read_some, set_capacity, spin_down_timer_slack, write_all,
 };
 pub use platform::poll::{Interest, Poller, Ready, Waker};
 pub use platform::process::{Ending, Process, Signal, die, ending_behind};

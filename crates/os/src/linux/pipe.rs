@@ -156,6 +156,12 @@ pub fn nap(duration: Duration) {
     });
 }
 
+/// On a busy machine this thread waits for the others of this process, and for everybody else.
+pub fn give_way() {
+    const NICE: i32 = 10;
+    let _ = rustix::process::setpriority_process(None, NICE);
+}
+
 /// By default the kernel adds some tens of microseconds to every nap of this thread.
 pub fn spin_down_timer_slack() {
     let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1_000));
