@@ -114,6 +114,8 @@ def members(world: World, everyone: dict[int, Look]) -> list[Member]:
         verb = words[1] if len(words) > 1 and words[0].endswith("ostler") else None
         run = procfs.variable(pid, "OSTLER_RUN_ID")
         run = None if run == FORGED else run
+        if verb == "reaper" and len(words) > 2:
+            run = words[2]  # whose orphans come to it
         if not leaf and not run:
             run = by_lock(world, pid)
         if leaf and leaf[1] != world.home.instance():

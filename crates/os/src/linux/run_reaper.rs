@@ -19,7 +19,7 @@ use std::sync::Arc;
 pub(super) const VERB: &std::ffi::CStr = c"reaper";
 /// Where it finds its note.
 pub(super) const NOTE: RawFd = 3;
-const NOTE_BYTES: usize = 20;
+const NOTE_BYTES: usize = 28;
 /// What the kernel calls such a file.
 const NOTE_FILE: &str = "/memfd:ostler-reaper";
 /// It writes these two into the note before it is executed: its own number, and that of the run's first process.
@@ -35,6 +35,8 @@ struct Noted {
     /// As `waitpid` gives it.
     status: i32,
     is_nobody_left: bool,
+    /// When the first process started, in the kernel's ticks; known when it has ended.
+    root_started: u64,
 }
 
 impl Noted {
@@ -45,6 +47,8 @@ impl Noted {
             self.has_root_ended.into(),
             self.status,
             self.is_nobody_left.into(),
+            self.root_started as i32,
+            (self.root_started >> 32) as i32,
         ];
         let mut bytes = [0; NOTE_BYTES];
         for (place, word) in bytes.chunks_exact_mut(4).zip(words) {
@@ -69,6 +73,7 @@ impl Noted {
             has_root_ended: word(2)? != 0,
             status: word(3)?,
             is_nobody_left: word(4)? != 0,
+            root_started: u64::from(word(5)? as u32) | u64::from(word(6)? as u32) << 32,
         })
     }
 }
@@ -78,6 +83,16 @@ pub fn new_reaper_note() -> io::Result<Arc<OwnedFd>> {
     let note = rustix::fs::memfd_create("ostler-reaper", rustix::fs::MemfdFlags::CLOEXEC)?;
     Noted::default().write(&note);
     Ok(Arc::new(note))
+}
+
+/// When a run's first process started, in the kernel's ticks. One that was reaped already is in the note; whoever has its
+/// number by then is another.
+pub(super) fn start_of_root(note: &OwnedFd, root: i32, reaper: i32) -> Option<u64> {
+    if let Some(stat) = stat(root).filter(|stat| stat.parent == reaper) {
+        return Some(stat.start_time);
+    }
+    let noted = Noted::read(note)?;
+    (noted.root == root && noted.has_root_ended).then_some(noted.root_started)
 }
 
 /// What the reaper of a run can tell of it.
@@ -235,6 +250,7 @@ pub fn reap_run() -> u8 {
         if pid == noted.root && !noted.has_root_ended {
             // Noted first, then reaped: when the corpse is gone, its end is known.
             noted.has_root_ended = true;
+            noted.root_started = stat(pid).map_or(0, |stat| stat.start_time);
             noted.status = match seen.si_code {
                 libc::CLD_EXITED => (status & 0xff) << 8,
                 libc::CLD_DUMPED => status | 0x80,
@@ -266,6 +282,7 @@ mod tests {
             has_root_ended: true,
             status: 3 << 8,
             is_nobody_left: true,
+            root_started: 7 << 32 | 5,
         };
         noted.write(&note);
         assert_eq!(Noted::read(&note), Some(noted));
@@ -273,6 +290,19 @@ mod tests {
         assert_eq!(reaper.ending_of(42), Some(Ending::Code(3)));
         assert_eq!(reaper.ending_of(43), None, "of the first process alone");
         assert_eq!(reaper.held(), Held::NobodyLeft);
+    }
+
+    #[test]
+    fn the_start_of_one_that_was_reaped_is_noted() {
+        let note = new_reaper_note().expect("made");
+        let own = std::process::id() as i32;
+        let (above, start) = stat(own).map(|stat| (stat.parent, stat.start_time)).expect("we are");
+        assert_eq!(start_of_root(&note, own, above), Some(start));
+        assert_eq!(start_of_root(&note, own, above + 1), None, "another has its number");
+        let noted = Noted { root: own, has_root_ended: true, root_started: 5, ..Noted::default() };
+        noted.write(&note);
+        assert_eq!(start_of_root(&note, own, above + 1), Some(5));
+        assert_eq!(start_of_root(&note, own + 1, above), None);
     }
 
     #[test]

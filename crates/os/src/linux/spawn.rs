@@ -9,7 +9,7 @@ use super::files::Allocated;
 use super::identity::{boot_id, stat};
 use super::process::{Process, open_pid, unique_number};
 use super::program::{Program, c_string};
-use super::run_reaper::{RunReaper, VERB};
+use super::run_reaper::{RunReaper, VERB, start_of_root};
 use super::scope::Scope;
 use super::seats::{Seats, open_nothing};
 use crate::error::{SpawnError, SpawnStage};
@@ -258,9 +258,13 @@ impl Launcher {
         let Some(descriptor) = descriptor else {
             return Err(failed(launch, SpawnStage::Clone, libc::EMFILE));
         };
-        // It is our child and unreaped: whatever has this pid is it.
+        // It is our child and unreaped, and whatever has this pid is it; or its reaper's, which may have reaped it.
+        let start_time = || match run_reaper.zip(order) {
+            Some(((reaper, _), order)) => start_of_root(&order.note, pid, reaper),
+            None => stat(pid).map(|stat| stat.start_time),
+        };
         let (start_time, unique) = if launch.is_recorded || group.is_none() {
-            (stat(pid).map_or(0, |stat| stat.start_time), unique_number(descriptor.as_fd()))
+            (start_time().unwrap_or(0), unique_number(descriptor.as_fd()))
         } else {
             (0, None)
         };
