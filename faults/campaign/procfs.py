@@ -97,7 +97,8 @@ def arguments(pid: int) -> list[str]:
 
 def variable(pid: int, name: str) -> str | None:
     start = name.encode() + b"="
-    for entry in raw(pid, "environ").split(b"\0"):
+    # The last one is empty, or cut off because the process ended while it was read.
+    for entry in raw(pid, "environ").split(b"\0")[:-1]:
         if entry.startswith(start):
             return entry[len(start):].decode(errors="replace")
     return None

@@ -64,11 +64,13 @@ impl Process {
         })
     }
 
-    /// What this variable is in the environment it was started with.
+    /// What this variable is in the environment it was started with. An entry without its final zero is cut off:
+    /// the kernel stops in the middle when the process ends while it is read.
     pub fn variable(&self, name: &str) -> Option<String> {
         let environment = fs::read(format!("/proc/{}/environ", self.pid)).ok()?;
-        environment.split(|byte| *byte == 0).find_map(|entry| {
-            let (known, value) = std::str::from_utf8(entry).ok()?.split_once('=')?;
+        environment.split_inclusive(|byte| *byte == 0).find_map(|entry| {
+            let entry = std::str::from_utf8(entry.strip_suffix(&[0])?).ok()?;
+            let (known, value) = entry.split_once('=')?;
             (known == name).then(|| value.to_owned())
         })
     }

@@ -302,7 +302,7 @@ mod tests {
         let noted = Noted { root: own, has_root_ended: true, root_started: 5, ..Noted::default() };
         noted.write(&note);
         assert_eq!(start_of_root(&note, own, above + 1), Some(5));
-        assert_eq!(start_of_root(&note, own + 1, above), None);
+        assert_eq!(start_of_root(&note, i32::MAX, above), None, "no process has this number");
     }
 
     #[test]
