@@ -28,6 +28,10 @@ const PID_FILE: &str = "ostler.pid";
 const LOCK: &str = "lock";
 /// How often our socket and the lock are looked at: a socket that is gone is back within 3 s.
 const LOOK_EVERY_MS: u64 = 2_500;
+/// The loop runs at least this often in the watchdog's time.
+const AWAKE_PART: u64 = 4;
+/// If it did not run for this part of it, the guardian or the machine was stopped, and the supervisor is not judged.
+const STILL_PART: u64 = 2;
 /// Somewhat early if we are awake anyway.
 const EARLY_MS: u64 = 800;
 
@@ -53,6 +57,8 @@ struct Guardian {
     output: Output,
     descriptor_limit: DescriptorLimit,
     look_due: u64,
+    /// When the loop last had all there was to know.
+    gathered_ms: u64,
     is_home_lost: bool,
     events: VecDeque<Event>,
     finished: Option<bool>,
@@ -131,6 +137,7 @@ impl Guardian {
             output: Output::open(),
             descriptor_limit,
             look_due: mono_ms() + LOOK_EVERY_MS,
+            gathered_ms: mono_ms(),
             is_home_lost: false,
             events: VecDeque::new(),
             finished: None,
@@ -169,7 +176,8 @@ impl Guardian {
     }
 
     fn wait(&self) {
-        let due = self.machine.due().map_or(self.look_due, |due| due.min(self.look_due));
+        let latest = self.look_due.min(self.gathered_ms + self.limits.watchdog_ms / AWAKE_PART);
+        let due = self.machine.due().map_or(latest, |due| due.min(latest));
         let ms = due.saturating_sub(mono_ms());
         let timeout =
             Timespec { tv_sec: (ms / 1_000) as i64, tv_nsec: (ms % 1_000) as i64 * 1_000_000 };
@@ -203,7 +211,12 @@ impl Guardian {
         }
         self.reap_orphans();
         self.look();
-        if self.machine.due().is_some_and(|due| mono_ms() >= due) {
+        let now_ms = mono_ms();
+        let still_ms = now_ms - self.gathered_ms;
+        self.gathered_ms = now_ms;
+        if still_ms > self.limits.watchdog_ms / STILL_PART {
+            self.events.push_back(Event::StoodStill);
+        } else if self.machine.due().is_some_and(|due| now_ms >= due) {
             self.events.push_back(Event::Due);
         }
     }

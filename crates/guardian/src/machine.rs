@@ -20,7 +20,8 @@
 //! more than five minutes makes the next wait the first again.
 //!
 //! The supervisor hangs: no sign of life for as long as the watchdog says. It is killed, which is a
-//! crash. If we ourselves stood still meanwhile, it gets another chance.
+//! crash. If the guardian itself stood still meanwhile (it was stopped, or the machine was), the supervisor gets the
+//! whole time again: its signs of life may be lost, because the kernel queues few of them.
 //!
 //! It refuses to start the very first time (the home is another's, a setting is wrong): whoever started
 //! us is told, and nobody waits for a thing that will not come.
@@ -113,6 +114,8 @@ pub enum Event {
     Said(Word),
     Exited(Exit),
     Asked(Asked),
+    /// The guardian did not run when it should have: it was stopped, or the machine was.
+    StoodStill,
     Due,
 }
 
@@ -231,20 +234,28 @@ impl Machine {
                     killed: up.killed,
                 }
             }
+            (State::Up(up), Event::StoodStill) => {
+                State::Up(Up { due: up.due.max(now + self.limits.watchdog_ms), ..up })
+            }
             (State::Up(up), Event::Due) => State::Up(self.overdue(up, now, &mut out)),
             (State::Waiting { until }, Event::Due) if now >= until => {
                 self.spawn(Candidate::None, now, &mut out)
             }
             (State::Waiting { .. }, Event::Asked(_)) => self.last_try(1, now, &mut out),
-            (State::Waiting { until }, Event::Due | Event::Said(_) | Event::Exited(_)) => {
-                State::Waiting { until }
-            }
+            (
+                State::Waiting { until },
+                Event::Due | Event::StoodStill | Event::Said(_) | Event::Exited(_),
+            ) => State::Waiting { until },
             (State::Stopping { .. }, Event::Exited(exit)) => self.stopped(exit, now, &mut out),
             (State::Stopping { since, kill_at, tries, killed }, Event::Said(word)) => {
                 let kill_at = match word {
                     Word::Extend { ms } => now.saturating_add(ms).max(kill_at),
                     Word::Ready | Word::Alive | Word::Stopping | Word::Candidate => kill_at,
                 };
+                State::Stopping { since, kill_at, tries, killed }
+            }
+            (State::Stopping { since, kill_at, tries, killed }, Event::StoodStill) => {
+                let kill_at = kill_at.max(now + self.limits.watchdog_ms);
                 State::Stopping { since, kill_at, tries, killed }
             }
             (State::Stopping { since, kill_at, tries, killed }, Event::Asked(asked)) => {
@@ -257,9 +268,14 @@ impl Machine {
                 State::Stopping { since, kill_at: u64::MAX, tries, killed }
             }
             (stopping @ State::Stopping { .. }, Event::Due) => stopping,
-            (State::Over, Event::Said(_) | Event::Exited(_) | Event::Asked(_) | Event::Due) => {
-                State::Over
-            }
+            (
+                State::Over,
+                Event::Said(_)
+                | Event::Exited(_)
+                | Event::Asked(_)
+                | Event::StoodStill
+                | Event::Due,
+            ) => State::Over,
         };
         out
     }
@@ -311,10 +327,6 @@ impl Machine {
     fn overdue(&self, up: Up, now: u64, out: &mut Vec<Action>) -> Up {
         if now < up.due {
             return up;
-        }
-        // Somebody who is told this late has been standing still as well.
-        if now - up.due > self.limits.watchdog_ms / 2 {
-            return Up { due: now + self.limits.watchdog_ms, ..up };
         }
         out.push(Action::Kill);
         let why = if up.is_ready { "it gave no sign of life" } else { "it was not ready in time" };

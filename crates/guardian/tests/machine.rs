@@ -150,14 +150,25 @@ fn silence_is_answered_by_kill() {
     );
 }
 
-/// D9: whoever stood still himself (a paused machine) does not judge others by it.
+/// D9: a guardian that was stopped itself does not take its own silence for the supervisor's.
 #[test]
 fn a_guardian_that_was_paused_gives_another_chance() {
+    for paused_ms in [3_000, 12_000, 3_600_000] {
+        let mut story = Story::ready();
+        story.now += 9_000 + paused_ms;
+        assert_eq!(story.tell(Event::StoodStill), []);
+        assert_eq!(story.machine.due(), Some(story.now + 10_000));
+        assert_eq!(story.until_due(), [Action::Kill], "{paused_ms}");
+    }
+}
+
+/// D9: one that was killed is not waited for once more.
+#[test]
+fn a_pause_does_not_bring_back_what_was_killed() {
     let mut story = Story::ready();
-    story.now += 3_600_000;
-    assert_eq!(story.tell(Event::Due), []);
-    assert_eq!(story.machine.due(), Some(story.now + 10_000));
     assert_eq!(story.until_due(), [Action::Kill]);
+    assert_eq!(story.tell(Event::StoodStill), []);
+    assert_eq!(story.machine.due(), None);
 }
 
 /// D9: one that is never ready is not waited for for ever, unless it asks for more time.

@@ -236,3 +236,27 @@ fn a_guardian_killed_while_runs_are_started() {
     }
     assert_eq!(home.processes_of_runs().len(), 20);
 }
+
+/// D9: a guardian that was stopped does not kill a supervisor whose signs of life found no room in its queue.
+#[test]
+fn a_guardian_that_was_stopped_for_a_moment_kills_nobody() {
+    let mut home = quick_home();
+    home.set("OSTLER_WATCHDOG", "2s");
+    let daemon = Daemon::start(&home);
+    for _ in 0..2 {
+        daemon.guardian.signal(Signal::STOP);
+        let began = Instant::now();
+        // The kernel keeps ten messages of a socket that nobody reads: these fill it.
+        for _ in 0..12 {
+            home.start(&[], &["sleep", "1000"]);
+        }
+        // Longer than the watchdog, and not by half.
+        eventually("a while", || (began.elapsed() > Duration::from_millis(2_300)).then_some(()));
+        daemon.guardian.signal(Signal::CONT);
+        eventually("it judges again", || {
+            (began.elapsed() > Duration::from_millis(4_800)).then_some(())
+        });
+        assert_eq!(Daemon::of(&home), daemon);
+        assert_eq!(state_file(&home)["crash_count"], 0);
+    }
+}

@@ -1,5 +1,6 @@
 //! The supervisor has no descriptor left: what must end is ended all the same.
 
+use crate::setup::Setup;
 use ostler_e2e::{Home, Process, helper};
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
 
@@ -21,7 +22,16 @@ fn limit(process: &Process, most: u64) -> u64 {
 /// R8, R9: a tree is not taken for empty because it could not be looked at; a descendant outside of the group is ended.
 #[test]
 fn a_tree_is_ended_whole_without_a_descriptor_left() {
-    let home = Home::new();
+    ended_whole(&Setup::PIPE.home());
+}
+
+/// R8, R9: the same where only the run's reaper knows its members.
+#[test]
+fn a_tree_without_a_cgroup_is_ended_whole_without_a_descriptor_left() {
+    ended_whole(&Setup::PIPE_WITHOUT_CGROUP.home());
+}
+
+fn ended_whole(home: &Home) {
     let note = home.folder().join("escaped");
     let note = note.to_str().expect("a path");
     let options = ["--timeout", "3s", "--grace", "300ms"];

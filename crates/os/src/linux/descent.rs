@@ -1,45 +1,63 @@
 //! Who descends from whom.
 
-use super::identity::stat;
+use super::identity::{is_taken, stat};
+use super::reserve;
 use ostler_model::RunSpec;
 use std::collections::HashSet;
 use std::fs;
+use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::sync::OnceLock;
 
-/// Whose parent it is. Where the kernel keeps no such list, everybody is asked for its parent.
+/// Whose parent it is; nobody's if that cannot be read.
 pub(super) fn children_of(pid: i32) -> Vec<i32> {
+    try_children_of(pid).unwrap_or_default()
+}
+
+/// The children of a process. Where the kernel keeps no such list, each process is asked for its parent. An error
+/// means that the list could not be read (no descriptor is left); a process that is gone has no children.
+fn try_children_of(pid: i32) -> io::Result<Vec<i32>> {
     static IS_LISTED: OnceLock<bool> = OnceLock::new();
     let own = std::process::id();
     let is_listed = || fs::metadata(format!("/proc/{own}/task/{own}/children")).is_ok();
     if *IS_LISTED.get_or_init(is_listed) {
-        return listed_children(pid).unwrap_or_default();
+        return listed_children(pid);
     }
-    all_pids().filter(|other| stat(*other).is_some_and(|stat| stat.parent == pid)).collect()
+    Ok(all_pids().filter(|other| stat(*other).is_some_and(|stat| stat.parent == pid)).collect())
 }
 
-/// `None` where the kernel does not tell, or nobody has this number.
-fn listed_children(pid: i32) -> Option<Vec<i32>> {
+fn listed_children(pid: i32) -> io::Result<Vec<i32>> {
+    let folder = format!("/proc/{pid}/task");
     let mut children = Vec::new();
-    let tasks = fs::read_dir(format!("/proc/{pid}/task")).ok()?;
-    let mut told = false;
-    for task in tasks.flatten() {
-        if let Ok(list) = fs::read_to_string(task.path().join("children")) {
-            told = true;
-            children
-                .extend(list.split_ascii_whitespace().filter_map(|pid| pid.parse::<i32>().ok()));
-        }
+    for task in absent_is_empty(numbers_in(&folder))? {
+        let path = format!("{folder}/{task}/children");
+        let list = absent_is_empty(reserve::spend(|| fs::read_to_string(&path)))?;
+        children.extend(list.split_ascii_whitespace().filter_map(|pid| pid.parse::<i32>().ok()));
     }
-    told.then_some(children)
+    Ok(children)
 }
 
-/// Everybody.
+/// The entries of a folder whose names are numbers. It uses a reserved descriptor if there is no other.
+fn numbers_in(folder: &str) -> io::Result<Vec<i32>> {
+    reserve::spend(|| {
+        let entries = fs::read_dir(folder)?.flatten();
+        Ok(entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect())
+    })
+}
+
+/// Every other error than a lack of descriptors means that the process has ended.
+fn absent_is_empty<T: Default>(read: io::Result<T>) -> io::Result<T> {
+    match read {
+        Err(error) if !matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE)) => {
+            Ok(T::default())
+        }
+        read => read,
+    }
+}
+
+/// All processes of the machine.
 pub(super) fn all_pids() -> impl Iterator<Item = i32> {
-    fs::read_dir("/proc")
-        .into_iter()
-        .flatten()
-        .flatten()
-        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+    numbers_in("/proc").unwrap_or_default().into_iter()
 }
 
 /// What the container engine that we serve keeps beside a container: it belongs to the engine, as the container does.
@@ -61,20 +79,20 @@ pub(super) const LOOKS_MOST: usize = 100;
 
 /// All that descend from a process that takes in their orphans, without itself. Children are listed one look after
 /// the other, and a process that ends in between hands its own on behind our back. So a look in which
-/// somebody was newly found dead is taken again.
-pub(super) fn below(reaper: i32) -> Vec<i32> {
+/// somebody was newly found dead is taken again. An error means that its children could not be read.
+pub(super) fn below(reaper: i32) -> io::Result<Vec<i32>> {
     let (mut found, mut dead) = (Vec::new(), HashSet::new());
     for _ in 0..LOOKS_MOST {
         let known_dead = dead.len();
         found.clear();
-        for child in children_of(reaper).into_iter().filter(|child| !is_engines(*child)) {
+        for child in try_children_of(reaper)?.into_iter().filter(|child| !is_engines(*child)) {
             with_descendants(child, &mut found, &mut dead);
         }
         if dead.len() == known_dead {
             break;
         }
     }
-    found
+    Ok(found)
 }
 
 /// Children of ours that nobody here has made. The kernel gives an orphan to the first thread that lives, and
@@ -126,7 +144,8 @@ fn first_threads_children(pid: i32) -> Option<Vec<i32>> {
 pub(super) fn with_descendants(pid: i32, found: &mut Vec<i32>, dead: &mut HashSet<i32>) {
     let mut open = vec![pid];
     while let Some(pid) = open.pop() {
-        if stat(pid).is_none_or(|stat| stat.dead) {
+        // A process whose line cannot be read for want of a descriptor is not dead.
+        if stat(pid).map_or(!is_taken(pid), |stat| stat.dead) {
             dead.insert(pid);
             continue;
         }

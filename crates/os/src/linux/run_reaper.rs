@@ -7,7 +7,7 @@
 //! process ended, and that nobody is left.
 
 use super::descent::{all_pids, below};
-use super::identity::{fingerprint_of, stat, user_of};
+use super::identity::{fingerprint_of, is_taken, stat, user_of};
 use super::process::{Ending, last_errno};
 use ostler_model::Fingerprint;
 use rustix::io::{Errno, pread, pwrite};
@@ -100,6 +100,8 @@ pub(super) fn start_of_root(note: &OwnedFd, root: i32, reaper: i32) -> Option<u6
 pub(super) enum Held {
     /// It lives. These are all processes of its run.
     Alive(Vec<i32>),
+    /// It lives, and its children cannot be read: no descriptor is left. Its run is not empty.
+    Unseen,
     /// It has ended because nobody of its run was left.
     NobodyLeft,
     /// It was killed: what it held has gone to whoever is above it.
@@ -171,10 +173,12 @@ impl RunReaper {
         (noted.root == root && noted.has_root_ended).then(|| Ending::from_wait_status(noted.status))
     }
 
+    /// One whose line cannot be read, although there is a process of its number, counts as alive.
     pub fn is_alive(&self) -> bool {
+        let Fingerprint { pid, start_time, .. } = self.fingerprint;
         self.fingerprint.boot_id == super::identity::boot_id()
-            && stat(self.fingerprint.pid)
-                .is_some_and(|now| now.start_time == self.fingerprint.start_time && !now.dead)
+            && stat(pid)
+                .map_or_else(|| is_taken(pid), |now| now.start_time == start_time && !now.dead)
     }
 
     pub(super) fn held(&self) -> Held {
@@ -182,7 +186,7 @@ impl RunReaper {
             let found = below(self.fingerprint.pid);
             // Its number may have become another's while we looked.
             if self.is_alive() {
-                return Held::Alive(found);
+                return found.map_or(Held::Unseen, Held::Alive);
             }
         }
         match self.note.as_deref().and_then(Noted::read) {

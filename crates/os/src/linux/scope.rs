@@ -231,6 +231,7 @@ impl Scope {
         let mut is_unexplained = false;
         match self.reaper.as_ref().map(RunReaper::held) {
             Some(run_reaper::Held::Alive(below)) => found.extend(below),
+            Some(run_reaper::Held::Unseen) => is_unseen = true,
             Some(run_reaper::Held::NobodyLeft) => {}
             Some(run_reaper::Held::Lost) | None => {
                 self.search(leader, kin, &mut found, &mut is_unexplained);

@@ -71,7 +71,7 @@ fn end(child: i32, signal: Signal) {
 }
 
 fn ask_below(child: i32, told: &mut Vec<i32>) {
-    for pid in below(child) {
+    for pid in below(child).unwrap_or_default() {
         if told.contains(&pid) {
             continue;
         }
