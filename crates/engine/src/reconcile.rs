@@ -69,6 +69,7 @@ impl Supervisor {
         self.clear_unrecorded(&recorded);
         let undead = self.registry.undead(self.instance, ostler_os::boot_id())?;
         self.remember_undead(&undead);
+        self.end_forgotten();
         self.turn();
         self.wake_those_with_work();
         self.end_unrecorded();

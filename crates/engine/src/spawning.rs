@@ -79,7 +79,9 @@ impl Supervisor {
             true => None,
             false => ostler_os::new_reaper_note().ok().and_then(|note| {
                 connection.ends.push((End::Note, Arc::clone(&note)));
-                Some(ReaperOrder { run: c_string(run.to_string().as_bytes()).ok()?, note })
+                let run = c_string(run.to_string().as_bytes()).ok()?;
+                let instance = c_string(self.instance.to_string().as_bytes()).ok()?;
+                Some(ReaperOrder { run, instance, note })
             }),
         };
         self.keep_ends(run, &connection.ends);

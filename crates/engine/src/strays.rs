@@ -8,9 +8,12 @@ use ostler_model::{Extinct, Fingerprint, RunId, RunRecord, What};
 use ostler_os::{Kin, Leader, Members, RunReaper, ScopeRoom};
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
+use std::time::Duration;
 
 /// How many processes are named in one entry.
 const NAMED_MOST: usize = 16;
+/// How long killed processes may take to be gone.
+const GONE_WITHIN_MS: u64 = 5_000;
 
 #[derive(Debug, Default)]
 pub(crate) struct Strays {
@@ -167,20 +170,41 @@ impl Supervisor {
                 self.strays.let_go.insert(pid);
                 continue;
             }
-            let mut scope = ScopeRoom::reopen(None, None);
-            scope.hold_by(reaper);
-            let nobody = || None;
-            let kin = self.kin(0, &nobody);
-            let members = || scope.members(Leader::default(), &kin);
-            let processes = named(members().pids());
-            let report = scope.kill_all(None, members);
-            if report.processes > 0 {
-                let why = "processes of a run that no record knows";
-                let evidence = json!({ "run": run, "processes": processes });
-                self.entry(What::StrayKilled, why, evidence);
-            }
+            self.end_tree_of(&run, reaper);
         }
         self.find_strays(None);
+    }
+
+    /// Before any unit is started: trees of this instance that the registry knows nothing of, because it was damaged or
+    /// removed. A unit started beside its own forgotten tree would be there twice. With cgroups they are found by
+    /// their boundaries.
+    pub(crate) fn end_forgotten(&mut self) {
+        if self.room.why_no_boundary().is_none() {
+            return;
+        }
+        for (run, reaper) in RunReaper::all_of(&self.instance.to_string()) {
+            let known = run.parse().map(|run| self.registry.run(run));
+            if matches!(known, Ok(Ok(None))) {
+                let ending = reaper.clone();
+                self.end_tree_of(&run, reaper);
+                wait_gone(&ending);
+            }
+        }
+    }
+
+    fn end_tree_of(&mut self, run: &str, reaper: RunReaper) {
+        let mut scope = ScopeRoom::reopen(None, None);
+        scope.hold_by(reaper);
+        let nobody = || None;
+        let kin = self.kin(0, &nobody);
+        let members = || scope.members(Leader::default(), &kin);
+        let processes = named(members().pids());
+        let report = scope.kill_all(None, members);
+        if report.processes > 0 {
+            let why = "processes of a run that no record knows";
+            let evidence = json!({ "run": run, "processes": processes });
+            self.entry(What::StrayKilled, why, evidence);
+        }
     }
 
     /// What an earlier supervisor could not end, as far as the records of this boot tell.
@@ -209,6 +233,14 @@ impl Supervisor {
         let mut left = self.strays.undead.get(scope_key)?.iter();
         let alive = left.find(|left| ostler_os::is_same_process(left))?;
         Some(why_it_lives(alive.pid))
+    }
+}
+
+/// A reaper ends when nothing of its run is left.
+fn wait_gone(reaper: &RunReaper) {
+    let until_ms = ostler_os::mono_ms() + GONE_WITHIN_MS;
+    while reaper.is_alive() && ostler_os::mono_ms() < until_ms {
+        ostler_os::nap(Duration::from_millis(2));
     }
 }
 

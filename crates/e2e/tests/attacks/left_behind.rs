@@ -10,6 +10,19 @@ fn without_cgroups() -> [Home; 2] {
 /// D19: a run that no record knows is ended by the next supervisor, which says so: the registry was removed.
 #[test]
 fn a_run_that_the_registry_lost_is_not_leaked() {
+    a_lost_run_is_ended_after(Home::kill_supervisor);
+}
+
+/// D19: the same where guardian and supervisor were killed together, so that nobody is left who knows the run.
+#[test]
+fn a_run_that_the_registry_lost_is_not_leaked_by_a_new_daemon() {
+    a_lost_run_is_ended_after(|home| {
+        home.kill_daemon();
+        home.ostler(&["start"]).ok();
+    });
+}
+
+fn a_lost_run_is_ended_after(kill: impl Fn(&Home)) {
     for home in without_cgroups() {
         let script = "setsid env -i sleep 6101 & echo ready; exec sleep 6102";
         let run = home.start_ready(&[], &["sh", "-c", script]);
@@ -17,7 +30,7 @@ fn a_run_that_the_registry_lost_is_not_leaked() {
         for end in ["", "-wal", "-shm"] {
             let _ = std::fs::remove_file(format!("{}{end}", home.registry_file().display()));
         }
-        home.kill_supervisor();
+        kill(&home);
         root.wait_gone();
         let told = eventually("it is told", || {
             let events = home.ostler(&["events", "--json"]).text();

@@ -150,17 +150,30 @@ impl RunReaper {
     /// The same where nobody held the note, because supervisor and guardian died together: the process that says of
     /// itself that it is the reaper of this run, is ours, and has a note that says so too.
     pub fn searched(run: &str) -> Option<(Self, Option<i32>)> {
-        let user = rustix::process::geteuid().as_raw();
-        let says_so =
-            |pid: &i32| user_of(*pid) == Some(user) && run_of(*pid).as_deref() == Some(run);
-        all_pids().filter(says_so).find_map(|pid| {
-            let found = Self::found(fingerprint_of(pid)?, None);
-            let file = std::fs::read_link(format!("/proc/{pid}/fd/{NOTE}")).ok()?;
-            let noted = Noted::read(found.note.as_deref()?)?;
-            let is_note = file.to_string_lossy().starts_with(NOTE_FILE) && noted.reaper == pid;
+        own_pids().filter(|pid| run_of(*pid).as_deref() == Some(run)).find_map(|pid| {
+            let (found, noted) = Self::proven(pid)?;
             let root = stat(noted.root).filter(|stat| stat.parent == pid && !stat.dead);
-            is_note.then(|| (found, root.map(|_| noted.root)))
+            Some((found, root.map(|_| noted.root)))
         })
+    }
+
+    /// All reapers of an instance's runs, with the run of each.
+    pub fn all_of(instance: &str) -> Vec<(String, Self)> {
+        let reapers = own_pids().filter_map(|pid| {
+            let (run, of) = words_of(pid)?;
+            (of == instance).then_some(())?;
+            Some((run, Self::proven(pid)?.0))
+        });
+        reapers.collect()
+    }
+
+    /// A process that says of itself that it is a reaper, if it has a note that says so too.
+    fn proven(pid: i32) -> Option<(Self, Noted)> {
+        let found = Self::found(fingerprint_of(pid)?, None);
+        let file = std::fs::read_link(format!("/proc/{pid}/fd/{NOTE}")).ok()?;
+        let noted = Noted::read(found.note.as_deref()?)?;
+        let is_note = file.to_string_lossy().starts_with(NOTE_FILE) && noted.reaper == pid;
+        is_note.then_some((found, noted))
     }
 
     pub fn fingerprint(&self) -> &Fingerprint {
@@ -201,12 +214,24 @@ pub(super) fn is_run_reaper(pid: i32) -> bool {
     run_of(pid).is_some()
 }
 
-/// The run that a child of ours is the reaper of, as it says itself.
+/// All processes of our user.
+fn own_pids() -> impl Iterator<Item = i32> {
+    let user = rustix::process::geteuid().as_raw();
+    all_pids().filter(move |pid| user_of(*pid) == Some(user))
+}
+
+/// The run that a process is the reaper of, as it says itself.
 fn run_of(pid: i32) -> Option<String> {
+    words_of(pid).map(|(run, _)| run)
+}
+
+/// The same, and the instance whose run it is.
+fn words_of(pid: i32) -> Option<(String, String)> {
     let words = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
     let mut words = words.split(|byte| *byte == 0).skip(1);
-    (words.next()? == VERB.to_bytes())
-        .then(|| words.next().map(|run| String::from_utf8_lossy(run).into_owned()))?
+    (words.next()? == VERB.to_bytes()).then_some(())?;
+    let text = |word: &[u8]| String::from_utf8_lossy(word).into_owned();
+    Some((words.next().map(text)?, words.next().map(text)?))
 }
 
 /// The reapers among the children of our guardian: they are of runs that a supervisor before us has started.

@@ -45,6 +45,8 @@ pub struct Launch<'a> {
 pub struct ReaperOrder {
     /// For people who look at the list of processes, and for a supervisor that finds only its note.
     pub run: CString,
+    /// Whose run it is, for a supervisor whose registry has lost the run.
+    pub instance: CString,
     pub note: Arc<OwnedFd>,
 }
 
@@ -368,7 +370,13 @@ fn reaper_plan(order: &ReaperOrder, note: RawFd) -> Option<ReaperPlan> {
         stack_top: 0,
         note,
         program: super::background::own_executable().ok()?,
-        arguments: vec![c"ostler".as_ptr(), VERB.as_ptr(), order.run.as_ptr(), ptr::null()],
+        arguments: vec![
+            c"ostler".as_ptr(),
+            VERB.as_ptr(),
+            order.run.as_ptr(),
+            order.instance.as_ptr(),
+            ptr::null(),
+        ],
         root: 0,
         root_descriptor: -1,
         failed_errno: 0,
