@@ -15,8 +15,9 @@ const WORKING: [&str; 5] = [
     "ctrl-c to interrupt",
     "ctrl+c to cancel",
 ];
-/// How a line begins that waits for input, as the last character before a blank.
-const MARKS: [char; 9] = ['$', '#', '>', '%', '❯', '›', '»', 'λ', ':'];
+/// How a line begins that waits for input, as the last character before a blank. A colon is one only behind a bracket, as
+/// in `In [1]: `: behind words it ends a question, which is a person's to answer.
+const MARKS: [char; 8] = ['$', '#', '>', '%', '❯', '›', '»', 'λ'];
 
 /// Why nothing should be typed now.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -125,15 +126,32 @@ pub fn is_begun(screen: &ScreenText) -> bool {
         return is_text_behind(screen, &after);
     }
     let chars: Vec<char> = typed.chars().collect();
-    let is_mark = |at: usize| {
-        MARKS.contains(&chars[at]) && chars.get(at + 1).is_some_and(|c| matches!(c, ' ' | '\u{a0}'))
-    };
-    let Some(mark) = (0..chars.len()).find(|at| is_mark(*at)) else {
-        // A mark may be the last thing before the cursor.
-        return !chars.last().is_some_and(|c| MARKS.contains(c) && chars.len() == 1);
-    };
+    let Some(mark) = mark_in(&chars) else { return !is_mark_alone(&chars) };
     let rest: String = chars[mark + 1..].iter().collect();
     !rest.trim().is_empty() || is_text_behind(screen, &after)
+}
+
+/// Whether a prompt mark stands before the cursor.
+pub fn has_prompt(screen: &ScreenText) -> bool {
+    let Some(line) = screen.lines.get(usize::from(screen.cursor.row)) else { return false };
+    let before = cells(line, usize::from(screen.cursor.column));
+    let typed = before.trim_start_matches(|c: char| c.is_whitespace() || is_frame(c));
+    let chars: Vec<char> = typed.chars().collect();
+    mark_in(&chars).is_some() || is_mark_alone(&chars)
+}
+
+/// Where the first prompt mark with its blank is.
+fn mark_in(chars: &[char]) -> Option<usize> {
+    (0..chars.len()).find(|at| {
+        let is_colon = chars[*at] == ':' && *at > 0 && chars[at - 1] == ']';
+        let is_mark = MARKS.contains(&chars[*at]) || is_colon;
+        is_mark && chars.get(at + 1).is_some_and(|c| matches!(c, ' ' | '\u{a0}'))
+    })
+}
+
+/// A mark may be the last thing before the cursor.
+fn is_mark_alone(chars: &[char]) -> bool {
+    matches!(chars, [only] if MARKS.contains(only))
 }
 
 /// Whether the line with the cursor may be a further line of a text that is being typed: it has no prompt mark and stands
@@ -225,6 +243,9 @@ mod tests {
             ["$ ls -l", ">>> 1 + ", "user@host:~$ rm -rf", "half a sentence", "$ echo $ ", "❯ half"]
         {
             assert!(begun(taken), "{taken:?}");
+        }
+        for question in ["Enter choice (1 deletes all): ", "Password: ", ":", "Name:"] {
+            assert!(begun(question), "{question:?}");
         }
         assert_eq!(
             obstacle(&screen("$ ls -l", 0, 2)),

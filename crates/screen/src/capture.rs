@@ -10,6 +10,9 @@ pub fn from_capture(text: &str, size: TerminalSize, cursor: ScreenCursor) -> Scr
     let mut screen = Emulator::new(size);
     let mut bytes = String::with_capacity(text.len() + usize::from(size.rows) * 8);
     let mut reader = Reader::default();
+    // tmux leaves out blanks at the end of a line. Those before the cursor were written: a prompt ends with one.
+    let blanks = usize::from(cursor.column.min(size.columns));
+    let _ = write!(bytes, "\x1b[{};1H{:blanks$}", cursor.row.saturating_add(1), "");
     for (row, line) in text.lines().take(usize::from(size.rows)).enumerate() {
         // Each by its number: a line that is full would wrap otherwise. Colours go on from one line to the next.
         let _ = write!(bytes, "\x1b[{};1H", row + 1);
@@ -69,6 +72,15 @@ mod tests {
     use super::*;
 
     const SIZE: TerminalSize = TerminalSize { columns: 8, rows: 4 };
+
+    #[test]
+    fn the_blank_behind_a_prompt_is_there() {
+        let cursor = ScreenCursor { row: 1, column: 2, is_visible: true };
+        let text = from_capture("\x1b[7mon\n$\x1b[0m\n", SIZE, cursor);
+        assert_eq!(text.lines[1], "$ ");
+        let far = ScreenCursor { row: 3, column: 8, is_visible: true };
+        assert_eq!(from_capture("", SIZE, far).lines[3].trim(), "");
+    }
 
     #[test]
     fn a_capture_is_drawn_line_by_line() {

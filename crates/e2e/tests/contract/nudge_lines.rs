@@ -1,6 +1,7 @@
 //! Texts of several lines for a program that has no profile.
 
 use crate::nudge_setup::{Kept, Town, in_every_terminal};
+use crate::units::Project;
 use ostler_e2e::Signal;
 
 in_every_terminal! {
@@ -78,4 +79,45 @@ fn begun_lines(kept: Kept) {
     assert!(answer["why"].as_str().expect("a reason").contains("further line"), "{answer}");
     assert_eq!(town.say("hello", &[])["receipt"], "queued");
     assert!(town.heard().is_empty(), "{:?}", town.heard());
+}
+
+/// A unit in a terminal with a program that everybody knows.
+fn shell(kept: Kept, command: &str) -> Project {
+    let project = Project::new();
+    let backend = match kept {
+        Kept::Own => "pty",
+        Kept::Tmux => "tmux",
+    };
+    project.declare(&[("agent", &format!("command = {command}\nbackend = {backend:?}"))]);
+    project.up();
+    project
+}
+
+in_every_terminal! {
+    /// P9: a shell's untouched prompt is free, and Escape is not pressed there.
+    at_a_shell: a_shell_takes_a_text_in_our_terminal a_shell_takes_a_text_in_tmux
+}
+
+fn at_a_shell(kept: Kept) {
+    let project = shell(kept, r#"["bash", "--norc", "-i"]"#);
+    for words in [&["echo one > heard"][..], &["--wake", "echo two >> heard"]] {
+        let told = project.call(&[&["nudge", "agent", "--raw", "--json"], words].concat());
+        assert_eq!(told.json()["receipt"], "delivered", "{told:?}");
+    }
+    assert_eq!(project.until_lines("heard", 2), 2);
+}
+
+in_every_terminal! {
+    /// P9: a question in words is not answered, though its program is not known.
+    at_a_question: a_question_in_words_is_not_answered_in_our_terminal a_question_in_words_is_not_answered_in_tmux
+}
+
+fn at_a_question(kept: Kept) {
+    let script = r#"["bash", "-c", "read -p 'Your choice (1 deletes all): ' x; echo $x > heard; sleep 1000"]"#;
+    let project = shell(kept, script);
+    let run = project.view("agent")["runId"].as_str().expect("a run").to_owned();
+    project.home.until_logged(&run, "deletes all");
+    let told = project.call(&["nudge", "agent", "--mode", "immediate", "--json", "hello"]);
+    assert_eq!(told.json()["receipt"], "refused", "{told:?}");
+    assert_eq!(project.lines("heard"), 0);
 }

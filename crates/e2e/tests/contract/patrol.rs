@@ -371,6 +371,21 @@ fn a_health_check_counts_to_three() {
     assert_eq!(check("nobody").code, 4);
 }
 
+/// P11: a full-screen program that hangs, with text before its cursor, does not wait for a person.
+#[test]
+fn a_full_screen_program_that_hangs_is_silent() {
+    let draws = r#"command = ["sh", "-c", "stty raw -echo; printf '\\033[?1049h\\033[2Jfull screen'; exec sleep 1000"]"#;
+    for seat in [Seat::Pty, Seat::Tmux] {
+        let town = Town::new(seat, "", &[("one", draws)]);
+        town.up();
+        let check = || town.call(&["patrol", "health-check", "one", "--timeout", "1s", "--json"]);
+        // One that was just started is given time.
+        eventually("it is asked", || (check().json()["result"] == "silent").then_some(()));
+        assert_eq!(check().code, 0);
+        assert_eq!(check().code, 2);
+    }
+}
+
 /// X1: what is not watched, and a daemon without a patrol, are told as such.
 #[test]
 fn what_is_not_watched_is_told() {

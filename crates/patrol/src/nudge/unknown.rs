@@ -33,15 +33,14 @@ pub(super) fn speak(
     if let Some(said) = refusal(terminal, &look) {
         return Ok(said);
     }
-    // To many programs Ctrl-C at a prompt is the end. It is pressed only if the screen says that it works.
+    // To many programs Ctrl-C at a prompt is the end, and to a shell Escape is a part of the next key. Either is pressed
+    // only if the screen says that the program works.
     // A program that reads lines gets none: the kernel would put it into the line.
+    let works = !is_lines(terminal) && cautious::obstacle(&look) == Some(Obstacle::Works);
     let key = match before {
         Before::Nothing | Before::LimitOver => None,
-        _ if matches!(terminal.editing(), Editing::Kernel { .. }) => None,
-        Before::Interrupt if cautious::obstacle(&look) == Some(Obstacle::Works) => {
-            Some(Key::INTERRUPT)
-        }
-        Before::Escape | Before::Interrupt => Some(Key::Escape),
+        Before::Escape => works.then_some(Key::Escape),
+        Before::Interrupt => works.then_some(Key::INTERRUPT),
     };
     if let Some(key) = key {
         terminal.press(key)?;
@@ -107,6 +106,10 @@ fn refusal(terminal: &dyn Terminal, look: &ScreenText) -> Option<Said> {
         Some(Obstacle::Asks(asked)) => {
             format!("it shows a menu or a question, which the text would answer: {}", asked.text)
         }
+        Some(Obstacle::Begun) if !is_lines(terminal) && !cautious::has_prompt(look) => {
+            let why = "the line with the cursor has text in it and no prompt, so its program is not known to wait for input";
+            return Some(Said::Refused(Refusal::NotReady, why.to_owned()));
+        }
         Some(Obstacle::Begun | Obstacle::Works) | None => begun(terminal, look)?.to_owned(),
     };
     Some(Said::Refused(Refusal::Obstacle, why))
@@ -118,9 +121,13 @@ pub(super) fn begun(terminal: &dyn Terminal, look: &ScreenText) -> Option<&'stat
     if cautious::is_begun(look) {
         return Some("somebody has begun to type in the line with the cursor");
     }
-    let is_kernels = matches!(terminal.editing(), Editing::Kernel { .. });
     let why = "the line with the cursor may be a further line of a text that somebody types";
-    (!is_kernels && cautious::is_further_line(look)).then_some(why)
+    (!is_lines(terminal) && cautious::is_further_line(look)).then_some(why)
+}
+
+/// Whether its program reads whole lines, which the kernel edits.
+fn is_lines(terminal: &dyn Terminal) -> bool {
+    matches!(terminal.editing(), Editing::Kernel { .. })
 }
 
 /// The screen with the text in its line, once it stands still; `None` if it never shows up.
