@@ -76,6 +76,8 @@ def damaged_registry(campaign, choice):
     said = home.call("start", seconds=90)
     if said.code != 0:
         raise Violation(f"with the registry moved away it does not start: {said.err[:500]!r}")
+    # Until then a tmux server of the killed daemon may still have begun a copy that only the lost registry knew.
+    campaign.world.since_ns = time.monotonic_ns()
     campaign.wanted()
 
 
