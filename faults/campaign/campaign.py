@@ -182,7 +182,9 @@ class Campaign:
             views = {view["name"]: view["state"] for view in self.home.call("ls", "--json", seconds=90).json()}
             away = [unit.name for unit in self.world.agents() if views.get(unit.name) != "ready"]
             patrol = views.get("patrol")
-            if patrol == "error" or patrol != "ready" and time.monotonic() > began + 2:
+            if patrol == "error":
+                raise Violation("the patrol was given up")
+            if patrol != "ready" and time.monotonic() > began + 2:
                 self.home.call("start", "patrol", seconds=90)
             elif patrol == "ready" and not away:
                 return

@@ -87,6 +87,19 @@ pub fn question(screen: &ScreenText) -> Option<Dialogue> {
     Some(Dialogue { kind: DialogKind::Question, text: joined(&text), choices })
 }
 
+/// A question that nobody has answered yet. Behind an answer the program goes on: then something else is the last line, or
+/// the cursor is at a prompt below.
+pub fn open_question(screen: &ScreenText) -> Option<Dialogue> {
+    let question = question(screen)?;
+    let row = usize::from(screen.cursor.row);
+    let at_cursor = screen.lines.get(row).map_or("", |line| unframed(line));
+    let is_at_prompt = has_prompt(screen) && !is_choice(unpointed(at_cursor));
+    let last = bottom(screen).next().unwrap_or_default().to_lowercase();
+    let is_last = ASKING.iter().any(|mark| last.contains(mark));
+    let is_open = if question.choices.is_empty() { is_last } else { !is_at_prompt };
+    is_open.then_some(question)
+}
+
 fn unpointed(line: &str) -> &str {
     line.trim_start_matches(['❯', '>', '›', '→', '▶', '●', ' '])
 }
@@ -292,6 +305,25 @@ mod tests {
         assert_eq!(asked.choices, ["1. Yes", "2. No"]);
         assert!(matches!(obstacle(&screen("Overwrite? [Y/n] ", 0, 17)), Some(Obstacle::Asks(_))));
         assert_eq!(obstacle(&screen("1. one\n2. two\n$ ", 2, 2)), None);
+    }
+
+    #[test]
+    fn a_question_is_open_until_the_program_goes_on() {
+        let choices = "Which one?\n❯ 1. Yes\n  2. No\n";
+        for (text, row, column) in
+            [(choices, 1, 0), ("Overwrite? [Y/n] ", 0, 17), ("x\nProceed (yes/no)? ", 1, 18)]
+        {
+            assert!(open_question(&screen(text, row, column)).is_some(), "{text}");
+        }
+        let behind = format!("{choices}$ ");
+        for (text, row, column) in [
+            ("Overwrite? [Y/n] y\n$ ", 1, 2),
+            ("Overwrite? [Y/n] y\nwritten", 1, 7),
+            (behind.as_str(), 3, 2),
+            ("$ ", 0, 2),
+        ] {
+            assert_eq!(open_question(&screen(text, row, column)), None, "{text}");
+        }
     }
 
     #[test]

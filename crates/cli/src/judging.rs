@@ -1,9 +1,9 @@
 //! Screens, judged by the profiles of agents: those in the program, and the user's own.
 
-use ostler_agents::{Book, Judged};
+use ostler_agents::{Book, Judged, cautious};
 use ostler_engine::{AgentSubject, Judge};
-use ostler_model::AgentJudged;
 use ostler_model::wire::ScreenText;
+use ostler_model::{AgentJudged, AgentState};
 use ostler_patrol::nudge::own_profiles;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -71,7 +71,17 @@ impl Judge for Profiles {
         found.map(|profile| profile.name.clone())
     }
 
-    fn judge(&self, profile: &str, screen: &ScreenText) -> Option<AgentJudged> {
+    fn judge(&self, profile: Option<&str>, screen: &ScreenText) -> Option<AgentJudged> {
+        let Some(profile) = profile else {
+            let asked = cautious::open_question(screen)?;
+            return Some(AgentJudged {
+                state: AgentState::Waiting,
+                question: Some(asked.text),
+                choices: asked.choices,
+                evidence: "a question is shown".to_owned(),
+                ..AgentJudged::default()
+            });
+        };
         let profile = self.current().book.named(profile)?.clone();
         let Judged { profile, state, dialogue, until_ms, evidence, .. } =
             profile.judge(screen, &jiff::Zoned::now());

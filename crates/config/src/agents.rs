@@ -16,7 +16,6 @@ use ostler_model::{ContainerSpec, Listed, Part, UnitSpec};
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 const FILE: &str = ".ploinky/agents.json";
@@ -84,14 +83,6 @@ impl Reader<'_> {
         units
     }
 
-    /// A list is found beside the file that asks for it, so it has to belong to this user, to root, or to whom that file
-    /// belongs, which the caller has agreed to.
-    fn foreign_owner(&self, list: &Path) -> Option<u32> {
-        let owner = |path: &Path| std::fs::metadata(path).ok().map(|found| found.uid());
-        let trusted = [Some(0), Some(self.around.user), owner(self.findings.file)];
-        owner(list).filter(|uid| !trusted.contains(&Some(*uid)))
-    }
-
     /// One that is not there yet has nobody in it.
     fn listed(&mut self, file: &Path) -> BTreeMap<String, Value> {
         let wrong = |message: String| Problem {
@@ -103,12 +94,9 @@ impl Reader<'_> {
         if !file.exists() {
             return BTreeMap::new();
         }
-        if let Some(owner) = self.foreign_owner(file) {
-            let told = format!(
-                "it belongs to uid {owner}, and what it lists would be run as uid {}: it is not read",
-                self.around.user
-            );
-            self.elsewhere.push(wrong(told));
+        // It is found beside the file that asks for it, and may be another user's all the same.
+        if let Some(why) = self.distrust(file) {
+            self.elsewhere.push(wrong(why));
             return BTreeMap::new();
         }
         let text = match open(file) {

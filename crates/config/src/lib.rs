@@ -31,6 +31,7 @@ mod schema;
 mod syntax;
 mod text;
 mod tmux;
+mod trust;
 mod words;
 
 pub use app::{DEFAULTS_NAME, JsonKind, MANIFEST_NAME, check_config_json, json_kind};

@@ -274,7 +274,8 @@ impl<'a> Reader<'a> {
         let mut env = BTreeMap::new();
         if let Some(file) = &table.env_file {
             let path = resolve(folder, &file.0);
-            let read = read_file(&path, ENV_FILE_MOST).and_then(|bytes| {
+            let trusted = self.distrust(&path).map_or(Ok(()), Err);
+            let read = trusted.and_then(|()| read_file(&path, ENV_FILE_MOST)).and_then(|bytes| {
                 String::from_utf8(bytes).map_err(|_| "it is not text in UTF-8".to_owned())
             });
             match read.and_then(|text| variables(&text)) {

@@ -99,12 +99,15 @@ impl Background {
     }
 
     pub fn finish_within(mut self, patience: Duration) -> Output {
-        let pid = Pid::from_child(&self.child);
-        let handle = pidfd_open(pid, PidfdFlags::empty()).expect("a child of ours");
-        let limit = Timespec { tv_sec: patience.as_secs() as i64, tv_nsec: 0 };
-        let mut waited = [PollFd::new(&handle, PollFlags::IN)];
-        let ready = poll(&mut waited, Some(&limit)).expect("poll");
-        assert!(ready > 0, "{} did not end within {patience:?}", self.told);
+        // One that `is_over` has reaped has no number any more.
+        if !self.is_over() {
+            let pid = Pid::from_child(&self.child);
+            let handle = pidfd_open(pid, PidfdFlags::empty()).expect("a child of ours");
+            let limit = Timespec { tv_sec: patience.as_secs() as i64, tv_nsec: 0 };
+            let mut waited = [PollFd::new(&handle, PollFlags::IN)];
+            let ready = poll(&mut waited, Some(&limit)).expect("poll");
+            assert!(ready > 0, "{} did not end within {patience:?}", self.told);
+        }
         let status = self.child.wait().expect("a child of ours");
         let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
         Output {

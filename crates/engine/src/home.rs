@@ -15,6 +15,10 @@ pub enum HomeError {
     Folder { path: PathBuf, source: io::Error },
     #[error(transparent)]
     Untrusted(#[from] FolderRefused),
+    #[error(
+        "the registry {path} {why}; set OSTLER_REGISTRY to a file of yours in a folder that only you can write, or leave it out"
+    )]
+    Registry { path: PathBuf, why: String },
     #[error("{path} holds {text:?}, which is no instance id; remove the file and a new id is made")]
     BadInstance { path: PathBuf, text: String },
     #[error(
@@ -233,6 +237,7 @@ impl Home {
     /// folder is gone, which only root makes again, the sockets are in the home.
     pub fn prepare(&mut self) -> Result<(), HomeError> {
         prepare_folder(&self.path)?;
+        self.trust_registry()?;
         let Some(folder) = self.socket.parent().filter(|folder| *folder != self.path) else {
             return Ok(());
         };
@@ -241,6 +246,18 @@ impl Home {
             outcome => outcome?,
         }
         Ok(())
+    }
+
+    /// Every process that the registry names may be signalled, so nobody else may write it or put another in its place.
+    fn trust_registry(&self) -> Result<(), HomeError> {
+        let refused = |why| HomeError::Registry { path: self.registry.clone(), why };
+        if let Some(folder) = self.registry.parent().filter(|folder| *folder != self.path) {
+            match ostler_os::trust_folder(folder) {
+                Ok(()) | Err(FolderRefused::Unseen { .. }) => {}
+                Err(error) => return Err(refused(format!("is not safe: {error}"))),
+            }
+        }
+        ostler_os::distrust_file(&self.registry).map_or(Ok(()), |why| Err(refused(why)))
     }
 
     /// The instance's id, made at first use. The caller holds the lock.
@@ -260,6 +277,11 @@ impl Home {
             Err(error) if error.kind() == io::ErrorKind::NotFound => self.new_instance(&path),
             Err(error) => Err(failed(error)),
         }
+    }
+
+    /// The instance's id, if it was made and can be read.
+    pub(crate) fn known_instance(&self) -> Option<InstanceId> {
+        fs::read_to_string(self.path.join("instance")).ok()?.trim().parse().ok()
     }
 
     fn new_instance(&self, path: &Path) -> Result<InstanceId, HomeError> {

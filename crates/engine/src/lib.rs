@@ -70,22 +70,33 @@ pub use sockets::Listening;
 pub use talking::config_version;
 pub use units::{Declaration, Until};
 
-/// The runs that a registry says are live, for whoever cannot ask a supervisor. Changes nothing.
-pub fn recorded_live(registry: &std::path::Path) -> Vec<ostler_model::RunId> {
-    let Ok(reader) = ostler_registry::Reader::open(registry) else { return Vec::new() };
-    let live = reader.live().unwrap_or_default();
-    live.into_iter().map(|record| record.run_id).collect()
+/// The runs of this home that its registry says are live, for a caller that cannot ask the supervisor. Another home may
+/// share the registry: its runs are not listed. Changes nothing.
+pub fn recorded_live(home: &Home) -> Vec<ostler_model::RunId> {
+    let Ok(reader) = ostler_registry::Reader::open(home.registry()) else { return Vec::new() };
+    let live = reader.live().unwrap_or_default().into_iter();
+    live.filter(|record| is_of(home, record)).map(|record| record.run_id).collect()
 }
 
-/// What a registry says could not be ended, and lives: a line each. Changes nothing.
-pub fn recorded_left(registry: &std::path::Path) -> Vec<String> {
-    let Ok(reader) = ostler_registry::Reader::open(registry) else { return Vec::new() };
+/// How the runs of this home ended, of those that were live before. A run that another home has taken over goes on there.
+pub fn recorded_ends(home: &Home, runs: &[ostler_model::RunId]) -> Vec<ostler_model::RunResult> {
+    let found = runs.iter().filter_map(|run| recorded(home.registry(), *run));
+    found.filter(|record| is_of(home, record)).map(|record| record.result()).collect()
+}
+
+/// What this home could not end, and lives, as its registry says: a line each. Changes nothing.
+pub fn recorded_left(home: &Home) -> Vec<String> {
+    let Ok(reader) = ostler_registry::Reader::open(home.registry()) else { return Vec::new() };
     let records = reader.undead(ostler_os::boot_id()).unwrap_or_default();
     let told = |record: &ostler_model::RunRecord| {
         let alive = record.fingerprint().filter(ostler_os::is_same_process)?;
         Some(format!("{}: {}", record.scope_key.as_deref()?, strays::why_it_lives(alive.pid)))
     };
-    records.iter().filter_map(told).collect()
+    records.iter().filter(|record| is_of(home, record)).filter_map(told).collect()
+}
+
+fn is_of(home: &Home, record: &ostler_model::RunRecord) -> bool {
+    home.known_instance().is_none_or(|own| own == record.owner_instance_id)
 }
 
 /// What a registry knows of a run. Changes nothing.

@@ -150,6 +150,9 @@ impl Supervisor {
             view.next_at_ms = view.next_at_ms.or_else(|| self.timetable.next_of(&view.name));
             view.kept_awake = self.awake_because(&view.name, view.run_id, view.state);
             view.agent_session = self.sessions.get(&view.name).map(|session| session.id.clone());
+            if view.agent.is_none() {
+                view.agent = self.dead_agent(view).map(Box::new);
+            }
             if let Some(why) = self.world.unit(&view.name).and_then(|unit| lacks_tmux(&unit.spec))
                 && view.state == UnitState::Ready
                 && view.why.is_empty()

@@ -58,6 +58,9 @@ pub struct AgentView {
     /// Since when the patrol holds it for hung.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hung_since_ms: Option<u64>,
+    /// Since when its process has ended although its unit should run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dead_since_ms: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
 }

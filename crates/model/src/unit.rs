@@ -375,6 +375,11 @@ pub enum ProbeState {
 }
 
 impl UnitView {
+    /// The profile of the agent on its terminal; a program without one may ask something all the same.
+    pub fn profile(&self) -> Option<&str> {
+        self.agent.as_ref().map(|agent| agent.profile.as_str()).filter(|name| !name.is_empty())
+    }
+
     /// Whether a table of units has it: a part of the daemon only if something is wrong with it.
     pub fn is_listed(&self) -> bool {
         self.part != Some(Part::Daemon) || !self.state.is_well()

@@ -64,7 +64,8 @@ pub use platform::tool::{
     Told, become_program, find_tool, init_system, run_here, run_tool, start_tool,
 };
 pub use platform::trust::{
-    FolderRefused, make_own_folder, name_of_user, owners_of, trust_folder, user_named,
+    FolderRefused, distrust_file, make_own_folder, mode_open_to_all, name_of_user, owners_of,
+    trust_folder, user_named,
 };
 pub use platform::unread::{
     LINE_MOST, forget_unread, gives_lines, terminal_of, terminal_size_at, unread,

@@ -76,7 +76,7 @@ pub fn all(
         let drawn = screen_of(asking, plan, agent, record, &sessions);
         let known = look.and_then(|look| {
             let tree = look.usage.as_ref().map(|usage| usage.tree.as_slice()).unwrap_or_default();
-            let declared = look.view.agent.as_ref().map(|agent| agent.profile.as_str());
+            let declared = look.view.profile();
             Agent::find(&book, declared, &look.view, tree)
         });
         let conversation = known.as_ref().and_then(|agent| agent.recorded().session);

@@ -5,7 +5,7 @@ import shutil
 import socket
 import time
 
-from .. import registry
+from .. import disk, registry
 from ..story import Violation
 from . import fault
 
@@ -152,12 +152,15 @@ def sockets_removed(campaign, choice):
 
 @fault("home-removed", weight=1, alone=True)
 def home_removed(campaign, choice):
-    """Everything in the home is removed under the running daemon. It ends with all it looked after; a new one may be there before it is gone."""
+    """The home is removed under the running daemon, sometimes only what is in it. The daemon ends with all it looked after; a new one may be there before it is gone."""
     home = campaign.home
     old = home.own("supervisor") + home.own("guardian")
     campaign.traffic.pause()
     with campaign.unheard():
         empty(home.path)
+        if choice.random() < 0.5:
+            campaign.tell("  the folder too")
+            renew_folder(campaign)
         campaign.forget_records()
         if choice.random() < 0.5:
             campaign.tell("  a new one is started at once")
@@ -178,8 +181,21 @@ def start(home) -> None:
         raise Violation(f"in a home that was removed and made again no daemon starts: {said.err[:500]!r}")
 
 
+def renew_folder(campaign) -> None:
+    """Another folder of the same name, on another disk where the campaign mounts one."""
+    path = campaign.home.path
+    if not campaign.without_disk:
+        disk.unmount(path)
+    else:
+        empty(path)
+    path.rmdir()
+    path.mkdir(mode=0o700)
+    if not campaign.without_disk and (why := disk.mount(path)):
+        raise Violation(why)
+
+
 def empty(folder) -> None:
-    """The folder itself may be a disk of its own. Whoever writes there meanwhile may make a file again."""
+    """The folder stays. The daemon may make a file in it again meanwhile."""
     for _ in range(100):
         entries = list(folder.iterdir())
         for entry in entries:

@@ -13,7 +13,7 @@ pub fn state_word(view: &UnitView, now_ms: u64) -> String {
 pub fn state_paint(view: &UnitView) -> Paint {
     let Some(agent) = agent_of(view) else { return Paint::of(view.state) };
     match agent.state {
-        _ if agent.hung_since_ms.is_some() => Paint::Red,
+        _ if agent.hung_since_ms.or(agent.dead_since_ms).is_some() => Paint::Red,
         AgentState::Waiting | AgentState::Limited => Paint::Yellow,
         AgentState::Starting | AgentState::Working | AgentState::Idle | AgentState::Unknown => {
             Paint::of(view.state)
@@ -33,16 +33,21 @@ pub fn state_why(view: &UnitView) -> String {
     parts.join("; ")
 }
 
-/// Of a unit that runs, and if more is known than that.
+/// Of a unit that runs, and if more is known than that; or of one that should run and whose agent is dead.
 pub fn agent_of(view: &UnitView) -> Option<&AgentView> {
-    let is_known =
-        |agent: &&AgentView| agent.state != AgentState::Unknown || agent.hung_since_ms.is_some();
-    view.agent.as_deref().filter(|_| view.state == UnitState::Ready).filter(is_known)
+    let agent = view.agent.as_deref()?;
+    let is_known = agent.state != AgentState::Unknown || agent.hung_since_ms.is_some();
+    let is_shown = match view.state {
+        UnitState::Ready => is_known,
+        _ => agent.dead_since_ms.is_some(),
+    };
+    is_shown.then_some(agent)
 }
 
-/// `working`, `waiting for you`, `limited until 03:30`, `hung`.
+/// `working`, `waiting for you`, `limited until 03:30`, `hung`, `dead`.
 pub fn agent_word(agent: &AgentView, now_ms: u64) -> String {
     match (agent.state, agent.until_ms) {
+        _ if agent.dead_since_ms.is_some() => "dead".to_owned(),
         _ if agent.hung_since_ms.is_some() => "hung".to_owned(),
         (AgentState::Limited, Some(until_ms)) => {
             format!("limited until {}", clock(until_ms, now_ms))
@@ -77,5 +82,7 @@ mod tests {
         assert_eq!(late.len(), "limited until 2023-11-16 03:30".len(), "{late}");
         let hung = AgentView { hung_since_ms: Some(1), ..agent(AgentState::Working, None) };
         assert_eq!(agent_word(&hung, now_ms), "hung");
+        let dead = AgentView { dead_since_ms: Some(1), ..hung };
+        assert_eq!(agent_word(&dead, now_ms), "dead");
     }
 }

@@ -36,8 +36,7 @@ pub fn end(context: &Context) -> Result<ShutdownAnswer, Failure> {
         Process::open(&ostler_os::fingerprint_of(pid)?)
     };
     let (guardian, gateway) = (open(status.pid), open(status.gateway_pid));
-    let registry = context.home.registry();
-    let live_before = ostler_engine::recorded_live(registry);
+    let live_before = ostler_engine::recorded_live(&context.home);
     let asked = greeted.map(|(client, _)| ask(client));
     // After the question: whatever becomes of the supervisor, nobody starts it again.
     if let Some(guardian) = &guardian {
@@ -55,13 +54,9 @@ pub fn end(context: &Context) -> Result<ShutdownAnswer, Failure> {
     }
     Ok(answer.unwrap_or_else(|| ShutdownAnswer {
         pid: status.gateway_pid.or(status.pid).unwrap_or(0) as u32,
-        ended: live_before
-            .into_iter()
-            .filter_map(|run| ostler_engine::recorded(registry, run))
-            .map(|record| record.result())
-            .collect(),
+        ended: ostler_engine::recorded_ends(&context.home, &live_before),
         unsaved: 0,
-        left: ostler_engine::recorded_left(registry),
+        left: ostler_engine::recorded_left(&context.home),
     }))
 }
 

@@ -72,7 +72,9 @@ impl Reader<'_> {
             path.push(MANIFEST_NAME);
         }
         let runs = if table.command.is_some() { Entry::Replaced } else { Entry::Runs };
-        let read = open(&path).map(|text| Manifest::read(&path, &text, runs));
+        let trusted = self.distrust(&path).map_or(Ok(()), |why| Err(Unread::Closed(why)));
+        let read =
+            trusted.and_then(|()| open(&path)).map(|text| Manifest::read(&path, &text, runs));
         let problems = match read {
             Ok(Ok(manifest)) => {
                 self.is_alone(name, &manifest, named);

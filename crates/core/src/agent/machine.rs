@@ -137,7 +137,7 @@ impl Agent {
 
     fn tell(&mut self, run: RunId, at: Now) -> Option<News> {
         let (what, condition) = match self.view.as_ref().map(|view| view.state) {
-            None => return self.is_over("no agent is on its terminal now"),
+            None => return self.is_over("the question is gone"),
             Some(AgentState::Unknown) => return None,
             Some(AgentState::Working) => return self.is_over("it works"),
             Some(AgentState::Idle) => return self.is_over("it is idle"),

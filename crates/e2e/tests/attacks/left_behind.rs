@@ -3,7 +3,7 @@
 use crate::both;
 use ostler_e2e::{Home, eventually};
 
-fn without_cgroups() -> [Home; 2] {
+pub fn without_cgroups() -> [Home; 2] {
     [Home::with(&[("OSTLER_NO_CGROUP", "1")]), Home::of_ordinary_user()]
 }
 

@@ -7,6 +7,7 @@ mod journal;
 mod kept;
 mod left_behind;
 mod look_alikes;
+mod reapers;
 mod sockets;
 mod storms;
 mod strangers;

@@ -248,6 +248,109 @@ fn a_list_of_agents_that_is_another_users_is_not_read() {
     }
 }
 
+/// W16: what every user can write is not run: the file, a folder on the way to it, and the files that it names.
+#[test]
+fn what_everybody_can_write_is_not_run() {
+    for home in both() {
+        let folder = home.folder().join("p");
+        std::fs::create_dir_all(folder.join("app")).expect("folders");
+        set_mode(&folder, 0o755);
+        let (file, env, manifest) = (
+            folder.join("ostler.toml"),
+            folder.join("secrets.env"),
+            folder.join("app/openclawos.manifest.json"),
+        );
+        let text = "[units.x]\ncommand = [\"sleep\", \"1000\"]\nenv_file = \"secrets.env\"\n[units.y]\nmanifest = \"app\"\n";
+        std::fs::write(&file, text).expect("written");
+        std::fs::write(&env, "A=1\n").expect("written");
+        let app = r#"{"id":"y","name":"y","version":"1.0.0","main":"y.js"}"#;
+        std::fs::write(&manifest, app).expect("written");
+        std::fs::write(folder.join("app/y.js"), "").expect("written");
+        for path in [&file, &env, &manifest] {
+            set_mode(path, 0o644);
+        }
+        up_in(&home, &folder, &["check"]).ok();
+        for (path, open, right) in [
+            (&file, 0o646, 0o644),
+            (&folder, 0o777, 0o755),
+            (&env, 0o666, 0o644),
+            (&manifest, 0o606, 0o644),
+        ] {
+            set_mode(path, open);
+            for verb in [&["check"][..], &["up"]] {
+                let output = up_in(&home, &folder, verb);
+                assert_ne!(output.code, 0, "{path:?} {output:?}");
+                assert!(output.text().contains("very user can write"), "{output:?}");
+                let cure = format!("chmod o-w {}", path.display());
+                assert!(output.text().contains(&cure), "{output:?}");
+            }
+            set_mode(path, right);
+        }
+        // In a sticky folder, such as /tmp, nobody else can replace what is ours.
+        set_mode(&folder, 0o1777);
+        up_in(&home, &folder, &["check"]).ok();
+        assert!(home.processes().is_empty(), "nothing was run");
+    }
+}
+
+/// W16: variables that another user wrote are given to no unit.
+#[test]
+fn an_env_file_of_another_user_is_not_read() {
+    if !is_root() {
+        return skipped("needs root");
+    }
+    for home in both() {
+        let folder = home.folder().join("p");
+        std::fs::create_dir(&folder).expect("a folder");
+        let env = folder.join("a.env");
+        std::fs::write(&env, "LD_PRELOAD=/x\n").expect("written");
+        let text = "[units.x]\ncommand = [\"sleep\", \"1000\"]\nenv_file = \"a.env\"\n";
+        std::fs::write(folder.join("ostler.toml"), text).expect("written");
+        up_in(&home, &folder, &["check"]).ok();
+        chown(&env, Some(THIRD), Some(THIRD)).expect("given away");
+        let output = up_in(&home, &folder, &["check"]);
+        assert_ne!(output.code, 0, "{output:?}");
+        assert!(output.text().contains("a.env"), "{output:?}");
+        assert!(output.text().contains("belongs to uid 4242"), "{output:?}");
+    }
+}
+
+/// D15: a registry that another user owns or can write is not opened: its lines say which processes are signalled.
+#[test]
+fn a_registry_that_others_can_write_is_refused() {
+    for mut home in both() {
+        let folder = home.folder().join("shared");
+        std::fs::create_dir(&folder).expect("a folder");
+        let registry = folder.join("r.db");
+        if let Some(user) = home.user() {
+            chown(&folder, Some(user), Some(user)).expect("given away");
+        }
+        set_mode(&folder, 0o700);
+        home.set("OSTLER_REGISTRY", registry.to_str().expect("text"));
+        home.ostler(&["run", "--", "true"]).ok();
+        home.stop();
+        let refused = |told: &str| {
+            let output = home.ostler(&["run", "--", "true"]);
+            assert_ne!(output.code, 0, "{output:?}");
+            assert!(output.text().contains(told), "{told}: {output:?}");
+            assert!(output.text().contains("OSTLER_REGISTRY"), "{output:?}");
+        };
+        set_mode(&folder, 0o777);
+        refused("can be written by other users (mode 0777)");
+        set_mode(&folder, 0o700);
+        set_mode(&registry, 0o666);
+        refused("can be written by other users (mode 0666)");
+        set_mode(&registry, 0o600);
+        if is_root() {
+            chown(&registry, Some(THIRD), Some(THIRD)).expect("given away");
+            refused("belongs to uid 4242");
+            chown(&registry, home.user().or(Some(0)), None).expect("given back");
+        }
+        home.ostler(&["run", "--", "true"]).ok();
+        home.stop();
+    }
+}
+
 /// W17: only a process of its own run says of a unit that it is ready.
 #[test]
 fn another_run_cannot_say_that_a_unit_is_ready() {

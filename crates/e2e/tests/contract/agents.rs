@@ -3,6 +3,7 @@
 use crate::agents_setup::{Agent, On, on_both_terminals};
 use crate::daemon::replace_supervisor;
 use ostler_e2e::{Terminal, eventually};
+use serde_json::Value;
 
 on_both_terminals! {
     /// T2: working, idle, waiting and limited are seen on the screen and shown by `ls`, `status`, `why` and JSON.
@@ -135,4 +136,27 @@ fn a_run_of_an_agent_has_a_state() {
     });
     assert!(seen["unit"].is_null(), "{seen}");
     assert_eq!(home.count(&run, "agent-waiting"), 1);
+}
+
+on_both_terminals! {
+    /// T2: an agent whose process has ended, and that should run, is dead; a stopped one is stopped.
+    dead: an_agent_that_has_ended_is_dead_pty an_agent_that_has_ended_is_dead_tmux
+}
+
+fn dead(on: On) {
+    let agent = Agent::with(on, "hello", "restart = { initial = \"120s\", max = \"120s\" }\n");
+    agent.tmux.project.up();
+    agent.until("idle");
+    let pid = agent.view()["pid"].as_i64().expect("a process") as i32;
+    ostler_e2e::signal(pid, rustix::process::Signal::KILL);
+    let is_dead = |view: &Value| view["agent"]["deadSinceMs"].is_number();
+    let view = agent.tmux.project.until("a", "dead", is_dead);
+    assert_eq!((&view["state"], &view["agent"]["profile"]), (&"backoff".into(), &"claude".into()));
+    let row = agent.row();
+    assert!(row.contains(" dead ") && row.contains("killed"), "{row}");
+    agent.call(&["stop", "a"]).ok();
+    assert!(agent.row().contains("stopped"), "{}", agent.row());
+    agent.call(&["start", "a"]).ok();
+    agent.until("idle");
+    assert!(agent.view()["agent"]["deadSinceMs"].is_null());
 }

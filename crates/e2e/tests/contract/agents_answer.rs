@@ -76,6 +76,34 @@ fn refused(on: On) {
     assert!(!typed.contains("❯ 2"), "{typed}");
 }
 
+on_both_terminals! {
+    /// T4: a question that is plain to see reaches a person also where the program has no profile, and is answered.
+    of_unknown: a_question_of_an_unknown_program_is_answered_pty
+        a_question_of_an_unknown_program_is_answered_tmux
+}
+
+fn of_unknown(on: On) {
+    let script = "echo begun; read go; printf 'Overwrite all? [y/n] '; read x; echo \"got $x\"; read y; \
+                  printf 'Which one?\\n> 1. first\\n  2. second\\n'; read z; echo \"took $z\"; exec sleep 900";
+    let agent = Agent::running(on, &["sh", "-c", script]);
+    agent.until_shown("begun");
+    let refused = agent.call(&["answer", "a", "y"]);
+    assert_eq!(refused.code, 1, "nothing is asked yet: {}", refused.stderr);
+    agent.type_in("go\r");
+    agent.until_asked("Overwrite all?");
+    let listed = agent.call(&["ls"]).ok().text();
+    assert!(listed.contains("waiting for you") && listed.contains("Overwrite all?"), "{listed}");
+    let gone = agent.call(&["answer", "a", "y"]).ok();
+    assert!(gone.stderr.contains("the question is gone"), "{}", gone.stderr);
+    agent.until_shown("got y");
+    agent.type_in("\r");
+    agent.until_asked("Which one?");
+    agent.call(&["answer", "a", "2"]).ok();
+    agent.until_shown("took 2");
+    let told = agent.call(&["events", "--json"]).ok().text();
+    assert_eq!(told.matches("agent-waiting").count(), 2, "each question once: {told}");
+}
+
 /// T4, X1: who has no terminal, does not run, is no agent, or does not hear.
 #[test]
 fn what_cannot_be_answered_is_told() {
@@ -102,7 +130,7 @@ fn what_cannot_be_answered_is_told() {
     let run = home.start_ready(&["--pty"], &["sh", "-c", "echo ready; read x"]);
     let refused = home.ostler(&["answer", &run, "1"]);
     assert_eq!(refused.code, 1, "{}", refused.stderr);
-    assert!(refused.stderr.contains("no agent that is known"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("no question is recognised"), "{}", refused.stderr);
     let piped = home.start(&[], &["sleep", "900"]);
     let refused = home.ostler(&["answer", &piped, "1"]);
     assert_eq!(refused.code, 1, "{}", refused.stderr);

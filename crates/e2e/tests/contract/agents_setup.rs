@@ -35,6 +35,21 @@ impl Agent {
         agent
     }
 
+    /// A program that is no agent.
+    pub fn running(on: On, command: &[&str]) -> Self {
+        let agent = Self { tmux: Tmux::new(), on };
+        agent.declare(command, "");
+        agent.tmux.project.up();
+        agent
+    }
+
+    #[track_caller]
+    pub fn until_shown(&self, text: &str) {
+        eventually(&format!("{text:?} is on its screen"), || {
+            self.call(&["screen", "a"]).text().contains(text).then_some(())
+        });
+    }
+
     pub fn declare(&self, command: &[&str], more: &str) {
         let backend = match self.on {
             On::Pty => "pty",

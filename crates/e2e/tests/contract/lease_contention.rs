@@ -109,6 +109,24 @@ fn a_stolen_run_leaves_no_boundary_behind() {
     assert_eq!(second.boundaries(), (None, Vec::new()));
 }
 
+/// R14: who stops a home whose supervisor cannot answer any more hears of the runs of that home, and of no other's.
+#[test]
+fn stopping_a_silent_home_blames_no_run_of_another() {
+    let variables = [("OSTLER_LEASE", "20s"), ("OSTLER_WAIT_MS", "500")];
+    let (first, second) = two_homes(Setup::PIPE, &variables);
+    let ours = first.start_ready(&[], &["sh", "-c", LASTING]);
+    let run = second.start_ready(&[], &["sh", "-c", LASTING]);
+    let root = second.root(&run);
+    // It never answers: what its end was is read in the registry, which both share.
+    first.supervisor().expect("a supervisor").signal(Signal::STOP);
+    let told = first.ostler(&["stop", "--json"]).ok().json();
+    let ended = told["ended"].as_array().expect("a list");
+    assert!(ended.iter().all(|result| result["runId"] == ours.as_str()), "{told}");
+    assert!(root.is_alive());
+    assert_eq!(second.record(&run)["state"], "running");
+    second.stop();
+}
+
 /// R14: an owner that was stopped for less than its lease keeps its runs.
 #[test]
 fn a_short_silence_costs_nothing() {

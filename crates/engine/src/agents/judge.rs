@@ -8,8 +8,9 @@ pub trait Judge: Send + Sync {
     /// The profile by which the program on a terminal is judged; `None` if it is no agent that is known.
     fn profile(&self, subject: AgentSubject<'_>) -> Option<String>;
 
-    /// What the screen says; `None` if there is no such profile any more.
-    fn judge(&self, profile: &str, screen: &ScreenText) -> Option<AgentJudged>;
+    /// What the screen says; `None` if there is no such profile any more. Of a program without a profile only a question
+    /// that is plain to see counts.
+    fn judge(&self, profile: Option<&str>, screen: &ScreenText) -> Option<AgentJudged>;
 }
 
 /// What a run's terminal belongs to.

@@ -6,8 +6,8 @@ use crate::handle::{Ask, Handle};
 use ostler_core::Event;
 use ostler_core::agent::AgentEvent;
 use ostler_model::{
-    Actor, AgentIdle, AgentKnown, AgentReport, AgentSessionCall, AgentState, Backend, Limits,
-    OsText, Resources, RunId,
+    Actor, AgentIdle, AgentKnown, AgentReport, AgentSessionCall, AgentState, AgentView, Backend,
+    Limits, OsText, Resources, RunId, UnitState, UnitView,
 };
 use ostler_os::TreeSubject;
 use std::os::unix::ffi::OsStringExt;
@@ -91,6 +91,21 @@ impl Supervisor {
             }
             (None, None) => (None, Vec::new()),
         }
+    }
+
+    /// Of a unit that should run and whose process has ended, if it is an agent by what it declares or by its command.
+    pub(crate) fn dead_agent(&self, view: &UnitView) -> Option<AgentView> {
+        if !matches!(view.state, UnitState::Backoff | UnitState::Error) || view.run_id.is_some() {
+            return None;
+        }
+        let spec = &self.world.unit(&view.name)?.spec;
+        matches!(spec.backend, Backend::Pty | Backend::Tmux).then_some(())?;
+        let profile = self.screens.profile(spec.agent.as_deref(), &spec.argv)?;
+        let ended = view.ends.last().map(|end| end.at_ms);
+        let dead_since_ms = Some(ended.unwrap_or(view.since_ms));
+        let evidence = "its process has ended".to_owned();
+        let since_ms = view.since_ms;
+        Some(AgentView { profile, dead_since_ms, since_ms, evidence, ..AgentView::default() })
     }
 
     /// What was seen since the last turn.

@@ -122,6 +122,11 @@ impl ScreenWatch {
         }
     }
 
+    /// By which profile a program that does not run would be judged.
+    pub(super) fn profile(&self, agent: Option<&str>, argv: &[String]) -> Option<String> {
+        self.judge.profile(AgentSubject { agent, argv, tree: &mut Vec::new })
+    }
+
     /// False if nobody will do it.
     pub(super) fn order(&self, order: Order) -> bool {
         self.orders.as_ref().is_some_and(|orders| orders.send(order).is_ok())
@@ -281,10 +286,9 @@ impl Watched {
             words.clone()
         };
         let subject = AgentSubject { agent: agent.as_deref(), argv, tree: &mut look };
-        let judged = judge.profile(subject).and_then(|profile| {
-            let screen: ScreenText = output.screen_text()?;
-            judge.judge(&profile, &screen)
-        });
+        let profile = judge.profile(subject);
+        let screen: Option<ScreenText> = output.screen_text();
+        let judged = screen.and_then(|screen| judge.judge(profile.as_deref(), &screen));
         (judged, looked_ms)
     }
 }

@@ -3,9 +3,11 @@
 use super::run_reaper::{NOTE, NUMBERS_AT};
 use super::seats::leave_table;
 use crate::error::SpawnStage;
+use rustix::thread::futex;
 use std::ffi::{CStr, CString};
 use std::os::fd::RawFd;
 use std::ptr;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// What the child reads and writes in our memory.
 pub(super) struct Plan {
@@ -49,6 +51,39 @@ pub(super) struct ReaperPlan {
     pub(super) root_descriptor: RawFd,
     /// Why it could not become the reaper: the child is ours then.
     pub(super) failed_errno: i32,
+    /// Until the reaper no longer uses our memory. The child executes its program only then: a program could stop its
+    /// parent, and a stopped reaper that still shares our memory would keep our thread waiting for ever.
+    pub(super) reaper_holds: Holds,
+    /// Until the child no longer uses our memory.
+    pub(super) child_holds: Holds,
+}
+
+/// A word that the kernel clears when a process lets go of the memory it shares with us, by exec or by its end
+/// (`CLONE_CHILD_CLEARTID`).
+#[derive(Debug)]
+pub(super) struct Holds(AtomicU32);
+
+impl Holds {
+    pub(super) fn new() -> Self {
+        Self(AtomicU32::new(1))
+    }
+
+    pub(super) fn address(&self) -> usize {
+        self.0.as_ptr() as usize
+    }
+
+    /// Waits by plain system calls that leave errno alone: child and supervisor share it. The kernel wakes one waiter.
+    pub(super) fn wait(&self) {
+        loop {
+            match self.0.load(Ordering::Acquire) {
+                0 => return,
+                held => {
+                    // Not a private futex: that is the kind the kernel wakes.
+                    let _ = futex::wait(&self.0, futex::Flags::empty(), held, None);
+                }
+            }
+        }
+    }
 }
 
 /// The kernel's own structure (the C library hides two signals): the handler first, all zero is default.
@@ -73,17 +108,18 @@ pub(super) fn ignored_signals() -> Vec<libc::c_int> {
 /// What a child begins with.
 pub(super) type Entry = unsafe extern "C" fn(*mut Plan) -> !;
 
-/// Makes the child, which runs `entry` on its own stack and never returns here.
+/// Makes the child, which runs `entry` on its own stack and never returns here. The fourth argument is `clone`'s word
+/// to be cleared; `clone3` has it in its structure.
 #[expect(unsafe_code, reason = "the child begins on another stack: only assembly can say that")]
 pub(super) fn raw_clone(
     number: libc::c_long,
-    arguments: [usize; 3],
+    arguments: [usize; 4],
     plan: *mut Plan,
     entry: Entry,
 ) -> isize {
     let result: isize;
-    // SAFETY: the parent stands still until the child has executed or exited, so the plan and the stack
-    // outlive the child's use of them. The child touches no register of the parent's.
+    // SAFETY: the supervisor stands still until everything that it has made has executed or exited, so the plan and
+    // the stacks outlive their use. The child touches no register of the parent's.
     #[cfg(target_arch = "x86_64")]
     unsafe {
         std::arch::asm!(
@@ -99,7 +135,7 @@ pub(super) fn raw_clone(
             in("rdi") arguments[0],
             in("rsi") arguments[1],
             in("rdx") arguments[2],
-            in("r10") 0,
+            in("r10") arguments[3],
             in("r8") 0,
             in("r12") plan,
             in("r13") entry,
@@ -123,7 +159,7 @@ pub(super) fn raw_clone(
             in("x1") arguments[1],
             in("x2") arguments[2],
             in("x3") 0,
-            in("x4") 0,
+            in("x4") arguments[3],
             in("x20") plan,
             in("x21") entry,
         );
@@ -141,6 +177,9 @@ pub(super) fn raw_clone(
 pub(super) unsafe extern "C" fn child(plan: *mut Plan) -> ! {
     // SAFETY: the plan outlives this; every pointer in it was made from an owned string of the caller.
     unsafe {
+        if let Some(own) = &(*plan).reaper {
+            own.reaper_holds.wait();
+        }
         let plan = &mut *plan;
         let (stage, errno) = attempt(plan);
         plan.failed_stage = stage;
@@ -149,26 +188,27 @@ pub(super) unsafe extern "C" fn child(plan: *mut Plan) -> ! {
     }
 }
 
-/// The reaper's life before it executes: it makes the child, on the same terms as it was made itself. Whatever goes
-/// wrong with the child is told as if there were no reaper.
+/// The reaper's life before it executes: it makes the child, which waits until the reaper has executed. What goes wrong
+/// with the child is reported as if there were no reaper.
 #[expect(unsafe_code, reason = "plain system calls between birth and exec")]
 #[expect(
     clippy::disallowed_methods,
-    reason = "a reaper that could not execute has nothing to clean up, and waits for the child that it made"
+    reason = "a reaper that could not execute has nothing to clean up"
 )]
 pub(super) unsafe extern "C" fn reaper(plan: *mut Plan) -> ! {
-    // SAFETY: as with `child`. The child has a stack of its own, and we stand still until it has executed.
+    // SAFETY: as with `child`. The child has a stack of its own, and changes nothing while the reaper is here.
     unsafe {
         let Some(own) = &mut (*plan).reaper else { libc::_exit(127) };
         let own = ptr::from_mut(own);
         libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
         let flags = libc::CLONE_VM
-            | libc::CLONE_VFORK
             | libc::CLONE_FILES
             | libc::CLONE_PIDFD
+            | libc::CLONE_CHILD_CLEARTID
             | libc::SIGCHLD;
         let descriptor = &raw mut (*own).root_descriptor;
-        let arguments = [flags as usize, (*own).stack_top, descriptor as usize];
+        let cleared = (*own).child_holds.address();
+        let arguments = [flags as usize, (*own).stack_top, descriptor as usize, cleared];
         let root = raw_clone(libc::SYS_clone, arguments, plan, child);
         if root < 0 {
             (*plan).failed_stage = SpawnStage::Clone;
@@ -176,10 +216,6 @@ pub(super) unsafe extern "C" fn reaper(plan: *mut Plan) -> ! {
             libc::_exit(127)
         }
         (*own).root = root as libc::pid_t;
-        if (*plan).failed_errno != 0 {
-            libc::waitpid((*own).root, ptr::null_mut(), 0);
-            libc::_exit(127)
-        }
         (*own).failed_errno = become_reaper(&*own, (*plan).leaves_with.unwrap_or(0));
         libc::_exit(127)
     }

@@ -20,6 +20,8 @@ pub fn boot_id() -> &'static str {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stat {
     pub(super) dead: bool,
+    /// By a signal, not by a debugger.
+    pub(super) stopped: bool,
     pub(super) parent: i32,
     pub(super) group: i32,
     pub(super) session: i32,
@@ -37,6 +39,7 @@ impl Stat {
     fn from_line(line: &StatLine) -> Option<Self> {
         Some(Self {
             dead: line.is_dead()?,
+            stopped: line.field(3)? == "T",
             parent: line.number(4)?,
             group: line.number(5)?,
             session: line.number(6)?,

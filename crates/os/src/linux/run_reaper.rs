@@ -7,8 +7,8 @@
 //! process ended, and that nobody is left.
 
 use super::descent::{all_pids, below};
-use super::identity::{fingerprint_of, is_taken, stat, user_of};
-use super::process::{Ending, last_errno};
+use super::identity::{Stat, fingerprint_of, is_taken, stat, user_of};
+use super::process::{Ending, Signal, last_errno, signal_checked};
 use ostler_model::Fingerprint;
 use rustix::io::{Errno, pread, pwrite};
 use std::io;
@@ -186,12 +186,19 @@ impl RunReaper {
         (noted.root == root && noted.has_root_ended).then(|| Ending::from_wait_status(noted.status))
     }
 
-    /// One whose line cannot be read, although there is a process of its number, counts as alive.
+    /// One whose line cannot be read, although there is a process of its number, counts as alive. One that was stopped
+    /// (its run may do that: it is the same user) is continued, so that it notes ends and ends itself.
     pub fn is_alive(&self) -> bool {
+        if self.fingerprint.boot_id != super::identity::boot_id() {
+            return false;
+        }
         let Fingerprint { pid, start_time, .. } = self.fingerprint;
-        self.fingerprint.boot_id == super::identity::boot_id()
-            && stat(pid)
-                .map_or_else(|| is_taken(pid), |now| now.start_time == start_time && !now.dead)
+        let Some(now) = stat(pid) else { return is_taken(pid) };
+        let is_same = |now: &Stat| now.start_time == start_time && !now.dead;
+        if now.stopped && is_same(&now) {
+            signal_checked(pid, Signal::Continue, || stat(pid).as_ref().is_some_and(is_same));
+        }
+        is_same(&now)
     }
 
     pub(super) fn held(&self) -> Held {

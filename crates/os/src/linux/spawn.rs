@@ -4,7 +4,9 @@
 //! (vfork's bargain), so a failure is told through plain memory: which step, which error. It is born
 //! inside its cgroup and held by descriptor from its first instant.
 
-use super::birth::{Entry, Plan, ReaperPlan, SHELL, child, ignored_signals, raw_clone, reaper};
+use super::birth::{
+    Entry, Holds, Plan, ReaperPlan, SHELL, child, ignored_signals, raw_clone, reaper,
+};
 use super::files::Allocated;
 use super::identity::{boot_id, stat};
 use super::process::{Process, open_pid, unique_number};
@@ -225,6 +227,9 @@ impl Launcher {
             plan.boundary = members.as_ref().map_or(-1, AsRawFd::as_raw_fd);
             pid = self.clone(&mut plan, &mut pidfd, entry);
         }
+        if let Some(own) = plan.reaper.as_ref().filter(|own| own.root > 0) {
+            own.child_holds.wait();
+        }
         let is_seated = matches!(launch.stdio, Stdio::Given(_)) || plan.reaper.is_some();
         if let Some(seats) = self.seats.as_mut().filter(|_| is_seated) {
             seats.clear();
@@ -240,9 +245,13 @@ impl Launcher {
         let mut descriptor = owned(pidfd).or_else(|| open_pid(pid));
         let above = (pid, descriptor.as_ref().and_then(|held| unique_number(held.as_fd())));
         let root = plan.reaper.as_ref().map(|own| (own.root, owned(own.root_descriptor)));
+        if root.as_ref().is_some_and(|(root, _)| *root == 0) && plan.failed_errno == 0 {
+            // The reaper was killed before it could make the child.
+            (plan.failed_stage, plan.failed_errno) = (SpawnStage::Clone, libc::EAGAIN);
+        }
         if plan.failed_errno != 0 {
             let mut status = 0;
-            // SAFETY: our own child, which has ended: it is reaped at once.
+            // SAFETY: our own child, which has ended, or is the reaper of one that has: it is reaped at once.
             unsafe { libc::waitpid(pid, &raw mut status, 0) };
             return Err(failed(launch, plan.failed_stage, plan.failed_errno));
         }
@@ -298,10 +307,14 @@ impl Launcher {
         if group.is_some() {
             flags |= CLONE_INTO_CGROUP;
         }
+        let cleared = cleared_by_reaper(plan);
+        if cleared != 0 {
+            flags |= libc::CLONE_CHILD_CLEARTID as u64;
+        }
         let arguments = libc::clone_args {
             flags,
             pidfd: ptr::from_mut(pidfd) as u64,
-            child_tid: 0,
+            child_tid: cleared as u64,
             parent_tid: 0,
             exit_signal: libc::SIGCHLD as u64,
             stack: self.stack.as_mut_ptr() as u64,
@@ -313,7 +326,7 @@ impl Launcher {
         };
         raw_clone(
             libc::SYS_clone3,
-            [ptr::from_ref(&arguments) as usize, std::mem::size_of::<libc::clone_args>(), 0],
+            [ptr::from_ref(&arguments) as usize, std::mem::size_of::<libc::clone_args>(), 0, 0],
             plan,
             entry,
         )
@@ -321,15 +334,27 @@ impl Launcher {
 
     fn clone(&mut self, plan: &mut Plan, pidfd: &mut RawFd, entry: Entry) -> isize {
         let shared = if plan.leaves_with.is_some() { libc::CLONE_FILES } else { 0 };
-        let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PIDFD | libc::SIGCHLD | shared;
+        let cleared = cleared_by_reaper(plan);
+        let clears = if cleared == 0 { 0 } else { libc::CLONE_CHILD_CLEARTID };
+        let flags = libc::CLONE_VM
+            | libc::CLONE_VFORK
+            | libc::CLONE_PIDFD
+            | libc::SIGCHLD
+            | shared
+            | clears;
         let top = self.stack.as_mut_ptr_range().end as usize;
         raw_clone(
             libc::SYS_clone,
-            [flags as usize, top, ptr::from_mut(pidfd) as usize],
+            [flags as usize, top, ptr::from_mut(pidfd) as usize, cleared],
             plan,
             entry,
         )
     }
+}
+
+/// The word that is cleared when the reaper lets go of our memory; 0 where there is no reaper.
+fn cleared_by_reaper(plan: &Plan) -> usize {
+    plan.reaper.as_ref().map_or(0, |own| own.reaper_holds.address())
 }
 
 fn is_refused_there(error: &SpawnError) -> bool {
@@ -380,6 +405,8 @@ fn reaper_plan(order: &ReaperOrder, note: RawFd) -> Option<ReaperPlan> {
         root: 0,
         root_descriptor: -1,
         failed_errno: 0,
+        reaper_holds: Holds::new(),
+        child_holds: Holds::new(),
     })
 }
 

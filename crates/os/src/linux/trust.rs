@@ -115,6 +115,31 @@ pub fn owners_of(path: &Path) -> io::Result<Vec<u32>> {
     Ok(owners)
 }
 
+/// The mode of a file that every user can write, or of a folder in which every user can replace what lies there.
+pub fn mode_open_to_all(path: &Path) -> io::Result<Option<u32>> {
+    const WRITABLE_BY_ALL: u32 = 0o002;
+    let found = stat(path)?;
+    let is_kept = FileType::from_raw_mode(found.st_mode) == FileType::Directory
+        && found.st_mode & STICKY != 0;
+    let is_open = found.st_mode & WRITABLE_BY_ALL != 0 && !is_kept;
+    Ok(is_open.then_some(found.st_mode & 0o7777))
+}
+
+/// Why a file that holds our state is not used: another user owns it or can write it. One that is not there will be ours.
+pub fn distrust_file(path: &Path) -> Option<String> {
+    let found = stat(path).ok()?;
+    let (user, mode) = (super::files::user_id(), found.st_mode & 0o7777);
+    if found.st_uid != user {
+        return Some(format!("belongs to uid {}, and you are uid {user}", found.st_uid));
+    }
+    (mode & WRITABLE_BY_OTHERS != 0).then(|| {
+        format!(
+            "can be written by other users (mode {mode:04o}); the right mode is 0600: `chmod 600 {}`",
+            path.display()
+        )
+    })
+}
+
 /// The number of a user by name, from the system's list of users.
 pub fn user_named(name: &str) -> Option<u32> {
     if let Ok(number) = name.parse() {

@@ -83,7 +83,7 @@ pub fn place(
 ) -> Result<Result<Place, Nowhere>, PatrolError> {
     let view = &found.view;
     let name = &view.name;
-    let declared = view.agent.as_ref().map(|agent| agent.profile.as_str());
+    let declared = view.profile();
     let book = book();
     let known = |place: Place| {
         let agent = Agent::find(&book, declared, view, &found.tree);

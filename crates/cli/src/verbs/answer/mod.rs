@@ -37,7 +37,13 @@ pub fn answer(context: &Context, arguments: &AnswerArguments) -> Result<Exit, Fa
     note(&mut client, &place, &answer, asked)?;
     match &answer {
         Answer::Key(key) => hand.press(*key, before.screen.application_cursor)?,
-        Answer::Letter(letter) => hand.type_in(&letter.to_string())?,
+        Answer::Letter(letter) => {
+            hand.type_in(&letter.to_string())?;
+            if before.is_of_unknown_program() && is_echoed(&mut client, place.run, &before)? {
+                // It reads whole lines.
+                hand.press(keys::Key::Enter, false)?;
+            }
+        }
         Answer::Text(text) => {
             hand.type_in(text)?;
             until_shown(&mut client, place.run, &before.screen)?;
@@ -131,6 +137,10 @@ impl Look {
             .map_or("not known".to_owned(), |agent| render::agent_word(agent, now_ms))
     }
 
+    fn is_of_unknown_program(&self) -> bool {
+        self.agent.as_ref().is_some_and(|agent| agent.profile.is_empty())
+    }
+
     /// What is asked; refused if nothing is.
     fn asked(&self, name: &str) -> Result<Option<&str>, Failure> {
         match &self.agent {
@@ -140,7 +150,7 @@ impl Look {
                 self.word()
             ))),
             None => Err(Failure::failed(anyhow::anyhow!(
-                "no agent that is known is on the terminal of {name}; `ostler screen {name}` shows it, \
+                "no question is recognised on the terminal of {name}; `ostler screen {name}` shows it, \
                  and `ostler attach {name}` lets you type"
             ))),
         }
@@ -187,6 +197,15 @@ fn verify(
         }
         last = outcome;
     }
+}
+
+/// Whether a letter that was typed stands behind the cursor's old place, and the cursor behind the letter: the terminal's
+/// own echo, and the program has not read it.
+fn is_echoed(client: &mut Client, run: RunId, before: &Look) -> Result<bool, Failure> {
+    until_shown(client, run, &before.screen)?;
+    let now = read(client, run)?;
+    let (old, new) = (before.screen.cursor, now.cursor);
+    Ok(new.row == old.row && new.column == old.column + 1)
 }
 
 fn has_ended(client: &mut Client, run: RunId) -> Result<bool, Failure> {

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 const NAME: &str = "ostler.toml";
 
 /// As it is named; else the nearest upward from here; else the user's own. What it says is run as this user: so it, and every
-/// folder on the way to it, belongs to this user, to root, or to the owner that the caller named.
+/// folder on the way to it, belongs to this user, to root, or to the owner that the caller named, and not everybody can write it.
 pub fn find(named: Option<&Path>, owner: Option<&str>) -> Result<PathBuf, Failure> {
     if let Some(path) = named {
         let file = match path.is_dir() {
@@ -73,6 +73,14 @@ fn trust(file: &Path, from: &Path, owner: Option<&str>) -> Result<(), Failure> {
                 "{told} belongs to {whose} (uid {uid}), and what {NAME} says would be run as {user}: nothing was read. Look at it, and \
                  if you trust it, name it and its owner: -f {} --owner {whose}",
                 file.display(),
+            )));
+        }
+        if let Ok(Some(mode)) = ostler_os::mode_open_to_all(path) {
+            return Err(Failure::failed(anyhow::anyhow!(
+                "every user can write {path} (mode {mode:04o}), and what {NAME} says would be run as {user}: nothing was \
+                 read. Look at it, then `chmod o-w {path}`",
+                path = path.display(),
+                user = ostler_os::name_of_user(user),
             )));
         }
     }

@@ -172,8 +172,9 @@ fn sheet(
     let word = render::state_word(view, now_ms);
     let state = colours.paint(paint, &word);
     let agent = render::agent_of(view);
-    let since_ms =
-        agent.map_or(view.since_ms, |agent| agent.hung_since_ms.unwrap_or(agent.since_ms));
+    let since_ms = agent.map_or(view.since_ms, |agent| {
+        agent.dead_since_ms.or(agent.hung_since_ms).unwrap_or(agent.since_ms)
+    });
     sheet.add("State", format!("{state} since {}", ago(since_ms)));
     if let Some((agent, question)) = agent.and_then(|agent| Some((agent, agent.question.as_ref()?)))
     {

@@ -1,0 +1,75 @@
+//! Without cgroups a run has a reaper of the same user: what a program does to its own parent harms only its run.
+
+use crate::left_behind::without_cgroups;
+use ostler_e2e::{Home, Process};
+
+fn reaper_of(home: &Home, run: &str) -> Process {
+    let root = home.root(run).pid;
+    let status = std::fs::read_to_string(format!("/proc/{root}/status")).expect("it lives");
+    let parent = status.lines().find_map(|line| line.strip_prefix("PPid:")).expect("a parent");
+    let reaper = Process::find(parent.trim().parse().expect("a number")).expect("it lives");
+    assert_eq!(reaper.arguments().get(1).map(String::as_str), Some("reaper"), "{reaper:?}");
+    reaper
+}
+
+/// D22: a program that stops its parent as its first act does not stop the supervisor, and ends as it would have.
+#[test]
+fn a_program_that_stops_its_reaper_at_birth_does_not_stop_the_supervisor() {
+    for home in without_cgroups() {
+        home.ostler(&["start"]).ok();
+        let supervisor = home.supervisor_pid();
+        for _ in 0..20 {
+            let result = home.run(&[], &["sh", "-c", "kill -STOP $PPID; exit 5"]);
+            assert_eq!((&result["exitCode"], &result["extinct"]), (&5.into(), &"yes".into()));
+        }
+        assert_eq!(home.supervisor_pid(), supervisor, "the same supervisor all the time");
+        home.stop();
+    }
+}
+
+/// D22: a stopped reaper ends when its run does, whether the run ends by itself, by a cancel or with the daemon.
+#[test]
+fn a_stopped_reaper_ends_with_its_run() {
+    let script = "kill -STOP $PPID; echo ready; while [ ! -e go ]; do sleep 0.02; done; exit 7";
+    for home in without_cgroups() {
+        let folder = home.folder().to_str().expect("text").to_owned();
+        for end in ["by itself", "by a cancel", "with the daemon", "with both killed"] {
+            let run = home.start_ready(&["--cwd", &folder], &["sh", "-c", script]);
+            let (reaper, root) = (reaper_of(&home, &run), home.root(&run));
+            match end {
+                "by itself" => {
+                    std::fs::write(home.folder().join("go"), "").expect("written");
+                    let result = home.wait(&run);
+                    assert_eq!(result["exitCode"], 7, "{result}");
+                    std::fs::remove_file(home.folder().join("go")).expect("removed");
+                }
+                "by a cancel" => assert_eq!(home.cancel(&run)["extinct"], "yes"),
+                "with the daemon" => home.stop(),
+                _ => {
+                    home.kill_daemon();
+                    home.ostler(&["start"]).ok();
+                    assert_eq!(home.cancel(&run)["extinct"], "yes");
+                }
+            }
+            assert!(!root.is_alive(), "{end}");
+            reaper.wait_gone();
+        }
+        home.stop();
+    }
+}
+
+/// A program that cannot be executed leaves no reaper and no corpse, and its error is the program's own.
+#[test]
+fn a_program_that_cannot_be_executed_leaves_no_reaper() {
+    for home in without_cgroups() {
+        for _ in 0..20 {
+            let output = home.ostler(&["run", "--", "/no/such/program"]);
+            assert_eq!(output.code, 127, "{output:?}");
+        }
+        let supervisor = home.supervisor_pid();
+        let path = format!("/proc/{supervisor}/task/{supervisor}/children");
+        let children = std::fs::read_to_string(path).expect("readable");
+        assert_eq!(children.trim(), "", "the supervisor has no child");
+        home.stop();
+    }
+}
