@@ -280,9 +280,9 @@ fn what_everybody_can_write_is_not_run() {
             for verb in [&["check"][..], &["up"]] {
                 let output = up_in(&home, &folder, verb);
                 assert_ne!(output.code, 0, "{path:?} {output:?}");
-                assert!(output.text().contains("very user can write"), "{output:?}");
+                assert!(output.stderr.contains("very user can write"), "{output:?}");
                 let cure = format!("chmod o-w {}", path.display());
-                assert!(output.text().contains(&cure), "{output:?}");
+                assert!(output.stderr.contains(&cure), "{output:?}");
             }
             set_mode(path, right);
         }
@@ -310,8 +310,8 @@ fn an_env_file_of_another_user_is_not_read() {
         chown(&env, Some(THIRD), Some(THIRD)).expect("given away");
         let output = up_in(&home, &folder, &["check"]);
         assert_ne!(output.code, 0, "{output:?}");
-        assert!(output.text().contains("a.env"), "{output:?}");
-        assert!(output.text().contains("belongs to uid 4242"), "{output:?}");
+        assert!(output.stderr.contains("a.env"), "{output:?}");
+        assert!(output.stderr.contains("belongs to uid 4242"), "{output:?}");
     }
 }
 
@@ -332,8 +332,8 @@ fn a_registry_that_others_can_write_is_refused() {
         let refused = |told: &str| {
             let output = home.ostler(&["run", "--", "true"]);
             assert_ne!(output.code, 0, "{output:?}");
-            assert!(output.text().contains(told), "{told}: {output:?}");
-            assert!(output.text().contains("OSTLER_REGISTRY"), "{output:?}");
+            assert!(output.stderr.contains(told), "{told}: {output:?}");
+            assert!(output.stderr.contains("OSTLER_REGISTRY"), "{output:?}");
         };
         set_mode(&folder, 0o777);
         refused("can be written by other users (mode 0777)");

@@ -115,13 +115,15 @@ pub fn owners_of(path: &Path) -> io::Result<Vec<u32>> {
     Ok(owners)
 }
 
-/// The mode of a file that every user can write, or of a folder in which every user can replace what lies there.
+/// The mode of a regular file that every user can write, or of a folder in which every user can replace what lies there.
 pub fn mode_open_to_all(path: &Path) -> io::Result<Option<u32>> {
     const WRITABLE_BY_ALL: u32 = 0o002;
     let found = stat(path)?;
-    let is_kept = FileType::from_raw_mode(found.st_mode) == FileType::Directory
-        && found.st_mode & STICKY != 0;
-    let is_open = found.st_mode & WRITABLE_BY_ALL != 0 && !is_kept;
+    let matters = match FileType::from_raw_mode(found.st_mode) {
+        FileType::Directory => found.st_mode & STICKY == 0,
+        kind => kind == FileType::RegularFile,
+    };
+    let is_open = matters && found.st_mode & WRITABLE_BY_ALL != 0;
     Ok(is_open.then_some(found.st_mode & 0o7777))
 }
 
