@@ -26,4 +26,5 @@ def forged(campaign, choice):
         struck.signal(signal.SIGKILL)
         struck.wait_gone()
     time.sleep(choice.uniform(0, 0.5))
+    campaign.containers_struck()
     campaign.home.call("restart", view["name"], seconds=90)
