@@ -195,6 +195,7 @@ class Histories:
         # Or after five of them it would be a crash loop.
         self.world.ostler("patrol", "clear", UNIT)
         self.pid = self.world.pid() or 0
+        self.ledger.resumed()
         text = f"are you back {self.number}"
         self.watch.say(text)
         self.ledger.typed(f"event {self.number}", text)

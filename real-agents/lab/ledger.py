@@ -31,6 +31,13 @@ class Ledger:
     entries: list[Entry] = field(default_factory=list)
     flushed: int = 0
     late: list[str] = field(default_factory=list)
+    resumed_at: int = 0  # how many entries there were when the agent's process was last replaced
+    forgotten: set[str] = field(default_factory=set)
+
+    def resumed(self) -> None:
+        """The agent was killed and took its conversation up again. What was compared with the log before may be missing from
+        then on: claude killed during a command takes up its conversation before that command when it is killed again."""
+        self.resumed_at = len(self.entries)
 
     def add(self, situation: str, receipt: Receipt) -> Receipt:
         self.entries.append(Entry(receipt.text, receipt.receipt, receipt.why, situation, receipt.id))
@@ -97,6 +104,11 @@ class Ledger:
             told = "; ".join(f"{entry.situation}: {entry.receipt} ({entry.why})" for entry in entries)
             if found[text] < sent:
                 problem = "taken back" if ever[text] >= sent else "lost"
+                if problem == "taken back" and all(entry in self.entries[:self.resumed_at] for entry in entries):
+                    if text not in self.forgotten:
+                        self.world.tell(f"not in the conversation since the agent resumed it: {shown(text)}")
+                    self.forgotten.add(text)
+                    continue
                 problems.append(f"{problem}: {shown(text)} reached the model {found[text]} times, receipts say {sent}: {told}")
             elif found[text] > sent:
                 problem = "doubled" if sent else "sent all the same"
