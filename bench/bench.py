@@ -226,7 +226,7 @@ class Door:
         answer = json.loads(line)
         if "error" in answer:
             raise Failed(f"{method}: {answer['error']}")
-        return answer["ok"].get("value")
+        return answer["ok"]
 
     def close(self) -> None:
         self.reading.close()

@@ -45,7 +45,7 @@ static void ask(const char *form, ...)
 
 static void ask_spawn(long id)
 {
-    ask("{\"id\":%ld,\"method\":\"spawn\",\"params\":{\"argv\":[\"%s\"%s%s%s],\"cwd\":\"/\","
+    ask("{\"id\":%ld,\"method\":\"runs.spawn\",\"params\":{\"argv\":[\"%s\"%s%s%s],\"cwd\":\"/\","
         "\"env\":[\"PATH=/usr/bin:/bin\"],\"umask\":18,\"backend\":\"pipe\","
         "\"size\":{\"columns\":120,\"rows\":30},\"stdin\":false,\"sessionId\":\"bench\",\"unit\":null,"
         "\"scopeKey\":null,\"limits\":{\"timeoutMs\":null,\"noOutputTimeoutMs\":null,\"graceMs\":3000},"
@@ -117,13 +117,13 @@ int main(int argc, char **argv)
         while (asked < count && asked - done < most && !refused)
             ask_spawn(++asked);
         char *line = next_line();
-        if (fill && (!strstr(line, "\"kind\":\"spawned\"") || !strstr(line, "\"error\":null"))) {
+        if (fill && (!strstr(line, "\"ownerInstanceId\"") || !strstr(line, "\"error\":null"))) {
             if (refused++ == 0)
                 refusal = strdup(line);
             done++;
             continue;
         }
-        if (strstr(line, "\"kind\":\"spawned\"")) {
+        if (strstr(line, "\"ownerInstanceId\"")) {
             if (!strstr(line, "\"error\":null"))
                 unexpected(line);
             if (!each) {
@@ -133,8 +133,8 @@ int main(int argc, char **argv)
             char *run = strstr(line, "\"runId\":\"");
             if (!run)
                 unexpected(line);
-            ask("{\"id\":%ld,\"method\":\"wait\",\"params\":{\"run\":\"%.36s\"}}\n", count + 1, run + 9);
-        } else if (each && strstr(line, "\"kind\":\"ended\"")) {
+            ask("{\"id\":%ld,\"method\":\"runs.wait\",\"params\":{\"run\":\"%.36s\"}}\n", count + 1, run + 9);
+        } else if (each && strstr(line, "\"exitCode\"")) {
             if (!strstr(line, "\"exitCode\":0"))
                 unexpected(line);
             done++;
@@ -143,9 +143,9 @@ int main(int argc, char **argv)
         }
     }
     while (!each && !live) {
-        ask("{\"id\":%ld,\"method\":\"ping\"}\n", count + 1);
+        ask("{\"id\":%ld,\"method\":\"daemon.ping\"}\n", count + 1);
         char *line = next_line();
-        if (!strstr(line, "\"kind\":\"pong\""))
+        if (!strstr(line, "\"startedAtMs\""))
             unexpected(line);
         char *live = strstr(line, "\"live\":");
         if (live && strtol(live + 7, NULL, 10) == 0)

@@ -95,7 +95,7 @@ def first_answer(supervisor: Supervisor) -> dict:
         try:
             door = supervisor.door()
             try:
-                return door.call("ping")
+                return door.call("daemon.ping")
             finally:
                 door.close()
         except (OSError, Failed):

@@ -41,7 +41,7 @@ def measure(bench: Bench) -> list[Result]:
 def by_door(supervisor: Supervisor, run: str) -> float:
     door = supervisor.door()
     begin = time.perf_counter()
-    answer = door.call("cancel", {"run": run})
+    answer = door.call("runs.cancel", {"run": run})
     took = time.perf_counter() - begin
     door.close()
     if answer["alreadyEnded"] or answer["result"]["extinct"] != "yes":
@@ -58,7 +58,7 @@ def by_cli(supervisor: Supervisor, run: str) -> float:
 def ours(bench: Bench, processes: int, way) -> float:
     with bench.supervisor() as supervisor:
         door = supervisor.door()
-        record = door.call("spawn", spec(bench.tool("tree"), str(processes)))
+        record = door.call("runs.spawn", spec(bench.tool("tree"), str(processes)))
         wait_until_ready(supervisor, record["runId"])
         time.sleep(REST)
         took = way(supervisor, record["runId"])

@@ -157,8 +157,8 @@ def connected(path: Path | tuple[str, int]) -> socket.socket:
     return stream
 
 
-RUNS = b'{"id":1,"method":"runs","params":{"liveOnly":false,"newestEnded":null,"unit":null}}\n'
-PING = b'{"id":1,"method":"ping"}\n'
+RUNS = b'{"id":1,"method":"runs.list","params":{"liveOnly":false,"newestEnded":null,"unit":null}}\n'
+PING = b'{"id":1,"method":"daemon.ping"}\n'
 
 
 def never_reads(supervisor, _) -> None:

@@ -92,8 +92,8 @@ def ours(bench: Bench, lines: int, size: int) -> float:
     with bench.supervisor() as supervisor:
         door = supervisor.door()
         begin = time.perf_counter()
-        run = door.call("spawn", spec(bench.tool("emit"), str(lines), str(size)))["runId"]
-        result = door.call("wait", {"run": run})
+        run = door.call("runs.spawn", spec(bench.tool("emit"), str(lines), str(size)))["runId"]
+        result = door.call("runs.wait", {"run": run})
         took = time.perf_counter() - begin
         door.close()
         if result["exitCode"] != 0:

@@ -130,7 +130,7 @@ def http(bench: Bench, seconds: int, seen: dict[str, Samples]) -> None:
 
 def restarted(supervisor: Supervisor) -> list[int]:
     door = supervisor.door()
-    views = door.call("unit-views")
+    views = door.call("units.list")
     door.close()
     return [view["restarts"] for view in views]
 

@@ -53,7 +53,7 @@ def start_time(bench: Bench, stale: int) -> float:
         begin = time.perf_counter()
         with supervisor:
             door = supervisor.door()
-            door.call("ping")
+            door.call("daemon.ping")
             took = time.perf_counter() - begin
             door.close()
             check(home / "registry.db", stale)

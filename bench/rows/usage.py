@@ -48,7 +48,7 @@ def trial(bench: Bench, units: int, looks: int, seen: dict[str, Samples]) -> Non
         os.close(out)
         door = Door(supervisor.socket)
         look(door, units)
-        pids = "\n".join(str(view["pid"]) for view in door.call("unit-views"))
+        pids = "\n".join(str(view["pid"]) for view in door.call("units.list"))
         seen["bare_ms"].add(float(bench.run_tool("look", "usage", told=pids).split()[1]) * 1e3)
         time.sleep(FRESH_S)
         # A look takes a few ticks of the kernel's clock; its nanoseconds are exact.
@@ -63,7 +63,7 @@ def trial(bench: Bench, units: int, looks: int, seen: dict[str, Samples]) -> Non
 
 
 def look(door: Door, units: int) -> None:
-    looks = door.call("look", {"names": [], "depth": "whole", "brief": True})
+    looks = door.call("units.look", {"names": [], "depth": "whole", "brief": True})
     used = sum(1 for seen in looks if seen["usage"] and seen["usage"]["descriptors"])
     if used != units:
         raise Failed(f"{used} of {units} units were looked at")

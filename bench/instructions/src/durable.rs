@@ -5,7 +5,7 @@ use crate::given::{BOOT, WALL_MS, asked, identity, instance, nobody, now, run_id
 use ostler_core::{Action, Event, ExitStatus, World};
 use ostler_engine::{LogReader, OutputState, Piece};
 use ostler_model::Settings;
-use ostler_model::wire::FrameKind;
+use ostler_ops::wire::FrameKind;
 use ostler_registry::{Batch, Claims, Registry};
 use std::sync::Arc;
 use tempfile::TempDir;

@@ -5,8 +5,10 @@ use crate::given::{WALL_MS, around, asked, file, identity, now, run_id, units};
 use ostler_core::unit::Declared;
 use ostler_core::{Event, World, heartbeat};
 use ostler_model::app_wire::{Line, Lines, read_request};
-use ostler_model::wire::{Answer, Outcome, Response};
 use ostler_model::{Actor, HeartbeatSpec, Settings, UnitLook, UnitView};
+use ostler_ops::wire::{Response, response_line};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::path::Path;
 
 const UNITS: usize = 1_000;
@@ -33,25 +35,24 @@ fn views() -> Vec<UnitView> {
     world.unit_views(now(UNITS as u64))
 }
 
-fn there_and_back(answer: Answer) {
-    let response = Response { id: 1, outcome: Outcome::Ok(answer) };
-    let read: Response = counted(|| {
-        let text = serde_json::to_vec(&response).expect("text");
-        serde_json::from_slice(&text).expect("an answer")
+fn there_and_back<R: Serialize + DeserializeOwned>(response: R) {
+    let response = Ok(response);
+    let read: Response<R> = counted(|| {
+        serde_json::from_slice(&response_line(1, &response)).expect("a response")
     });
-    assert!(matches!(read.outcome, Outcome::Ok(_)));
+    assert!(read.ok.is_some());
 }
 
 /// The answer to `ls` with a thousand units, written and read.
 pub fn ls_answer() {
     let look = |view: UnitView| UnitLook { view, usage: None, history: Vec::new() };
-    there_and_back(Answer::Looks(views().into_iter().map(look).collect()));
+    there_and_back::<Vec<UnitLook>>(views().into_iter().map(look).collect());
 }
 
 /// The answer to `runs` with a thousand runs, written and read.
 pub fn runs_answer() {
-    let runs = (0..UNITS as u64).map(|number| asked(number, None).record).collect();
-    there_and_back(Answer::Runs(runs));
+    let runs: Vec<_> = (0..UNITS as u64).map(|number| asked(number, None).record).collect();
+    there_and_back(runs);
 }
 
 /// 1 MiB of lines of an app, as they come: in pieces of 4 KiB.

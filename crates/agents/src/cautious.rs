@@ -2,7 +2,7 @@
 
 use crate::judge::Dialogue;
 use crate::profile::DialogKind;
-use ostler_model::wire::ScreenText;
+use ostler_model::ScreenText;
 
 /// Longer questions are cut.
 const QUESTION_MOST: usize = 400;
@@ -230,7 +230,7 @@ fn is_wide(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ostler_model::wire::ScreenCursor;
+    use ostler_model::ScreenCursor;
 
     fn screen(text: &str, row: u16, column: u16) -> ScreenText {
         let cursor = ScreenCursor { row, column, is_visible: true };

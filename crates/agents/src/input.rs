@@ -6,7 +6,7 @@
 
 use crate::profile::InputTable;
 use crate::text::{is_hard_to_draw, is_remainder, letters, plain_letters, same, without_accents};
-use ostler_model::wire::ScreenText;
+use ostler_model::ScreenText;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InputBox {

@@ -9,7 +9,7 @@ use crate::limit;
 use crate::profile::{DialogKind, DialogTable, Profile};
 use jiff::Zoned;
 use ostler_model::AgentState;
-use ostler_model::wire::ScreenText;
+use ostler_model::ScreenText;
 
 /// A question on the screen.
 #[derive(Clone, Debug, PartialEq, Eq)]

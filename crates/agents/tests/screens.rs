@@ -3,8 +3,8 @@
 
 use jiff::Zoned;
 use ostler_agents::{Book, Judged};
-use ostler_model::wire::{ScreenCursor, ScreenText};
 use ostler_model::{AgentState, TerminalSize};
+use ostler_model::{ScreenCursor, ScreenText};
 use std::path::Path;
 
 fn screen(agent: &str, state: &str) -> ScreenText {

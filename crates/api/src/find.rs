@@ -1,8 +1,8 @@
 //! Which run a caller means.
 
 use crate::server::Shared;
-use ostler_model::wire::{ErrorCode, WireError};
 use ostler_model::{RunId, RunRecord, RunState};
+use ostler_ops::wire::{ErrorCode, WireError};
 use ostler_registry::{Reader, RegistryError};
 
 pub(crate) fn error(code: ErrorCode, message: impl Into<String>) -> WireError {
@@ -11,6 +11,11 @@ pub(crate) fn error(code: ErrorCode, message: impl Into<String>) -> WireError {
 
 pub(crate) fn registry_error(error: RegistryError) -> WireError {
     WireError { code: ErrorCode::RegistryFailed, message: error.told() }
+}
+
+/// The dispatcher has ended: what it does not know any more is not answered with nothing.
+pub(crate) fn stopping() -> WireError {
+    error(ErrorCode::ShuttingDown, "the supervisor is stopping")
 }
 
 /// By its id; by its unit's name: then the newest; or by enough of its id's beginning or end. A unit's name wins over a

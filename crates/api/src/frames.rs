@@ -4,7 +4,7 @@
 
 use crate::connection::Reading;
 use crate::find::error;
-use ostler_model::wire::{ErrorCode, FrameKind, WireError};
+use ostler_ops::wire::{ErrorCode, FrameKind, WireError};
 use std::future::Future;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, Interest};

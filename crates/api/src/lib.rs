@@ -1,25 +1,22 @@
 //! Faces over the engine. This one is the door: a unix socket, one JSON object a line.
 
-mod agents;
 mod apps;
 mod beside;
 mod callers;
 mod connection;
 mod find;
 mod frames;
+mod handlers;
 mod history;
-mod journal;
-mod kinds;
 mod looks;
-mod mail;
+mod mail_files;
 mod metrics;
 mod output_beats;
-mod patrol;
-mod screen;
 mod server;
 mod typing;
 mod view;
 mod viewers;
+mod write;
 
 pub use apps::{Gateway, Topic};
 pub use metrics::exposition;

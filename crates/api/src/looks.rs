@@ -4,10 +4,10 @@ use crate::beside::beside;
 use crate::history::History;
 use crate::server::Shared;
 use ostler_engine::Held;
-use ostler_model::wire::LookCall;
 use ostler_model::{
     Depth, ProcessUsage, RunId, Step, TroubleKind, UnitLook, UnitView, Usage, WatchState,
 };
+use ostler_ops::units::Look;
 use ostler_os::{Detail, TreeSubject, TreeUsage, look_at_trees};
 use std::collections::HashMap;
 
@@ -26,7 +26,7 @@ pub(crate) struct Looked {
 }
 
 /// `None` if the supervisor has stopped.
-pub(crate) async fn look(call: LookCall, shared: &Shared) -> Option<Vec<UnitLook>> {
+pub(crate) async fn look(call: Look, shared: &Shared) -> Option<Vec<UnitLook>> {
     let mut views = shared.engine.unit_views().await?;
     if !call.names.is_empty() {
         views.retain(|view| call.names.contains(&view.name));

@@ -3,8 +3,8 @@
 
 use crate::find::find;
 use crate::server::Shared;
-use ostler_model::wire::EntryFilter;
 use ostler_model::{Actor, Entry, RunId, RunRecord, RunSpec, What};
+use ostler_ops::journal::Follow;
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 use std::time::Duration;
@@ -25,11 +25,11 @@ pub(crate) struct OutputBeats {
 
 impl OutputBeats {
     /// What was written before is no news.
-    pub(crate) async fn new(filter: &EntryFilter, shared: &Shared) -> Self {
+    pub(crate) async fn new(call: &Follow, shared: &Shared) -> Self {
         let mut beats = Self {
-            is_wanted: filter.output,
-            run: filter.run.as_deref().and_then(|run| Some(find(shared, run).ok()?.run_id)),
-            unit: filter.unit.clone(),
+            is_wanted: call.output,
+            run: call.entries.run.as_deref().and_then(|run| Some(find(shared, run).ok()?.run_id)),
+            unit: call.entries.unit.clone(),
             next_look: Instant::now() + EVERY,
             seen: HashMap::new(),
         };

@@ -3,6 +3,7 @@
 use crate::apps::{self, Crowd, Gateway, GatewayCall, Topic};
 use crate::callers::Callers;
 use crate::connection;
+use crate::handlers;
 use crate::looks::Looked;
 use crate::metrics::{app_exposition, exposition};
 use crate::viewers::Viewers;
@@ -125,7 +126,7 @@ impl Server {
                 });
                 let local = tokio::task::LocalSet::new();
                 local.spawn_local(crate::history::keep(Rc::clone(&shared)));
-                local.spawn_local(crate::mail::keep_files(Rc::clone(&shared)));
+                local.spawn_local(crate::mail_files::keep(Rc::clone(&shared)));
                 local.spawn_local(answer_calls(inbox, Rc::clone(&shared)));
                 local.spawn_local(watch_apps(Rc::clone(&shared)));
                 if let Some(app_door) = app_door {
@@ -264,7 +265,7 @@ async fn answer_calls(mut inbox: mpsc::UnboundedReceiver<GatewayCall>, shared: R
 }
 
 async fn whole_exposition(shared: &Shared) -> Result<String, Fault> {
-    let samples = connection::metrics(shared).await;
+    let samples = handlers::samples(shared).await;
     let samples = samples.map_err(|error| Fault::new(FaultCode::InternalError, error.message))?;
     let apps = apps::unit_statuses(shared, ostler_model::Depth::Whole).await;
     Ok(exposition(&samples) + &app_exposition(&apps))

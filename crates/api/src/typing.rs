@@ -3,7 +3,7 @@
 use crate::find::error;
 use ostler_engine::{Attached, Handle, Input};
 use ostler_model::RunId;
-use ostler_model::wire::{ErrorCode, WireError};
+use ostler_ops::wire::{ErrorCode, WireError};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;

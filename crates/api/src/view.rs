@@ -1,16 +1,16 @@
 //! Looking at a run: what it wrote, by offset, and what it writes; and typing into it.
 
-use crate::connection::{Reading, Writing, answer, ended};
+use crate::connection::{Reading, Writing, respond};
 use crate::find::{error, find};
 use crate::frames::{Frames, Stop};
+use crate::handlers::ended;
 use crate::server::Shared;
 use crate::typing;
 use crate::viewers::ViewerId;
 use ostler_engine::{Attached, LogReader, OutputState, Piece};
-use ostler_model::wire::{
-    Answer, ErrorCode, FrameKind, Gap, Outcome, TimeMark, ViewCall, ViewFrom, Viewing, WireError,
-};
 use ostler_model::{Backend, RunId, RunRecord, RunState, TerminalSize};
+use ostler_ops::runs::{View, ViewFrom, Viewing};
+use ostler_ops::wire::{ErrorCode, FrameKind, Gap, TimeMark, WireError};
 use std::sync::Arc;
 use tokio::io::AsyncBufReadExt;
 
@@ -19,7 +19,7 @@ const ATTACH_LINES: u64 = 40;
 
 pub(crate) async fn serve(
     id: u64,
-    call: ViewCall,
+    call: View,
     shared: &Shared,
     reading: &mut Reading,
     writing: &Writing,
@@ -28,7 +28,7 @@ pub(crate) async fn serve(
     let (record, attached) = match open(&call, shared).await {
         Ok(opened) => opened,
         Err(refusal) => {
-            let _ = answer(writing, id, Outcome::Error(refusal)).await;
+            let _ = respond::<()>(writing, id, &Err(refusal)).await;
             return;
         }
     };
@@ -43,7 +43,7 @@ pub(crate) async fn serve(
                 ErrorCode::Internal,
                 format!("the log of run {run} cannot be read: {failure}"),
             );
-            let _ = answer(writing, id, Outcome::Error(refusal)).await;
+            let _ = respond::<()>(writing, id, &Err(refusal)).await;
             return;
         }
     };
@@ -54,7 +54,7 @@ pub(crate) async fn serve(
         offset,
         size: attached.output.screen_size().unwrap_or_default(),
     };
-    if answer(writing, id, Outcome::Ok(Answer::Viewing(viewing))).await.is_err() {
+    if respond(writing, id, &Ok(viewing)).await.is_err() {
         return;
     }
     let viewer =
@@ -87,7 +87,7 @@ pub(crate) async fn serve(
 }
 
 /// The run's live ends, or what is left of an ended one.
-async fn open(call: &ViewCall, shared: &Shared) -> Result<(RunRecord, Attached), WireError> {
+async fn open(call: &View, shared: &Shared) -> Result<(RunRecord, Attached), WireError> {
     let record = find(shared, &call.run)?;
     if let Some(attached) = shared.engine.attach(record.run_id).await {
         return Ok((record, attached));
@@ -106,7 +106,7 @@ async fn open(call: &ViewCall, shared: &Shared) -> Result<(RunRecord, Attached),
 }
 
 fn begin(
-    call: &ViewCall,
+    call: &View,
     is_pty: bool,
     output: &OutputState,
     reader: &mut LogReader,
@@ -126,7 +126,7 @@ fn begin(
 
 #[expect(clippy::too_many_arguments, reason = "one viewer's whole situation")]
 async fn show(
-    call: &ViewCall,
+    call: &View,
     run: RunId,
     shared: &Shared,
     reader: &mut LogReader,

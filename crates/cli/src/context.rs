@@ -4,7 +4,7 @@ use crate::args::parse_duration;
 use crate::exit::Failure;
 use ostler_client::{Client, ClientError, Found, Place, RESENDS_MOST, Start, ask, connect, find};
 use ostler_engine::Home;
-use ostler_model::wire::{Answer, Call};
+use ostler_ops::Operation;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -27,7 +27,7 @@ impl Context {
     }
 
     /// For whoever has one question, which changes nothing.
-    pub fn ask(&self, question: &Call) -> Result<Answer, Failure> {
+    pub fn ask<O: Operation>(&self, question: &O) -> Result<O::Response, Failure> {
         Ok(ask(&self.place()?, self.start, question)?)
     }
 
@@ -41,7 +41,7 @@ impl Context {
     pub fn connect_patiently(&self) -> Result<Client, ClientError> {
         let home = self.home.path().to_owned();
         let place = self.place().map_err(|_| ClientError::NotRunning { home })?;
-        connect(&place, Start::Never)
+        Ok(connect(&place, Start::Never)?.lasting(&place))
     }
 
     /// To the successor of one that went away. Nobody is started for it: it may have been stopped.
@@ -82,6 +82,7 @@ impl Context {
             log: self.home.log(),
             program: ostler_os::own_executable()?,
             environment: environment()?,
+            met: crate::versions::met,
         })
     }
 }

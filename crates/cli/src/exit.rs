@@ -1,8 +1,8 @@
 //! Exit codes: documented, and made here only.
 
 use ostler_client::ClientError;
-use ostler_model::wire::ErrorCode;
 use ostler_model::{RunResult, SpawnErrorKind, Termination};
+use ostler_ops::wire::ErrorCode;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exit(pub u8);

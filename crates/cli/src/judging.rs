@@ -2,7 +2,7 @@
 
 use ostler_agents::{Book, Judged, cautious};
 use ostler_engine::{AgentSubject, Judge};
-use ostler_model::wire::ScreenText;
+use ostler_model::ScreenText;
 use ostler_model::{AgentJudged, AgentState};
 use ostler_patrol::nudge::own_profiles;
 use std::path::PathBuf;

@@ -10,6 +10,7 @@ mod settings;
 mod stored;
 mod supervisor;
 mod verbs;
+mod versions;
 
 use crate::say::tell;
 use clap::Parser;

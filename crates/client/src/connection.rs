@@ -1,23 +1,16 @@
-//! Requests and answers, one line each.
+//! Requests and responses, one line each.
 
 use crate::error::ClientError;
-use crate::repeat::{may_repeat, only_waits};
 use crate::start::{Place, RESENDS_MOST, successor};
 use crate::viewing::View;
-use ostler_model::wire::{Answer, Call, FrameKind, Request, Target, ViewCall, WireError};
-use serde::Deserialize;
+use ostler_ops::wire::{FrameKind, Request, Response};
+use ostler_ops::{Operation, runs, units};
+use serde::de::{DeserializeOwned, IgnoredAny};
 use std::cell::Cell;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
-
-/// A `Response` as it is read: a thousand units in a few milliseconds, which a flattened type does not do.
-#[derive(Deserialize)]
-struct Heard {
-    ok: Option<Answer>,
-    error: Option<WireError>,
-}
 
 /// One connection. Questions are asked one after the other.
 #[derive(Debug)]
@@ -60,60 +53,71 @@ impl Client {
         self.writing.set_read_timeout(patience).map_err(ClientError::Lost)
     }
 
-    /// Asks, without waiting for the answer.
-    pub fn ask(&mut self, call: Call) -> Result<u64, ClientError> {
+    /// Asks, without waiting for the response.
+    pub fn ask<O: Operation>(&mut self, operation: &O) -> Result<u64, ClientError> {
         self.next_id += 1;
-        let request = Request { id: self.next_id, call };
-        let mut line = serde_json::to_vec(&request).map_err(|_| ClientError::Unexpected)?;
-        line.push(b'\n');
-        // If it will not listen to the end, it has said why.
-        if let Err(error) = self.writing.write_all(&line) {
-            return match self.next_answer() {
-                Err(ClientError::Refused(refusal)) => Err(ClientError::Refused(refusal)),
-                Ok(_) | Err(_) => Err(ClientError::Lost(error)),
-            };
-        }
+        let line = Request::line(self.next_id, operation).map_err(|_| ClientError::Unexpected)?;
+        self.write_request(&line)?;
         Ok(self.next_id)
     }
 
-    /// The next answer, to whichever question.
-    pub fn next_answer(&mut self) -> Result<Answer, ClientError> {
-        let mut line = Vec::new();
-        self.reading.read_until(b'\n', &mut line).map_err(ClientError::Lost)?;
-        // Half an answer is none: who gave it has gone.
-        if line.last() != Some(&b'\n') {
-            return Err(ClientError::Lost(io::ErrorKind::UnexpectedEof.into()));
-        }
-        let heard: Heard = serde_json::from_slice(&line).map_err(|_| ClientError::Unexpected)?;
-        match (heard.ok, heard.error) {
-            (Some(answer), _) => Ok(answer),
-            (None, Some(refusal)) => Err(ClientError::Refused(refusal)),
-            (None, None) => Err(ClientError::Unexpected),
+    fn write_request(&mut self, line: &[u8]) -> Result<(), ClientError> {
+        let Err(error) = self.writing.write_all(line) else { return Ok(()) };
+        // If it will not read to the end, it has said why.
+        match self.next_response::<IgnoredAny>() {
+            Err(ClientError::Refused(refusal)) => Err(ClientError::Refused(refusal)),
+            Ok(_) | Err(_) => Err(ClientError::Lost(error)),
         }
     }
 
-    /// The answer. A supervisor that goes away before it has answered is followed by another, which is asked again if
-    /// asking twice does no harm.
-    pub fn call(&mut self, call: Call) -> Result<Answer, ClientError> {
-        let Some(place) = self.place.clone().filter(|_| may_repeat(&call)) else {
-            return self.call_once(call);
-        };
+    /// The next response, to whichever request.
+    pub fn next_response<R: DeserializeOwned>(&mut self) -> Result<R, ClientError> {
+        response(&self.next_line()?)
+    }
+
+    pub(crate) fn next_line(&mut self) -> Result<Vec<u8>, ClientError> {
+        let mut line = Vec::new();
+        self.reading.read_until(b'\n', &mut line).map_err(ClientError::Lost)?;
+        // Half a response is none: the supervisor that wrote it has gone.
+        if line.last() != Some(&b'\n') {
+            return Err(ClientError::Lost(io::ErrorKind::UnexpectedEof.into()));
+        }
+        Ok(line)
+    }
+
+    /// The response. If the supervisor ends before it has answered, its successor is asked, unless doing it twice does harm.
+    pub fn call<O: Operation>(&mut self, operation: &O) -> Result<O::Response, ClientError> {
         let mut deaths = 0;
         loop {
-            match self.call_once(call.clone()) {
-                Err(ClientError::Lost(error)) if !is_impatience(&error) => {
+            match self.call_once(operation) {
+                Err(ClientError::Lost(error)) => {
                     deaths += 1;
-                    if deaths > RESENDS_MOST && !only_waits(&call) {
-                        return Err(ClientError::Deadly { home: place.home, deaths });
-                    }
-                    let within = Some(SUCCESSOR_WITHIN).filter(|_| !only_waits(&call));
-                    let successor = successor(&place, within)?;
-                    successor.be_patient(self.patience.get())?;
-                    *self = Self { replaced: self.replaced + 1, ..successor };
+                    self.replace(operation.may_repeat(), operation.only_waits(), deaths, error)?;
                 }
                 outcome => return outcome,
             }
         }
+    }
+
+    /// Goes on with the successor of a supervisor that ended.
+    fn replace(
+        &mut self,
+        may_repeat: bool,
+        only_waits: bool,
+        deaths: u32,
+        error: io::Error,
+    ) -> Result<(), ClientError> {
+        let place = match self.place.clone() {
+            Some(place) if may_repeat && !is_impatience(&error) => place,
+            Some(_) | None => return Err(ClientError::Lost(error)),
+        };
+        if deaths > RESENDS_MOST && !only_waits {
+            return Err(ClientError::Deadly { home: place.home, deaths });
+        }
+        let successor = successor(&place, Some(SUCCESSOR_WITHIN).filter(|_| !only_waits))?;
+        successor.be_patient(self.patience.get())?;
+        *self = Self { replaced: self.replaced + 1, ..successor };
+        Ok(())
     }
 
     /// How often a supervisor went away under a question that was then put to its successor.
@@ -121,9 +125,19 @@ impl Client {
         self.replaced
     }
 
-    fn call_once(&mut self, call: Call) -> Result<Answer, ClientError> {
-        self.ask(call)?;
-        self.next_answer()
+    fn call_once<O: Operation>(&mut self, operation: &O) -> Result<O::Response, ClientError> {
+        self.ask(operation)?;
+        self.next_response()
+    }
+
+    /// Starts, stops or restarts units.
+    pub fn ask_units(&mut self, names: Vec<String>, ask: UnitAsk) -> Result<(), ClientError> {
+        match ask {
+            UnitAsk::Start => self.call(&units::Start { names }),
+            UnitAsk::Stop => self.call(&units::Stop { names }),
+            UnitAsk::Restart => self.call(&units::Restart { names }),
+        }
+        .map(|_| ())
     }
 
     /// Becomes readable when an answer comes.
@@ -132,12 +146,9 @@ impl Client {
     }
 
     /// Begins to look at a run.
-    pub fn view(mut self, call: ViewCall) -> Result<View, ClientError> {
-        let from = call.from;
-        match self.call(Call::View(call))? {
-            Answer::Viewing(viewing) => Ok(View::new(viewing, from, self.reading, self.writing)),
-            _ => Err(ClientError::Unexpected),
-        }
+    pub fn view(mut self, view: &runs::View) -> Result<View, ClientError> {
+        let viewing = self.call(view)?;
+        Ok(View::new(viewing, view.from, self.reading, self.writing))
     }
 
     /// Gives everything `source` has to a run's standard input; returns how much it was.
@@ -147,10 +158,7 @@ impl Client {
         mut source: impl Read,
         eof: bool,
     ) -> Result<u64, ClientError> {
-        match self.call(Call::Write(Target { run: run.to_owned() }))? {
-            Answer::Writing => {}
-            _ => return Err(ClientError::Unexpected),
-        }
+        self.call(&runs::Write::of(run))?;
         let mut buffer = vec![0u8; 64 << 10];
         let mut given = 0;
         let sent = loop {
@@ -170,11 +178,10 @@ impl Client {
             }
         };
         let unknown = || ClientError::InputUnknown { run: run.to_owned(), given };
-        match (self.next_answer(), sent) {
-            (Ok(Answer::Written(length)), Ok(())) => Ok(length),
+        match (self.next_response::<runs::Written>(), sent) {
+            (Ok(written), Ok(())) => Ok(written.bytes),
             (Err(ClientError::Lost(_)), _) | (Ok(_), Err(_)) => Err(unknown()),
             (Err(error), _) => Err(error),
-            (Ok(_), Ok(())) => Err(ClientError::Unexpected),
         }
     }
 
@@ -182,6 +189,24 @@ impl Client {
         self.writing.write_all(&kind.header(payload.len()))?;
         self.writing.write_all(payload)
     }
+}
+
+/// What a line says.
+pub(crate) fn response<R: DeserializeOwned>(line: &[u8]) -> Result<R, ClientError> {
+    let read: Response<R> = serde_json::from_slice(line).map_err(|_| ClientError::Unexpected)?;
+    match (read.ok, read.error) {
+        (Some(response), _) => Ok(response),
+        (None, Some(refusal)) => Err(ClientError::Refused(refusal)),
+        (None, None) => Err(ClientError::Unexpected),
+    }
+}
+
+/// What can be asked of units by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnitAsk {
+    Start,
+    Stop,
+    Restart,
 }
 
 /// It is there, but took longer than we wanted to wait.

@@ -1,4 +1,4 @@
-use ostler_model::wire::WireError;
+use ostler_ops::wire::WireError;
 use std::io;
 use std::path::PathBuf;
 use thiserror::Error;

@@ -3,19 +3,19 @@
 use crate::connection::Client;
 use crate::error::ClientError;
 use ostler_model::Entry;
-use ostler_model::wire::{Answer, Call, EntryFilter};
+use ostler_ops::journal::Entries;
 
 /// Where a reader of the journal is. It may go on with another connection where the last one was lost.
 #[derive(Debug)]
 pub struct Journal {
-    filter: EntryFilter,
+    filter: Entries,
     /// The number of the newest entry when reading began: what is written meanwhile is not chased.
     until: Option<i64>,
     is_over: bool,
 }
 
 impl Journal {
-    pub fn new(filter: EntryFilter) -> Self {
+    pub fn new(filter: Entries) -> Self {
         Self { filter, until: None, is_over: false }
     }
 
@@ -27,12 +27,12 @@ impl Journal {
         let until = match self.until {
             Some(until) => until,
             None => {
-                let newest = EntryFilter { newest: Some(1), ..self.filter.clone() };
-                let until = entries(client, newest)?.last().map_or(0, |entry| entry.seq);
+                let newest = Entries { newest: Some(1), ..self.filter.clone() };
+                let until = client.call(&newest)?.last().map_or(0, |entry| entry.seq);
                 *self.until.insert(until)
             }
         };
-        let mut slice = entries(client, self.filter.clone())?;
+        let mut slice = client.call(&self.filter)?;
         slice.retain(|entry| entry.seq <= until);
         match slice.last() {
             None => self.is_over = true,
@@ -43,12 +43,5 @@ impl Journal {
             }
         }
         Ok(Some(slice).filter(|slice| !slice.is_empty()))
-    }
-}
-
-fn entries(client: &mut Client, filter: EntryFilter) -> Result<Vec<Entry>, ClientError> {
-    match client.call(Call::Entries(filter))? {
-        Answer::Entries(entries) => Ok(entries),
-        _ => Err(ClientError::Unexpected),
     }
 }

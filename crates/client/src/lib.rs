@@ -15,14 +15,12 @@ mod error;
 #[cfg(feature = "door")]
 mod journal;
 #[cfg(feature = "door")]
-mod repeat;
-#[cfg(feature = "door")]
 mod start;
 #[cfg(feature = "door")]
 mod viewing;
 
 #[cfg(feature = "door")]
-pub use connection::Client;
+pub use connection::{Client, UnitAsk};
 #[cfg(feature = "door")]
 pub use error::ClientError;
 #[cfg(feature = "door")]

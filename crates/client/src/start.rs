@@ -1,8 +1,12 @@
 //! Finding the supervisor of a home, or making one.
 
-use crate::connection::Client;
+use crate::connection::{Client, response};
 use crate::error::ClientError;
-use ostler_model::wire::{Answer, Call, ErrorCode, Pong, WireError};
+use ostler_ops::Operation;
+use ostler_ops::daemon::{Ping, Pong};
+use ostler_ops::wire::{ErrorCode, Response, WireError};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use std::cell::Cell;
 use std::ffi::{OsStr, OsString};
 use std::fs::OpenOptions;
@@ -11,7 +15,10 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-type Answered = Result<Answer, ClientError>;
+/// The line of a response, or why there is none.
+type Answered = Result<Vec<u8>, ClientError>;
+/// Sends a request and returns its id.
+type Question<'a> = &'a dyn Fn(&mut Client) -> Result<u64, ClientError>;
 
 /// Whether a supervisor may be started for this.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +38,8 @@ pub struct Place {
     pub program: PathBuf,
     /// What its environment has beside ours.
     pub environment: Vec<(&'static str, OsString)>,
+    /// Called with the version of each supervisor that answers.
+    pub met: fn(&str),
 }
 
 /// Who was there, or was made.
@@ -57,7 +66,10 @@ pub fn find(place: &Place, start: Start) -> Result<Found, ClientError> {
     let refusal = Cell::new(None);
     let call = || {
         Ok(match try_greet(&place.sockets, PATIENCE)? {
-            Greeting::Answered(greeted) => Some(greeted.0),
+            Greeting::Answered(greeted) => {
+                (place.met)(&greeted.1.version);
+                Some(greeted.0)
+            }
             Greeting::Refused(refused) => {
                 refusal.set(Some(refused));
                 None
@@ -99,21 +111,31 @@ pub(crate) fn successor(place: &Place, within: Option<Duration>) -> Result<Clien
 /// request itself ended them, one more would end too, and whatever it supervises would wait meanwhile.
 pub const RESENDS_MOST: u32 = 1;
 
-/// One request that may be sent twice, and its answer. It is sent together with the greeting, and to a
-/// successor only after that has answered its own greeting.
-pub fn ask(place: &Place, start: Start, question: &Call) -> Answered {
+/// One request that may be sent twice, and its response. It is sent together with the greeting, and to a successor only
+/// after that has answered its own greeting.
+pub fn ask<O: Operation>(
+    place: &Place,
+    start: Start,
+    operation: &O,
+) -> Result<O::Response, ClientError> {
+    response(&ask_line(place, start, &|client| client.ask(operation))?)
+}
+
+fn ask_line(place: &Place, start: Start, question: Question<'_>) -> Answered {
     let (deaths, refusal) = (Cell::new(0), Cell::new(None));
     let call = || {
         let put = match deaths.get() {
-            0 => put(&place.sockets, question.clone(), PATIENCE)?,
-            _ => put_after_greeting(&place.sockets, question.clone(), PATIENCE)?,
+            0 => put(place, question, PATIENCE)?,
+            _ => put_after_greeting(&place.sockets, question, PATIENCE)?,
         };
         Ok(match put {
-            Put::Answered(Err(ClientError::Refused(busy))) if busy.code == ErrorCode::Busy => {
-                refusal.set(Some(busy));
-                None
-            }
-            Put::Answered(answer) => Some(answer),
+            Put::Answered(answer) => match busy(&answer) {
+                Some(busy) => {
+                    refusal.set(Some(busy));
+                    None
+                }
+                None => Some(answer),
+            },
             Put::NotSent => None,
             Put::Lost => {
                 deaths.set(deaths.get() + 1);
@@ -125,6 +147,16 @@ pub fn ask(place: &Place, start: Start, question: &Call) -> Answered {
     };
     let reached = reach(place, start, call).map_err(|error| or_refusal(error, &refusal));
     reached.and_then(|(answer, _)| answer)
+}
+
+/// A supervisor that had no room for us.
+fn busy(answer: &Answered) -> Option<WireError> {
+    const REFUSAL_MOST: usize = 4 << 10;
+    let line = answer.as_ref().ok().filter(|line| line.len() <= REFUSAL_MOST)?;
+    match response::<IgnoredAny>(line) {
+        Err(ClientError::Refused(refusal)) if refusal.code == ErrorCode::Busy => Some(refusal),
+        Ok(_) | Err(_) => None,
+    }
 }
 
 /// One that is there and had no room for us all the time says so better than that it did not answer.
@@ -265,41 +297,53 @@ fn try_greet(sockets: &[PathBuf], patience: Duration) -> Result<Greeting, Client
     if client.be_patient(Some(patience)).is_err() {
         return Ok(Greeting::Silent);
     }
-    Ok(match client.call(Call::Ping) {
-        Ok(Answer::Pong(pong)) if client.be_patient(None).is_ok() => {
-            Greeting::Answered(Box::new((client, pong)))
-        }
+    Ok(match client.call(&Ping::ours()) {
+        Ok(pong) if client.be_patient(None).is_ok() => Greeting::Answered(Box::new((client, pong))),
         Err(ClientError::Refused(refusal)) => Greeting::Refused(refusal),
         Ok(_) | Err(_) => Greeting::Silent,
     })
 }
 
-/// A greeting and a question at once. Whatever is answered first shows that somebody is there.
-fn put(sockets: &[PathBuf], question: Call, patience: Duration) -> Result<Put, ClientError> {
-    let Some(mut client) = open(sockets)? else { return Ok(Put::NotSent) };
-    if client.be_patient(Some(patience)).and_then(|()| client.ask(Call::Ping)).is_err() {
-        return Ok(Put::NotSent);
-    }
-    if let Err(error) = client.ask(question) {
+/// A greeting and a request at once. Whatever is answered first shows that somebody is there.
+fn put(place: &Place, question: Question<'_>, patience: Duration) -> Result<Put, ClientError> {
+    let Some(mut client) = open(&place.sockets)? else { return Ok(Put::NotSent) };
+    let greeting = client.be_patient(Some(patience)).and_then(|()| client.ask(&Ping::ours()));
+    let Ok(greeting) = greeting else { return Ok(Put::NotSent) };
+    if let Err(error) = question(&mut client) {
         return Ok(judged(Err(error)));
     }
-    Ok(match client.next_answer() {
-        Ok(Answer::Pong(_)) => {
+    let first = client.next_line();
+    match first.as_ref().ok().and_then(|line| greeted(line, greeting)) {
+        Some(version) => {
+            (place.met)(&version);
             let _ = client.be_patient(None);
-            judged(client.next_answer())
+            Ok(judged(client.next_line()))
         }
-        answer => judged(answer),
-    })
+        None => Ok(judged(first)),
+    }
+}
+
+/// The supervisor's version, if a line answers the greeting and does not refuse it.
+fn greeted(line: &[u8], greeting: u64) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Greeted {
+        version: String,
+    }
+    let read: Response<Greeted> = serde_json::from_slice(line).ok()?;
+    read.ok.filter(|_| read.id == greeting).map(|greeted| greeted.version)
 }
 
 /// The same in two steps.
 fn put_after_greeting(
     sockets: &[PathBuf],
-    question: Call,
+    question: Question<'_>,
     patience: Duration,
 ) -> Result<Put, ClientError> {
     Ok(match greet(sockets, patience)? {
-        Some((mut client, _)) => judged(client.call(question)),
+        Some((mut client, _)) => {
+            let asked = question(&mut client);
+            judged(asked.and_then(|_| client.next_line()))
+        }
         None => Put::NotSent,
     })
 }
@@ -334,20 +378,26 @@ fn launch(place: &Place) -> Result<String, ClientError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ostler_model::Sample;
+    use ostler_ops::daemon::Metrics;
     use std::io::{BufRead, BufReader, Write};
     use std::os::unix::net::UnixListener;
 
-    const PONG: &str = r#"{"id":1,"ok":{"kind":"pong","value":{"version":"1","pid":1,"home":"/","startedAtMs":0,"live":0,"guardian":null,"wentBack":null}}}
+    const PONG: &str = r#"{"id":1,"ok":{"version":"1","pid":1,"home":"/","startedAtMs":0,"live":0,"guardian":null,"wentBack":null}}
 "#;
-    const NOTHING: &str = r#"{"id":2,"ok":{"kind":"metrics","value":[]}}
+    const NOTHING: &str = r#"{"id":2,"ok":[]}
 "#;
     const NO: &str = r#"{"id":0,"error":{"code":"INVALID_REQUEST","message":"not yours"}}
 "#;
 
-    const HALF: &str = r#"{"id":2,"ok":{"kind":"metr"#;
+    thread_local! {
+        static MET: Cell<u32> = const { Cell::new(0) };
+    }
+
+    const HALF: &str = r#"{"id":2,"ok":[{"na"#;
 
     /// What is heard from a door at which each caller in turn is told these lines, and then no more.
-    fn told(callers: &'static [&'static [&'static str]]) -> Answered {
+    fn told(callers: &'static [&'static [&'static str]]) -> Result<Vec<Sample>, ClientError> {
         let home = tempfile::tempdir().expect("a folder");
         let socket = home.path().join("ostler.sock");
         let door = UnixListener::bind(&socket).expect("a door");
@@ -357,6 +407,10 @@ mod tests {
             log: home.path().join("log"),
             program: "/nonexistent/ostler".into(),
             environment: Vec::new(),
+            met: |version| {
+                assert_eq!(version, "1");
+                MET.with(|met| met.set(met.get() + 1));
+            },
         };
         // Whose supervisor died has an owner still.
         let owner = ostler_os::take_lock(&home.path().join("lock")).expect("a lock");
@@ -371,26 +425,27 @@ mod tests {
                 }
             }
         });
-        let answer = ask(&place, Start::Never, &Call::Metrics);
+        let answer = ask(&place, Start::Never, &Metrics {});
         drop(owner);
         answer
     }
 
     #[test]
     fn a_question_travels_with_the_greeting() {
-        assert!(matches!(told(&[&[PONG, NOTHING]]), Ok(Answer::Metrics(_))));
+        assert!(told(&[&[PONG, NOTHING]]).is_ok());
+        assert_eq!(MET.get(), 1, "its version is passed on");
     }
 
     #[test]
     fn an_answer_may_come_before_the_greeting_is_answered() {
-        assert!(matches!(told(&[&[NOTHING, PONG]]), Ok(Answer::Metrics(_))));
+        assert!(told(&[&[NOTHING, PONG]]).is_ok());
     }
 
     #[test]
     fn a_request_is_sent_once_more_to_the_successor_of_one_that_ended_over_it() {
-        assert!(matches!(told(&[&[PONG], &[PONG, NOTHING]]), Ok(Answer::Metrics(_))));
+        assert!(told(&[&[PONG], &[PONG, NOTHING]]).is_ok());
         // One that ends at the greeting has not been asked.
-        assert!(matches!(told(&[&[PONG], &[], &[], &[PONG, NOTHING]]), Ok(Answer::Metrics(_))));
+        assert!(told(&[&[PONG], &[], &[], &[PONG, NOTHING]]).is_ok());
     }
 
     #[test]

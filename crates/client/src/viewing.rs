@@ -3,7 +3,8 @@
 use crate::error::ClientError;
 use ostler_model::RunResult;
 use ostler_model::TerminalSize;
-use ostler_model::wire::{FrameKind, Gap, TimeMark, ViewFrom, Viewing, WireError};
+use ostler_ops::runs::{ViewFrom, Viewing};
+use ostler_ops::wire::{FrameKind, Gap, TimeMark, WireError};
 use std::io::{self, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 

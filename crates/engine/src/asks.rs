@@ -137,8 +137,8 @@ impl Supervisor {
                 }
             }
             Ask::WakeUnit { name, by, why } => self.wake_unit(name, by, why),
-            Ask::Session { call, reply } => {
-                let _ = reply.send(self.learn_session(call));
+            Ask::Session { of, session, reply } => {
+                let _ = reply.send(self.learn_session(of, session));
             }
             Ask::Mail(ask) => self.take_mail(ask),
             Ask::Patrol(ask) => self.take_patrol(ask),

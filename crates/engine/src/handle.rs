@@ -12,9 +12,8 @@ use crate::pools::PoolRefused;
 use crate::sessions::SessionReply;
 use crate::units::{Declaration, Until};
 use ostler_core::unit::{Ask as UnitAsk, UnitEvent};
-use ostler_model::wire::Change;
 use ostler_model::{Actor, InstanceId, RunId, RunRecord, RunResult, RunSpec, TerminalSize};
-use ostler_model::{AgentIdle, AgentSessionCall, AppSpec, PoolView, UnitView, What};
+use ostler_model::{AgentIdle, AppSpec, Change, PoolView, UnitView, What};
 use ostler_os::Waker;
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -93,38 +92,129 @@ pub struct Canceller {
 }
 
 pub(crate) enum Ask {
-    Spawn { spec: Box<RunSpec>, by: Actor, reply: oneshot::Sender<Result<RunRecord, SpawnRefused>> },
-    Check { spec: Box<RunSpec>, reply: oneshot::Sender<RunRecord> },
-    Cancel { run: RunId, by: Canceller, reply: oneshot::Sender<Cancelled> },
-    Leave { run: RunId, by: Actor, reply: oneshot::Sender<()> },
-    Descendants { run: RunId, reply: oneshot::Sender<Vec<RunId>> },
-    Wait { run: RunId, reply: oneshot::Sender<Cancelled> },
-    AwaitStart { run: RunId, reply: oneshot::Sender<()> },
-    Pools { reply: oneshot::Sender<Vec<PoolView>> },
-    Live { reply: oneshot::Sender<usize> },
-    Records { reply: oneshot::Sender<Vec<RunRecord>> },
-    Record { run: RunId, reply: oneshot::Sender<Option<RunRecord>> },
-    Attach { run: RunId, reply: oneshot::Sender<Option<Attached>> },
-    Resize { run: RunId, size: TerminalSize },
-    Shutdown { by: Actor, reply: oneshot::Sender<Stopped> },
-    Restart { by: Actor, reply: oneshot::Sender<Option<RunId>> },
-    InputClosed { run: RunId },
-    Declare { declaration: Declaration, by: Actor, reply: oneshot::Sender<Declared> },
-    Units { names: Vec<String>, ask: UnitAsk, by: Actor },
+    Spawn {
+        spec: Box<RunSpec>,
+        by: Actor,
+        reply: oneshot::Sender<Result<RunRecord, SpawnRefused>>,
+    },
+    Check {
+        spec: Box<RunSpec>,
+        reply: oneshot::Sender<RunRecord>,
+    },
+    Cancel {
+        run: RunId,
+        by: Canceller,
+        reply: oneshot::Sender<Cancelled>,
+    },
+    Leave {
+        run: RunId,
+        by: Actor,
+        reply: oneshot::Sender<()>,
+    },
+    Descendants {
+        run: RunId,
+        reply: oneshot::Sender<Vec<RunId>>,
+    },
+    Wait {
+        run: RunId,
+        reply: oneshot::Sender<Cancelled>,
+    },
+    AwaitStart {
+        run: RunId,
+        reply: oneshot::Sender<()>,
+    },
+    Pools {
+        reply: oneshot::Sender<Vec<PoolView>>,
+    },
+    Live {
+        reply: oneshot::Sender<usize>,
+    },
+    Records {
+        reply: oneshot::Sender<Vec<RunRecord>>,
+    },
+    Record {
+        run: RunId,
+        reply: oneshot::Sender<Option<RunRecord>>,
+    },
+    Attach {
+        run: RunId,
+        reply: oneshot::Sender<Option<Attached>>,
+    },
+    Resize {
+        run: RunId,
+        size: TerminalSize,
+    },
+    Shutdown {
+        by: Actor,
+        reply: oneshot::Sender<Stopped>,
+    },
+    Restart {
+        by: Actor,
+        reply: oneshot::Sender<Option<RunId>>,
+    },
+    InputClosed {
+        run: RunId,
+    },
+    Declare {
+        declaration: Declaration,
+        by: Actor,
+        reply: oneshot::Sender<Declared>,
+    },
+    Units {
+        names: Vec<String>,
+        ask: UnitAsk,
+        by: Actor,
+    },
     Wake,
-    Await { names: Vec<String>, until: Until, reply: oneshot::Sender<Vec<UnitView>> },
-    UnitViews { reply: oneshot::Sender<Vec<UnitView>> },
-    Boundaries { reply: oneshot::Sender<HashMap<RunId, Held>> },
-    HandOver { program: Option<PathBuf>, reply: oneshot::Sender<HandOver> },
-    Guardian { reply: oneshot::Sender<Keeping> },
-    Register { claim: Claim, reply: oneshot::Sender<Result<Arc<Vitals>, Refused>> },
-    Whose { pid: i32, reply: oneshot::Sender<Option<RunId>> },
-    Said { unit: String, event: UnitEvent },
-    Specs { reply: oneshot::Sender<Vec<(UnitView, Arc<AppSpec>)>> },
+    Await {
+        names: Vec<String>,
+        until: Until,
+        reply: oneshot::Sender<Vec<UnitView>>,
+    },
+    UnitViews {
+        reply: oneshot::Sender<Vec<UnitView>>,
+    },
+    Boundaries {
+        reply: oneshot::Sender<HashMap<RunId, Held>>,
+    },
+    HandOver {
+        program: Option<PathBuf>,
+        reply: oneshot::Sender<HandOver>,
+    },
+    Guardian {
+        reply: oneshot::Sender<Keeping>,
+    },
+    Register {
+        claim: Claim,
+        reply: oneshot::Sender<Result<Arc<Vitals>, Refused>>,
+    },
+    Whose {
+        pid: i32,
+        reply: oneshot::Sender<Option<RunId>>,
+    },
+    Said {
+        unit: String,
+        event: UnitEvent,
+    },
+    Specs {
+        reply: oneshot::Sender<Vec<(UnitView, Arc<AppSpec>)>>,
+    },
     Mail(MailAsk),
-    Session { call: AgentSessionCall, reply: SessionReply },
-    AgentIdle { run: RunId, idle: AgentIdle },
-    WakeUnit { name: String, by: Actor, why: String },
+    /// The id of the conversation of a unit's agent; none forgets it.
+    Session {
+        of: String,
+        session: Option<String>,
+        reply: SessionReply,
+    },
+    AgentIdle {
+        run: RunId,
+        idle: AgentIdle,
+    },
+    WakeUnit {
+        name: String,
+        by: Actor,
+        why: String,
+    },
     Patrol(PatrolAsk),
     Agent(AgentAsk),
 }

@@ -4,7 +4,7 @@ use crate::dispatcher::Supervisor;
 use crate::handle::{Ask, Handle};
 use crate::mailroom::NotKept;
 use ostler_core::unit::Declared;
-use ostler_model::{AgentSession, AgentSessionCall, OsText, RunId, RunRecord, What};
+use ostler_model::{AgentSession, OsText, RunId, RunRecord, What};
 use serde_json::json;
 use thiserror::Error;
 use tokio::sync::oneshot;
@@ -40,8 +40,11 @@ pub(crate) enum Resumption<'a> {
 }
 
 impl Supervisor {
-    pub(crate) fn learn_session(&mut self, call: AgentSessionCall) -> Result<(), SessionRefused> {
-        let AgentSessionCall { of, session } = call;
+    pub(crate) fn learn_session(
+        &mut self,
+        of: String,
+        session: Option<String>,
+    ) -> Result<(), SessionRefused> {
         if let Some(bad) = session.as_ref().filter(|id| !AgentSession::is_id(id)) {
             return Err(SessionRefused::BadId(bad.clone()));
         }
@@ -164,8 +167,12 @@ impl Supervisor {
 
 impl Handle {
     /// Answers when it is on disk.
-    pub async fn learn_session(&self, call: AgentSessionCall) -> Result<(), SessionRefused> {
-        let answer = self.ask(|reply| Ask::Session { call, reply }).await;
+    pub async fn learn_session(
+        &self,
+        of: String,
+        session: Option<String>,
+    ) -> Result<(), SessionRefused> {
+        let answer = self.ask(|reply| Ask::Session { of, session, reply }).await;
         answer.unwrap_or(Err(SessionRefused::NotKept(NotKept::ShuttingDown)))
     }
 }

@@ -9,11 +9,11 @@ use crate::seating::lacks_tmux;
 use crate::sessions::Resumption;
 use ostler_core::Event;
 use ostler_core::unit::{Ask as UnitAsk, Declared, UnitEvent};
-use ostler_model::wire::{Change, ChangeKind};
 use ostler_model::{
     Actor, Backend, Desired, Detach, OsText, Part, PoolSpec, RunId, RunRecord, RunSpec,
     TerminalSize, UnitRecord, UnitSpec, UnitState, UnitView, What, stable_digest,
 };
+use ostler_model::{Change, ChangeKind};
 use serde_json::json;
 use std::collections::HashSet;
 use tokio::sync::oneshot;

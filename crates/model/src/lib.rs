@@ -1,10 +1,11 @@
-//! The words of Ostler: ids, specs, records, reasons, journal entries, views and the wire.
+//! The words of Ostler: ids, specs, records, reasons, journal entries, and views.
 //! Nothing here does I/O or makes a decision.
 
 mod agent;
 mod agent_view;
 mod app;
 pub mod app_wire;
+mod change;
 mod container;
 mod enforced;
 mod entry;
@@ -16,6 +17,7 @@ mod patrol;
 mod pool;
 mod record;
 mod restart;
+mod screen;
 mod session;
 mod settings;
 mod spec;
@@ -24,11 +26,11 @@ mod text;
 mod tmux;
 mod unit;
 mod usage;
-pub mod wire;
 
 pub use agent::AgentState;
 pub use agent_view::{AgentJudged, AgentKnown, AgentReport, AgentSource, AgentTold, AgentView};
 pub use app::{AppPhase, AppSpec, AppStatus, AppUsage, HeartbeatSpec};
+pub use change::{Change, ChangeKind};
 pub use container::{
     CHECK_UNKNOWN, ContainerEnd, ContainerEndKind, ContainerMade, ContainerOrder, ContainerSpec,
     Listed,
@@ -37,16 +39,14 @@ pub use enforced::{Enforced, Means};
 pub use entry::{Actor, Entry, What};
 pub use hooks::{Condition, DeadmanSpec, HookSpec, HookTarget};
 pub use id::{BadId, InstanceId, RunId, letter_id};
-pub use mail::{
-    Mail, MailCall, MailDraft, MailKind, Nudge, NudgeCall, NudgeDraft, Priority, Receipt, Waiting,
-};
+pub use mail::{Mail, MailDraft, MailKind, Nudge, NudgeDraft, Priority, Receipt, Waiting};
 pub use metrics::{Counter, Sample};
 pub use patrol::{
     Acted, AgentSeen, CpuMark, DecidedBy, Decision, Declared, DeclaredState, Edge, Freshness,
-    HeartbeatSeen, Observation, Order, PatrolCall, PatrolMemory, PatrolNote, PatrolPolicy,
-    PatrolSave, PatrolSpec, PendingSeen, PendingSpawn, Rung, SessionHealth, SessionSeen, Step,
-    StepOutcome, TownOrders, TownState, TriageAnswer, TriageSpec, Trouble, TroubleKind, WatchSaid,
-    WatchSpec, WatchState,
+    HeartbeatSeen, Observation, Order, PatrolMemory, PatrolNote, PatrolPolicy, PatrolSave,
+    PatrolSpec, PendingSeen, PendingSpawn, Rung, SessionHealth, SessionSeen, Step, StepOutcome,
+    TownOrders, TownState, TriageAnswer, TriageSpec, Trouble, TroubleKind, WatchSaid, WatchSpec,
+    WatchState,
 };
 pub use pool::{PoolSpec, PoolView};
 pub use record::{
@@ -54,7 +54,8 @@ pub use record::{
     Termination, TimeoutKind,
 };
 pub use restart::{Backoff, Preset, RestartLimit, RestartPolicy, When};
-pub use session::{AgentIdle, AgentIdleCall, AgentSession, AgentSessionCall};
+pub use screen::{ScreenCursor, ScreenSpot, ScreenText};
+pub use session::{AgentIdle, AgentSession};
 pub use settings::{AdoptPolicy, Settings};
 pub use spec::{Detach, Limits, Resources, RunSpec, TerminalSize};
 pub use stable::{StableHasher, stable_digest, stable_hash};

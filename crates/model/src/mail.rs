@@ -196,44 +196,6 @@ impl NudgeDraft {
     }
 }
 
-/// What the door can be asked about mail.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum MailCall {
-    Send(MailDraft),
-    /// Oldest first, the first page of it.
-    Inbox {
-        to: String,
-        unread_only: bool,
-    },
-    /// What follows in it after this one. An empty page is the end.
-    Page {
-        to: String,
-        unread_only: bool,
-        after: Option<String>,
-    },
-    /// One of these ids, or the unambiguous end of one.
-    Show {
-        id: String,
-    },
-    /// Unread mail, for this caller alone until it is settled or the claim runs out.
-    Claim {
-        to: String,
-        most: u32,
-    },
-    /// What was claimed is read, or goes back.
-    Settle {
-        ids: Vec<String>,
-        is_read: bool,
-    },
-    /// Answers with those that were there: nobody else can have them then.
-    Remove {
-        ids: Vec<String>,
-    },
-    /// How much waits, for everybody for whom something does.
-    Counts,
-}
-
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MailDraft {
@@ -254,28 +216,6 @@ pub struct Waiting {
     pub name: String,
     pub mail: u32,
     pub nudges: u32,
-}
-
-/// What the door can be asked about nudges that wait.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum NudgeCall {
-    /// Answered with its receipt: queued, or refused because too many wait.
-    Queue(NudgeDraft),
-    /// The urgent first, then the oldest; for this caller alone until settled or the claim runs out.
-    Claim {
-        to: String,
-        most: u32,
-    },
-    Settle {
-        id: String,
-        receipt: Receipt,
-        why: String,
-    },
-    /// Everybody's, where nobody is named.
-    List {
-        to: Option<String>,
-    },
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -531,27 +531,6 @@ pub struct PendingSpawn {
     pub asked_at_ms: u64,
 }
 
-/// What the door can be asked about the patrol's memory.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum PatrolCall {
-    Load,
-    /// By whoever holds the patrol's lock.
-    Save(PatrolSave),
-    /// Replaces what was said of this agent.
-    Say {
-        agent: String,
-        said: WatchSaid,
-    },
-    /// Replaces the orders, if they are still those that the caller saw.
-    Order {
-        seen: TownOrders,
-        now: TownOrders,
-    },
-    /// Writes to the journal, with a unit's name or without.
-    Note(Vec<PatrolNote>),
-}
-
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PatrolSave {

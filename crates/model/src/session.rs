@@ -37,16 +37,6 @@ impl AgentSession {
     }
 }
 
-/// Somebody tells the session of a unit's agent: the agent's own hook, or whoever reads its files.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct AgentSessionCall {
-    /// The unit's name, or the id of its run (`OSTLER_RUN_ID`), which must be its last.
-    pub of: String,
-    /// None forgets it.
-    pub session: Option<String>,
-}
-
 /// What is known of an agent by somebody who can tell: the agent itself, or whoever knows its screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "state")]
@@ -58,15 +48,6 @@ pub enum AgentIdle {
     No,
     /// Nobody can tell any more: its silence counts again.
     Unknown,
-}
-
-/// Somebody tells whether the agent of a unit has nothing to do.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct AgentIdleCall {
-    /// The unit's name, or the id of its run.
-    pub of: String,
-    pub idle: AgentIdle,
 }
 
 #[cfg(test)]

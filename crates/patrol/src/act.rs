@@ -1,12 +1,12 @@
 //! Doing what was decided. Each step has its own bounds, and says what it came to.
 
-use crate::door::Door;
+use crate::connection::Connector;
 use crate::error::PatrolError;
 use crate::nudge::{Before, Mode, Refusal, Speech, nudge};
 use crate::observe;
 use crate::orders;
 use crate::plan::Plan;
-use ostler_model::wire::UnitAsk;
+use ostler_client::UnitAsk;
 use ostler_model::{
     AgentState, Decision, HeartbeatSeen, Observation, PatrolMemory, Priority, Receipt,
     SessionHealth, SessionSeen, Step, StepOutcome, UnitState, WatchSpec,
@@ -50,7 +50,7 @@ fn left(told: impl Into<String>) -> Done {
 
 /// `words` replace the usual ones.
 pub fn act(
-    door: &Door,
+    connector: &Connector,
     plan: &Plan,
     agent: &WatchSpec,
     decision: &Decision,
@@ -58,11 +58,12 @@ pub fn act(
     words: Option<&str>,
 ) -> Done {
     let works = before.shows.as_ref().is_some_and(|shown| shown.state == AgentState::Working);
-    let speak = |usual: &str, key: Before| speak(door, agent, words.unwrap_or(usual), key, works);
+    let speak =
+        |usual: &str, key: Before| speak(connector, agent, words.unwrap_or(usual), key, works);
     let held = match decision.step {
         Step::Nothing | Step::Escalate => Ok(None),
         Step::Start | Step::Nudge | Step::Wake | Step::Interrupt | Step::Restart => {
-            door.open().and_then(|mut asking| orders::held(&mut asking, plan))
+            connector.open().and_then(|mut connection| orders::held(&mut connection, plan))
         }
     };
     match held {
@@ -72,11 +73,11 @@ pub fn act(
     }
     match decision.step {
         Step::Nothing => done("did nothing"),
-        Step::Start => start(door, agent, UnitAsk::Start),
+        Step::Start => start(connector, agent, UnitAsk::Start),
         Step::Nudge if words == Some(LIMIT_OVER) => speak(LIMIT_OVER, Before::LimitOver),
         Step::Nudge => speak(CHECK_IN, Before::Nothing),
         Step::Wake => speak(WAKE, Before::Escape),
-        Step::Interrupt => match look_again(door, plan, agent) {
+        Step::Interrupt => match look_again(connector, plan, agent) {
             // Nothing is known of it: it may work by now.
             Err(why) => failed(format!("it could not be looked at again: {why}")),
             Ok(now) => match still_interrupted(before, &now) {
@@ -84,7 +85,7 @@ pub fn act(
                 Err(why) => left(why),
             },
         },
-        Step::Restart => restart(door, plan, agent, decision, before),
+        Step::Restart => restart(connector, plan, agent, decision, before),
         // The edges of its condition are told by the tick.
         Step::Escalate => done("a person is asked for"),
     }
@@ -98,7 +99,7 @@ pub struct Told {
 }
 
 /// For others that have something to say.
-pub fn say(door: &Door, agent: &str, text: &str, mode: Mode) -> Told {
+pub fn say(connector: &Connector, agent: &str, text: &str, mode: Mode) -> Told {
     let speech = Speech {
         from: SENDER,
         to: agent,
@@ -108,7 +109,7 @@ pub fn say(door: &Door, agent: &str, text: &str, mode: Mode) -> Told {
         priority: Priority::Urgent,
         life_ms: Some(WORDS_LIFE_MS),
     };
-    match nudge(door, &speech) {
+    match nudge(connector, &speech) {
         Ok(spoken) => Told {
             receipt: spoken.receipt,
             refusal: spoken.refusal,
@@ -132,7 +133,13 @@ fn word(receipt: Receipt) -> &'static str {
     }
 }
 
-fn speak(door: &Door, agent: &WatchSpec, text: &str, before: Before, works: bool) -> Done {
+fn speak(
+    connector: &Connector,
+    agent: &WatchSpec,
+    text: &str,
+    before: Before,
+    works: bool,
+) -> Done {
     let speech = Speech {
         from: SENDER,
         to: &agent.name,
@@ -148,7 +155,7 @@ fn speak(door: &Door, agent: &WatchSpec, text: &str, before: Before, works: bool
         priority: Priority::Urgent,
         life_ms: Some(WORDS_LIFE_MS),
     };
-    match nudge(door, &speech) {
+    match nudge(connector, &speech) {
         Ok(spoken) => {
             let told = format!("{}: {}", word(spoken.receipt), spoken.why);
             match (spoken.receipt, spoken.refusal) {
@@ -163,11 +170,11 @@ fn speak(door: &Door, agent: &WatchSpec, text: &str, before: Before, works: bool
     }
 }
 
-fn start(door: &Door, agent: &WatchSpec, ask: UnitAsk) -> Done {
-    let begun = door.open().and_then(|mut asking| {
-        asking.ask_unit(&agent.name, ask)?;
-        asking.wait_longer(SETTLE)?;
-        asking.settled(&agent.name)
+fn start(connector: &Connector, agent: &WatchSpec, ask: UnitAsk) -> Done {
+    let begun = connector.open().and_then(|mut connection| {
+        connection.ask_unit(&agent.name, ask)?;
+        connection.wait_longer(SETTLE)?;
+        connection.settled(&agent.name)
     });
     match begun {
         Ok(Some(view)) if view.state == UnitState::Ready => {
@@ -181,11 +188,15 @@ fn start(door: &Door, agent: &WatchSpec, ask: UnitAsk) -> Done {
 }
 
 /// Just before something that cannot be taken back: triage may have thought about it for a minute.
-fn look_again(door: &Door, plan: &Plan, agent: &WatchSpec) -> Result<Observation, String> {
+fn look_again(
+    connector: &Connector,
+    plan: &Plan,
+    agent: &WatchSpec,
+) -> Result<Observation, String> {
     let none = PatrolMemory::default();
     let now_ms = ostler_os::wall_ms();
-    let again = door.open().and_then(|mut asking| {
-        observe::all(door, &mut asking, plan, &none, Some(&agent.name), now_ms)
+    let again = connector.open().and_then(|mut connection| {
+        observe::all(connector, &mut connection, plan, &none, Some(&agent.name), now_ms)
     });
     let sight = again.map_err(|error| told(&error))?.sights.into_iter().next();
     sight.map(|sight| sight.seen).ok_or_else(|| "it is not watched any more".to_owned())
@@ -220,19 +231,19 @@ fn still_interrupted(before: &Observation, now: &Observation) -> Result<(), Stri
 
 /// One that came back to life meanwhile is left alone.
 fn restart(
-    door: &Door,
+    connector: &Connector,
     plan: &Plan,
     agent: &WatchSpec,
     decision: &Decision,
     before: &Observation,
 ) -> Done {
-    let seen = match look_again(door, plan, agent) {
+    let seen = match look_again(connector, plan, agent) {
         Ok(seen) => seen,
         Err(why) => return failed(why),
     };
     match still_needed(&seen, decision.health, has_moved(before, &seen)) {
-        Needed::Start => start(door, agent, UnitAsk::Start),
-        Needed::Restart => start(door, agent, UnitAsk::Restart),
+        Needed::Start => start(connector, agent, UnitAsk::Start),
+        Needed::Restart => start(connector, agent, UnitAsk::Restart),
         Needed::Nothing(why) => left(why),
     }
 }

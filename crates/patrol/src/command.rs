@@ -1,13 +1,13 @@
 //! Commands that the patrol asks something: they are runs like any other, with a limit on their time, owned and ended
 //! as a whole by the supervisor.
 
-use crate::door::Door;
+use crate::connection::Connector;
 use crate::error::PatrolError;
 use ostler_client::{Client, Frame};
-use ostler_model::wire::{Answer, Call, CancelCall, ViewCall, ViewFrom};
 use ostler_model::{
     Backend, Detach, Limits, OsText, Resources, RunId, RunResult, RunSpec, TerminalSize,
 };
+use ostler_ops::runs::{Cancel, Spawn, View, ViewFrom};
 use std::os::unix::ffi::OsStrExt;
 
 /// Who talks more has nothing to say.
@@ -33,12 +33,9 @@ pub enum Came {
     NotStarted { why: String },
 }
 
-pub fn ask(door: &Door, question: &Question<'_>) -> Result<Came, PatrolError> {
-    let mut client = door.client()?;
-    let record = match client.call(Call::Spawn(Box::new(spec(question))))? {
-        Answer::Spawned(record) => *record,
-        _ => return Err(PatrolError::Unexpected),
-    };
+pub fn ask(connector: &Connector, question: &Question<'_>) -> Result<Came, PatrolError> {
+    let mut client = connector.client()?;
+    let record = client.call(&Spawn(Box::new(spec(question))))?;
     let run = record.run_id;
     if record.pid.is_none() {
         let why = record.error.unwrap_or_else(|| "it could not be started".to_owned());
@@ -46,26 +43,26 @@ pub fn ask(door: &Door, question: &Question<'_>) -> Result<Came, PatrolError> {
     }
     // It may end, or close its input, before it has read everything: that is its own affair.
     let _ = client.give(&run.to_string(), question.input, true);
-    collect(door, run)
+    collect(connector, run)
 }
 
-fn collect(door: &Door, run: RunId) -> Result<Came, PatrolError> {
+fn collect(connector: &Connector, run: RunId) -> Result<Came, PatrolError> {
     let mut output = Vec::new();
-    let call = ViewCall {
+    let call = View {
         run: run.to_string(),
         from: ViewFrom::Start,
         follow: true,
         interactive: false,
         size: None,
     };
-    let mut view = door.client()?.view(call)?;
+    let mut view = connector.client()?.view(&call)?;
     loop {
         view.advance()?;
         match view.frame()? {
             Frame::Stdout(bytes) => {
                 output.extend_from_slice(bytes);
                 if output.len() > OUTPUT_MOST {
-                    cancel(door.client()?, run);
+                    cancel(connector.client()?, run);
                     return Ok(Came::TooMuch { run });
                 }
             }
@@ -87,7 +84,7 @@ fn ended(run: RunId, result: &RunResult, output: Vec<u8>) -> Came {
 }
 
 fn cancel(mut client: Client, run: RunId) {
-    let _ = client.call(Call::Cancel(CancelCall::of(run.to_string())));
+    let _ = client.call(&Cancel::of(run));
 }
 
 fn spec(question: &Question<'_>) -> RunSpec {

@@ -8,7 +8,7 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum PatrolError {
     #[error("the supervisor cannot be asked")]
-    Door(#[source] Box<ClientError>),
+    Client(#[source] Box<ClientError>),
     #[error("the supervisor answered something else than it was asked")]
     Unexpected,
     #[error("{} cannot be written", path.display())]
@@ -34,6 +34,6 @@ pub enum PatrolError {
 
 impl From<ClientError> for PatrolError {
     fn from(error: ClientError) -> Self {
-        PatrolError::Door(Box::new(error))
+        PatrolError::Client(Box::new(error))
     }
 }

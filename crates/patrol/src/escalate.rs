@@ -1,7 +1,7 @@
 //! Telling a person: once when a condition begins, once when it is over.
 
 use crate::command::{self, Question};
-use crate::door::Door;
+use crate::connection::Connector;
 use crate::plan::Plan;
 use ostler_model::{MailDraft, MailKind, PatrolNote, What, stable_hash};
 use serde_json::{Map, Value};
@@ -29,7 +29,7 @@ pub struct Escalation<'a> {
 }
 
 /// By mail, by the hook, and in the journal. True if somebody was told: else it is tried again at the next tick.
-pub fn tell(door: &Door, plan: &Plan, what: &Escalation<'_>) -> (bool, PatrolNote) {
+pub fn tell(connector: &Connector, plan: &Plan, what: &Escalation<'_>) -> (bool, PatrolNote) {
     let about = what.agent.unwrap_or("the town");
     let (subject, word) = match what.edge {
         Edge::Begins => (format!("ESCALATION: {about}: {}", what.kind), "begins"),
@@ -47,8 +47,8 @@ pub fn tell(door: &Door, plan: &Plan, what: &Escalation<'_>) -> (bool, PatrolNot
         body,
         kind: MailKind::Escalation,
     };
-    let mailed = door.open().and_then(|mut asking| asking.send(draft));
-    let hooked = hook(door, plan, what, &subject, &evidence);
+    let mailed = connector.open().and_then(|mut connection| connection.send(draft));
+    let hooked = hook(connector, plan, what, &subject, &evidence);
     let told = mailed.is_ok() || hooked == Some(true);
     let why = match (&mailed, hooked) {
         (Ok(()), None) => format!("{subject}: mail to {}", plan.spec.overseer),
@@ -78,7 +78,7 @@ fn id(what: &Escalation<'_>, word: &str) -> String {
 }
 
 fn hook(
-    door: &Door,
+    connector: &Connector,
     plan: &Plan,
     what: &Escalation<'_>,
     subject: &str,
@@ -106,6 +106,6 @@ fn hook(
         timeout_ms: HOOK_TIMEOUT_MS,
         session: HOOK_SESSION,
     };
-    let came = command::ask(door, &question);
+    let came = command::ask(connector, &question);
     Some(matches!(came, Ok(command::Came::Ended { code: Some(0), .. })))
 }

@@ -1,21 +1,21 @@
 //! A person looked at an agent that we had given up on.
 
-use crate::door::Door;
+use crate::connection::Connector;
 use crate::error::PatrolError;
 use crate::plan::Plan;
 use crate::tick::lock;
 use ostler_model::PatrolSave;
 
 /// Its crash loop, its waits and its ladder are as if they had not been.
-pub fn forget(door: &Door, plan: &Plan, agent: &str) -> Result<(), PatrolError> {
+pub fn forget(connector: &Connector, plan: &Plan, agent: &str) -> Result<(), PatrolError> {
     let _lock = lock(plan)?;
-    let mut asking = door.open()?;
-    let mut memory = asking.memory()?;
+    let mut connection = connector.open()?;
+    let mut memory = connection.memory()?;
     let Some(mut state) = memory.states.remove(agent) else { return Ok(()) };
     ostler_core::restart::clear(&mut state.tally);
     state.backoff_until_ms = None;
     state.crash_loop_since_ms = None;
     state.rung = None;
     let states = [(agent.to_owned(), state)].into();
-    asking.save(PatrolSave { states, town: memory.town })
+    connection.save(PatrolSave { states, town: memory.town })
 }

@@ -5,7 +5,7 @@
 //! document's file, `deacon/health-check-state.json`.
 
 use crate::act::{PING, SENDER, say};
-use crate::door::{Asking, Door};
+use crate::connection::{Connection, Connector};
 use crate::error::PatrolError;
 use crate::files::{self, stamp};
 use crate::nudge::{Mode, Refusal};
@@ -75,7 +75,7 @@ struct Counted {
 
 /// Asks the agent, and counts. `timeout_ms` is how long it has.
 pub fn health_check(
-    door: &Door,
+    connector: &Connector,
     plan: &Plan,
     name: &str,
     timeout_ms: u64,
@@ -87,8 +87,8 @@ pub fn health_check(
     if let Some(seconds) = cooldown(&known, now_ms) {
         return Ok(Checked::InCooldown { seconds });
     }
-    let mut asking = door.open()?;
-    let before = look(door, &mut asking, plan, &agent.name)?;
+    let mut connection = connector.open()?;
+    let before = look(connector, &mut connection, plan, &agent.name)?;
     match &before.session {
         SessionSeen::Alive | SessionSeen::Foreign => {}
         SessionSeen::AgentDead(why) => return Ok(Checked::NotRunning { why: why.clone() }),
@@ -107,7 +107,7 @@ pub fn health_check(
         return answered(&path, &agent.name, "its processes work");
     }
     count(&path, &agent.name, |counted, now| counted.last_ping_time = now)?;
-    let told = say(door, &agent.name, PING, Mode::Immediate);
+    let told = say(connector, &agent.name, PING, Mode::Immediate);
     match (told.receipt, told.refusal) {
         // An agent that takes a text lives.
         (Receipt::Delivered, _) => return answered(&path, &agent.name, "it took the ping"),
@@ -125,7 +125,7 @@ pub fn health_check(
     }
     let deadline = ostler_os::mono_ms() + timeout_ms;
     loop {
-        let seen = look(door, &mut asking, plan, &agent.name)?;
+        let seen = look(connector, &mut connection, plan, &agent.name)?;
         if let Some(why) = response(&before, &seen) {
             return answered(&path, &agent.name, why);
         }
@@ -154,13 +154,14 @@ pub fn killed(plan: &Plan, name: &str) -> Result<(), PatrolError> {
 }
 
 fn look(
-    door: &Door,
-    asking: &mut Asking,
+    connector: &Connector,
+    connection: &mut Connection,
     plan: &Plan,
     name: &str,
 ) -> Result<Observation, PatrolError> {
     let now_ms = ostler_os::wall_ms();
-    let seen = observe::all(door, asking, plan, &PatrolMemory::default(), Some(name), now_ms)?;
+    let seen =
+        observe::all(connector, connection, plan, &PatrolMemory::default(), Some(name), now_ms)?;
     seen.sights.into_iter().next().map(|sight| sight.seen).ok_or(PatrolError::Unexpected)
 }
 

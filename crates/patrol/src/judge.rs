@@ -1,7 +1,7 @@
 //! From what was seen to what is to be done: the core's decision, and triage's where a signal tripped.
 
 use crate::boot::{self, Begin};
-use crate::door::{Asking, Door};
+use crate::connection::{Connection, Connector};
 use crate::error::PatrolError;
 use crate::observe::{self, Seen, Sight};
 use crate::orders;
@@ -15,7 +15,7 @@ use ostler_model::{
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-/// One agent, as far as it is judged without asking anybody.
+/// One agent, as far as it is judged without connection anybody.
 #[derive(Clone, Debug)]
 pub struct Judged {
     pub agent: WatchSpec,
@@ -39,15 +39,16 @@ pub struct Judgement {
 
 /// Looks, and lets the core decide. Nothing is done, and nothing is saved.
 pub fn judge(
-    door: &Door,
-    asking: &mut Asking,
+    connector: &Connector,
+    connection: &mut Connection,
     plan: &Plan,
     only: Option<&str>,
     now_ms: u64,
 ) -> Result<Judgement, PatrolError> {
-    let memory = asking.memory()?;
+    let memory = connection.memory()?;
     let orders = orders::in_force(&plan.town, &memory.orders, now_ms);
-    let Seen { sights, unreachable } = observe::all(door, asking, plan, &memory, only, now_ms)?;
+    let Seen { sights, unreachable } =
+        observe::all(connector, connection, plan, &memory, only, now_ms)?;
     let policy = &plan.spec.policy;
     let mut town = memory.town.clone();
     patrol::begin_tick(&mut town, plan.spec.tick_ms, policy, now_ms);
@@ -98,12 +99,12 @@ fn either<S: serde::Serializer>(asks: &Result<String, String>, to: S) -> Result<
 
 /// Shows, and does nothing.
 pub fn would_ask(
-    door: &Door,
+    connector: &Connector,
     plan: &Plan,
     only: Option<&str>,
 ) -> Result<Vec<Question>, PatrolError> {
     let now_ms = ostler_os::wall_ms();
-    let judgement = judge(door, &mut door.open()?, plan, only, now_ms)?;
+    let judgement = judge(connector, &mut connector.open()?, plan, only, now_ms)?;
     let question = |judged: &Judged| Question {
         agent: judged.agent.name.clone(),
         mechanical: judged.mechanical.clone(),
@@ -149,7 +150,7 @@ pub struct Heard {
 
 /// Asks. Whatever comes of it, there is a decision.
 pub fn ask(
-    door: &Door,
+    connector: &Connector,
     plan: &Plan,
     spec: &TriageSpec,
     judged: &Judged,
@@ -164,7 +165,7 @@ pub fn ask(
         // Its marker is for others: that it cannot be written keeps nobody from being judged.
         Err(_) => None,
     };
-    let answered = triage::ask(door, spec, &document(judged));
+    let answered = triage::ask(connector, spec, &document(judged));
     let heard = match answered {
         Ok(answered) => {
             let answer = TriageAnswer { step: answered.action, reason: answered.reason.clone() };

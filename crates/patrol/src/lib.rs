@@ -1,10 +1,10 @@
 //! The patrol looks at the agents of a town every tick, lets the core decide, and does what was decided through the
-//! supervisor's door.
+//! supervisor's socket.
 
 mod act;
 mod boot;
 mod command;
-mod door;
+mod connection;
 mod error;
 mod escalate;
 mod files;
@@ -25,7 +25,7 @@ mod spawns;
 mod tick;
 pub mod triage;
 
-pub use door::{Asking, Door};
+pub use connection::{Connection, Connector};
 pub use error::PatrolError;
 pub use forget::forget;
 pub use health_check::{Checked, health_check, killed};

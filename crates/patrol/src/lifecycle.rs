@@ -3,12 +3,13 @@
 //! A request is taken out of the mailbox before it is carried out: it is carried out at most once, whatever dies in
 //! between. One that is hours old is of another time, and only told.
 
-use crate::door::Asking;
+use crate::connection::Connection;
 use crate::error::PatrolError;
 use crate::orders;
 use crate::plan::Plan;
-use ostler_model::wire::UnitAsk;
-use ostler_model::{Mail, MailCall, PatrolNote, What};
+use ostler_client::UnitAsk;
+use ostler_model::{Mail, PatrolNote, What};
+use ostler_ops::mail::Remove;
 use serde_json::{Map, Value, json};
 
 const SUBJECT: &str = "LIFECYCLE:";
@@ -25,14 +26,13 @@ enum Wish {
 
 /// Carries out what is asked for. Returns what was done, for the journal.
 pub fn requests(
-    asking: &mut Asking,
+    connection: &mut Connection,
     plan: &Plan,
     now_ms: u64,
 ) -> Result<Vec<PatrolNote>, PatrolError> {
     let mut found = Vec::new();
     for mailbox in MAILBOXES {
-        let call = MailCall::Inbox { to: mailbox.to_owned(), unread_only: true };
-        let mails = asking.mails(call)?;
+        let mails = connection.unread(mailbox)?;
         found.extend(
             mails.into_iter().filter(|mail| mail.subject.trim_start().starts_with(SUBJECT)),
         );
@@ -40,15 +40,15 @@ pub fn requests(
     if found.is_empty() {
         return Ok(Vec::new());
     }
-    if orders::held(asking, plan)?.is_some() {
+    if orders::held(connection, plan)?.is_some() {
         return Ok(Vec::new());
     }
     let ids = found.into_iter().map(|mail| mail.id).collect();
-    let ours = asking.mails(MailCall::Remove { ids })?;
-    Ok(ours.iter().map(|mail| carry_out(asking, plan, mail, now_ms)).collect())
+    let ours = connection.call(&Remove { ids })?;
+    Ok(ours.iter().map(|mail| carry_out(connection, plan, mail, now_ms)).collect())
 }
 
-fn carry_out(asking: &mut Asking, plan: &Plan, mail: &Mail, now_ms: u64) -> PatrolNote {
+fn carry_out(connection: &mut Connection, plan: &Plan, mail: &Mail, now_ms: u64) -> PatrolNote {
     let note = |unit: Option<String>, why: String| PatrolNote {
         unit,
         what: What::LifecycleAsked,
@@ -77,7 +77,7 @@ fn carry_out(asking: &mut Asking, plan: &Plan, mail: &Mail, now_ms: u64) -> Patr
         Wish::Restart => (UnitAsk::Restart, "restarted"),
         Wish::Shutdown => (UnitAsk::Stop, "stopped"),
     };
-    match asking.ask_unit(&agent.name, ask) {
+    match connection.ask_unit(&agent.name, ask) {
         Ok(()) => note(unit, format!("{word} because {} asked for it", mail.from)),
         Err(error) => note(unit, format!("it could not be {word}: {error}")),
     }

@@ -3,7 +3,7 @@
 
 use crate::act::SENDER;
 use crate::command::{self, Came, Question};
-use crate::door::{Asking, Door};
+use crate::connection::{Connection, Connector};
 use crate::error::PatrolError;
 use crate::heartbeat;
 use crate::nudge::{Agent, book};
@@ -11,10 +11,10 @@ use crate::plan::Plan;
 use crate::screen;
 use crate::sessions::{self, Sessions};
 use crate::shown;
-use ostler_model::wire::ScreenText;
+use ostler_model::ScreenText;
 use ostler_model::{
-    CpuMark, Desired, MailCall, MailKind, Nudge, NudgeCall, Observation, PatrolMemory, PendingSeen,
-    Receipt, RunId, RunRecord, SessionSeen, UnitLook, UnitState, Waiting, WatchSpec, WatchState,
+    CpuMark, Desired, MailKind, Nudge, Observation, PatrolMemory, PendingSeen, Receipt, RunId,
+    RunRecord, SessionSeen, UnitLook, UnitState, Waiting, WatchSpec, WatchState,
 };
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -41,8 +41,8 @@ pub struct Seen {
 
 /// Of all agents, or of the one that is named.
 pub fn all(
-    door: &Door,
-    asking: &mut Asking,
+    connector: &Connector,
+    connection: &mut Connection,
     plan: &Plan,
     memory: &PatrolMemory,
     only: Option<&str>,
@@ -56,14 +56,14 @@ pub fn all(
         .collect();
     let names: Vec<String> = agents.iter().map(|agent| agent.name.clone()).collect();
     let looks: BTreeMap<String, UnitLook> =
-        asking.looks(names)?.into_iter().map(|look| (look.view.name.clone(), look)).collect();
+        connection.looks(names)?.into_iter().map(|look| (look.view.name.clone(), look)).collect();
     let runs: BTreeMap<RunId, RunRecord> =
-        asking.live_runs()?.into_iter().map(|run| (run.run_id, run)).collect();
-    let waiting = asking.waiting();
-    let nudges = asking.nudges(NudgeCall::List { to: None });
+        connection.live_runs()?.into_iter().map(|run| (run.run_id, run)).collect();
+    let waiting = connection.waiting();
+    let nudges = connection.nudges();
     let sessions = sessions::look(plan, &agents);
     let book = book();
-    let work = works(door, plan, &agents);
+    let work = works(connector, plan, &agents);
     let default = WatchState::default();
     let mut sights = Vec::new();
     for agent in agents {
@@ -73,7 +73,7 @@ pub fn all(
         let record = look.and_then(|look| look.view.run_id).and_then(|run| runs.get(&run));
         let heard = heartbeat::read(agent.heartbeat.as_deref(), now_ms);
         let session = session(plan, agent, look, &sessions);
-        let drawn = screen_of(asking, plan, agent, record, &sessions);
+        let drawn = screen_of(connection, plan, agent, record, &sessions);
         let known = look.and_then(|look| {
             let tree = look.usage.as_ref().map(|usage| usage.tree.as_slice()).unwrap_or_default();
             let declared = look.view.profile();
@@ -83,7 +83,7 @@ pub fn all(
         if let (Some(conversation), Some(look)) = (conversation, look)
             && look.view.agent_session.as_deref() != Some(conversation.as_str())
         {
-            asking.learn_session(&agent.name, &conversation);
+            connection.learn_session(&agent.name, &conversation);
         }
         let shown = drawn.as_ref().map(|drawn| shown::shown(known.as_ref(), drawn));
         let (cpu_percent, cpu) = cpu(look, state, now_ms);
@@ -107,7 +107,7 @@ pub fn all(
             processes: look.and_then(|look| look.usage.as_ref()).map(|usage| usage.processes),
             tail: drawn.map(|drawn| screen::tail(&drawn.lines, TAIL_LINES)).unwrap_or_default(),
             dead_age_ms: dead_age(look, &session, now_ms),
-            wants_again: is_dead(&session) && left_word(asking, agent),
+            wants_again: is_dead(&session) && left_word(connection, agent),
             is_wanted: look.is_some_and(|look| look.view.desired == Desired::Running),
             session,
         };
@@ -174,7 +174,7 @@ fn has_program(agent: &WatchSpec, look: &UnitLook) -> bool {
 }
 
 fn screen_of(
-    asking: &mut Asking,
+    connection: &mut Connection,
     plan: &Plan,
     agent: &WatchSpec,
     record: Option<&RunRecord>,
@@ -184,7 +184,7 @@ fn screen_of(
         return sessions.screen_of(&agent.name);
     }
     // One that has no terminal has no screen.
-    asking.screen(record?.run_id.to_string()).ok()
+    connection.screen(record?.run_id.to_string()).ok()
 }
 
 /// Since the last tick; since its start, if this is the first that sees this run.
@@ -220,9 +220,8 @@ fn dead_age(look: Option<&UnitLook>, session: &SessionSeen, now_ms: u64) -> Opti
 }
 
 /// It left a handoff for its successor, which is not there yet.
-fn left_word(asking: &mut Asking, agent: &WatchSpec) -> bool {
-    let call = MailCall::Inbox { to: agent.name.clone(), unread_only: true };
-    let mails = asking.mails(call).unwrap_or_default();
+fn left_word(connection: &mut Connection, agent: &WatchSpec) -> bool {
+    let mails = connection.unread(&agent.name).unwrap_or_default();
     mails.iter().any(|mail| mail.kind == MailKind::Handoff)
 }
 
@@ -271,7 +270,7 @@ fn pending(
 
 /// Whether there is work, by those that can be asked: all at once, because each may take its time.
 fn works(
-    door: &Door,
+    connector: &Connector,
     plan: &Plan,
     agents: &[&WatchSpec],
 ) -> BTreeMap<String, Result<bool, String>> {
@@ -281,7 +280,7 @@ fn works(
             .filter_map(|agent| Some((agent.name.clone(), agent.work.as_ref()?)))
             .map(|(name, argv)| {
                 let env = vec![("OSTLER_AGENT".to_owned(), name.clone())];
-                (name, scope.spawn(move || is_there_work(door, plan, argv, env)))
+                (name, scope.spawn(move || is_there_work(connector, plan, argv, env)))
             })
             .collect();
         let lost = || Err("it could not be asked".to_owned());
@@ -293,7 +292,7 @@ fn works(
 }
 
 fn is_there_work(
-    door: &Door,
+    connector: &Connector,
     plan: &Plan,
     argv: &[String],
     env: Vec<(String, String)>,
@@ -306,7 +305,7 @@ fn is_there_work(
         timeout_ms: WORK_TIMEOUT_MS,
         session: WORK_SESSION,
     };
-    match command::ask(door, &question) {
+    match command::ask(connector, &question) {
         Ok(Came::Ended { code: Some(0), .. }) => Ok(true),
         Ok(Came::Ended { code: Some(1), .. }) => Ok(false),
         Ok(Came::Ended { code, .. }) => Err(match code {

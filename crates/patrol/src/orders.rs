@@ -1,6 +1,6 @@
 //! What people ordered for the whole town: by our verbs, or by the files that their other tools write.
 
-use crate::door::Asking;
+use crate::connection::Connection;
 use crate::error::PatrolError;
 use crate::files::{self, Town};
 use crate::plan::Plan;
@@ -26,8 +26,8 @@ pub fn orders_in_force(root: &str, given: &TownOrders) -> TownOrders {
 }
 
 /// Why nothing is done now, though it was decided: somebody gave an order since the tick began.
-pub fn held(asking: &mut Asking, plan: &Plan) -> Result<Option<&'static str>, PatrolError> {
-    let given = asking.memory()?.orders;
+pub fn held(connection: &mut Connection, plan: &Plan) -> Result<Option<&'static str>, PatrolError> {
+    let given = connection.memory()?.orders;
     let orders = in_force(&plan.town, &given, ostler_os::wall_ms());
     Ok(match (&orders.stopped, &orders.paused) {
         (Some(_), _) => Some("the town was stopped meanwhile"),

@@ -1,7 +1,7 @@
 //! The sessions of the agents that live in tmux: for each server one listing and one look at all screens.
 
 use crate::plan::Plan;
-use ostler_model::wire::ScreenText;
+use ostler_model::ScreenText;
 use ostler_model::{SessionSeen, TmuxSpec, WatchSpec};
 use ostler_tmux::{Listing, Pane, Server, capture, list};
 use std::collections::BTreeMap;

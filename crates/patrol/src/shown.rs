@@ -4,7 +4,7 @@ use crate::nudge::Agent;
 use crate::screen::digest;
 use ostler_agents::cautious::{self, Obstacle};
 use ostler_agents::{AfterKey, Judged, Profile};
-use ostler_model::wire::ScreenText;
+use ostler_model::ScreenText;
 use ostler_model::{AgentSeen, AgentState};
 
 /// One look at a screen.

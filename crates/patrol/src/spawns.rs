@@ -1,13 +1,14 @@
 //! Agents that somebody asked for: started at the next tick, and told their first message when they are there.
 
 use crate::act::{FIRST_WORDS, say};
-use crate::door::{Asking, Door};
+use crate::connection::{Connection, Connector};
 use crate::error::PatrolError;
 use crate::nudge::Mode;
 use crate::orders;
 use crate::plan::Plan;
-use ostler_model::wire::{Call, UnitAsk};
-use ostler_model::{PatrolCall, PatrolNote, PendingSpawn, TownOrders, UnitState, What};
+use ostler_client::UnitAsk;
+use ostler_model::{PatrolNote, PendingSpawn, TownOrders, UnitState, What};
+use ostler_ops::patrol::Order;
 use serde_json::Map;
 use std::time::Duration;
 
@@ -18,8 +19,8 @@ const SETTLE: Duration = Duration::from_secs(30);
 
 /// Starts those that wait. Each is taken off the list before it is started: it is started at most once.
 pub fn pending(
-    door: &Door,
-    asking: &mut Asking,
+    connector: &Connector,
+    connection: &mut Connection,
     plan: &Plan,
     orders: &TownOrders,
     now_ms: u64,
@@ -29,17 +30,16 @@ pub fn pending(
     }
     let (now, later) = orders.spawns.split_at(orders.spawns.len().min(MOST_A_TICK));
     let rest = TownOrders { spawns: later.to_vec(), ..orders.clone() };
-    let call = PatrolCall::Order { seen: orders.clone(), now: rest };
-    if asking.call(Call::Patrol(Box::new(call))).is_err() {
+    if connection.call(&Order { seen: orders.clone(), now: rest }).is_err() {
         // Somebody gave another order meanwhile: at the next tick, then.
         return Ok(Vec::new());
     }
-    Ok(now.iter().map(|spawn| begin(door, asking, plan, spawn, now_ms)).collect())
+    Ok(now.iter().map(|spawn| begin(connector, connection, plan, spawn, now_ms)).collect())
 }
 
 fn begin(
-    door: &Door,
-    asking: &mut Asking,
+    connector: &Connector,
+    connection: &mut Connection,
     plan: &Plan,
     spawn: &PendingSpawn,
     now_ms: u64,
@@ -53,17 +53,17 @@ fn begin(
     if now_ms.saturating_sub(spawn.asked_at_ms) > STALE_MS {
         return note(format!("the wish to start {} is hours old: it is dropped", spawn.agent));
     }
-    if let Ok(Some(why)) = orders::held(asking, plan) {
+    if let Ok(Some(why)) = orders::held(connection, plan) {
         return note(format!("it is not started: {why}; ask for it again"));
     }
     let Some(agent) = plan.find(&spawn.agent) else {
         return note(format!("{:?} is not watched: it is not started", spawn.agent));
     };
-    if let Err(error) = asking.ask_unit(&agent.name, UnitAsk::Start) {
+    if let Err(error) = connection.ask_unit(&agent.name, UnitAsk::Start) {
         return note(format!("it could not be started: {error}"));
     }
-    let _ = asking.wait_longer(SETTLE);
-    match asking.settled(&agent.name) {
+    let _ = connection.wait_longer(SETTLE);
+    match connection.settled(&agent.name) {
         Ok(Some(view)) if view.state == UnitState::Ready => {}
         Ok(Some(view)) => {
             return note(format!("it was asked for, and is {}: {}", view.state, view.why));
@@ -75,6 +75,6 @@ fn begin(
     }
     let words = if spawn.message.is_empty() { FIRST_WORDS } else { &spawn.message };
     // Its prompt may take a while: until it is there, the message waits.
-    let told = say(door, &agent.name, words, Mode::WaitIdle);
+    let told = say(connector, &agent.name, words, Mode::WaitIdle);
     note(format!("it was asked for and started; {}", told.words))
 }

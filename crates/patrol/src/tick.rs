@@ -13,7 +13,7 @@
 
 use crate::act::{self, Done};
 use crate::boot;
-use crate::door::Door;
+use crate::connection::Connector;
 use crate::error::PatrolError;
 use crate::escalate::{self, Edge, Escalation};
 use crate::files;
@@ -101,14 +101,14 @@ struct Dealt {
     seen: Observation,
 }
 
-pub fn tick(door: &Door, plan: &Plan, how: &How) -> Result<Ticked, PatrolError> {
+pub fn tick(connector: &Connector, plan: &Plan, how: &How) -> Result<Ticked, PatrolError> {
     let _lock = lock(plan)?;
     let begun = ostler_os::mono_ms();
     let processes = ostler_tmux::processes_started();
     let now_ms = ostler_os::wall_ms();
-    let mut asking = door.open()?;
+    let mut connection = connector.open()?;
     let Judgement { judged, mut memory, mut town, orders, mass_death, unreachable } =
-        judge::judge(door, &mut asking, plan, how.only.as_deref(), now_ms)?;
+        judge::judge(connector, &mut connection, plan, how.only.as_deref(), now_ms)?;
     if how.is_triage_alone {
         // It was no tick: silence is measured from the last one.
         town.ticks = memory.town.ticks;
@@ -122,13 +122,13 @@ pub fn tick(door: &Door, plan: &Plan, how: &How) -> Result<Ticked, PatrolError> 
         let spawned = (!how.is_triage_alone && orders.stopped.is_none() && orders.paused.is_none())
             .then(|| {
                 scope.spawn(|| {
-                    let mut asking = door.open()?;
-                    spawns::pending(door, &mut asking, plan, &memory.orders, now_ms)
+                    let mut connection = connector.open()?;
+                    spawns::pending(connector, &mut connection, plan, &memory.orders, now_ms)
                 })
             });
         let requests =
             (!how.is_triage_alone && orders.stopped.is_none() && orders.paused.is_none())
-                .then(|| scope.spawn(|| lifecycle::requests(&mut door.open()?, plan, now_ms)));
+                .then(|| scope.spawn(|| lifecycle::requests(&mut connector.open()?, plan, now_ms)));
         let threads: Vec<_> = judged
             .iter()
             .map(|judged| {
@@ -136,7 +136,7 @@ pub fn tick(door: &Door, plan: &Plan, how: &How) -> Result<Ticked, PatrolError> 
                 if is_quiet(judged) {
                     return Err(judged);
                 }
-                Ok(scope.spawn(move || deal(door, plan, how, judged, asked, orders, now_ms)))
+                Ok(scope.spawn(move || deal(connector, plan, how, judged, asked, orders, now_ms)))
             })
             .collect();
         for thread in threads {
@@ -155,7 +155,14 @@ pub fn tick(door: &Door, plan: &Plan, how: &How) -> Result<Ticked, PatrolError> 
     });
     others.extend(notes.iter().map(|note| note.why.clone()));
     let mut town = asked.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    notes.extend(tell_all(door, plan, &mut town, [mass_death, unreachable], &mut dealt, now_ms));
+    notes.extend(tell_all(
+        connector,
+        plan,
+        &mut town,
+        [mass_death, unreachable],
+        &mut dealt,
+        now_ms,
+    ));
     let mut states = BTreeMap::new();
     let mut agents = Vec::new();
     for one in dealt {
@@ -166,9 +173,9 @@ pub fn tick(door: &Door, plan: &Plan, how: &How) -> Result<Ticked, PatrolError> 
     }
     memory.states.extend(states.clone());
     memory.town.clone_from(&town);
-    asking.save(PatrolSave { states, town })?;
-    asking.note(notes)?;
-    let patrol_pid = asking.patrol_pid();
+    connection.save(PatrolSave { states, town })?;
+    connection.note(notes)?;
+    let patrol_pid = connection.patrol_pid();
     if let Err(error) = report::write(plan, &memory, patrol_pid, now_ms) {
         others.push(error.to_string());
     }
@@ -235,7 +242,7 @@ fn quiet(plan: &Plan, judged: &Judged, now_ms: u64) -> Dealt {
 }
 
 fn deal(
-    door: &Door,
+    connector: &Connector,
     plan: &Plan,
     how: &How,
     judged: &Judged,
@@ -261,7 +268,7 @@ fn deal(
                 let town = town.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                 town.clone()
             };
-            let heard = judge::ask(door, plan, spec, judged, &town, orders, now_ms);
+            let heard = judge::ask(connector, plan, spec, judged, &town, orders, now_ms);
             decision = heard.decision;
             words = heard.message;
             notes.push(heard.note);
@@ -272,10 +279,10 @@ fn deal(
     }
     let mut done = {
         let seen = &judged.sight.seen;
-        act::act(door, plan, &judged.agent, &decision, seen, words.as_deref())
+        act::act(connector, plan, &judged.agent, &decision, seen, words.as_deref())
     };
     if decision.step == Step::Nothing && has_waiting_nudges(judged) {
-        done.told = match deliver_waiting(door, &judged.agent.name, Patience::None) {
+        done.told = match deliver_waiting(connector, &judged.agent.name, Patience::None) {
             Ok(typed) => format!("{} of its messages that waited were dealt with", typed.len()),
             Err(error) => format!("its messages still wait: {error}"),
         };
@@ -345,7 +352,7 @@ fn evidence(judged: &Judged, decision: &Decision) -> Map<String, Value> {
 /// A person is told when a condition begins and when it is over, of all of them at once: a hook may take its time.
 /// What could not be told is told at the next tick.
 fn tell_all(
-    door: &Door,
+    connector: &Connector,
     plan: &Plan,
     town: &mut TownState,
     of_town: [TroubleEdge; 2],
@@ -356,7 +363,7 @@ fn tell_all(
     let told_of_town = std::thread::scope(|scope| {
         let of_town = of_town.map(|edge| {
             scope.spawn(move || {
-                let told = tell_edge(door, plan, None, &edge, Map::new());
+                let told = tell_edge(connector, plan, None, &edge, Map::new());
                 (edge, told)
             })
         });
@@ -364,7 +371,7 @@ fn tell_all(
             let decision = &one.tick.decision;
             let edge = patrol::escalation(&mut one.state, decision, &one.seen, policy, now_ms);
             if edge != TroubleEdge::None || decision.step == Step::Escalate {
-                scope.spawn(move || tell_of(door, plan, one, &edge, now_ms));
+                scope.spawn(move || tell_of(connector, plan, one, &edge, now_ms));
             }
         }
         of_town.map(|told| told.join())
@@ -386,9 +393,9 @@ fn tell_all(
     notes
 }
 
-fn tell_of(door: &Door, plan: &Plan, dealt: &mut Dealt, edge: &TroubleEdge, now_ms: u64) {
+fn tell_of(connector: &Connector, plan: &Plan, dealt: &mut Dealt, edge: &TroubleEdge, now_ms: u64) {
     let decision = dealt.tick.decision.clone();
-    let told = tell_edge(door, plan, Some(&dealt.name), edge, decision.evidence.clone());
+    let told = tell_edge(connector, plan, Some(&dealt.name), edge, decision.evidence.clone());
     if decision.step == Step::Escalate {
         let outcome = match &told {
             Some((true, note)) => {
@@ -405,7 +412,7 @@ fn tell_of(door: &Door, plan: &Plan, dealt: &mut Dealt, edge: &TroubleEdge, now_
 }
 
 fn tell_edge(
-    door: &Door,
+    connector: &Connector,
     plan: &Plan,
     agent: Option<&str>,
     edge: &TroubleEdge,
@@ -420,5 +427,5 @@ fn tell_edge(
     let kind = kind.as_str().unwrap_or_default();
     let escalation =
         Escalation { edge, agent, kind, why: &trouble.why, since_ms: trouble.since_ms, evidence };
-    Some(escalate::tell(door, plan, &escalation))
+    Some(escalate::tell(connector, plan, &escalation))
 }

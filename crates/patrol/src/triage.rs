@@ -1,11 +1,11 @@
-//! Asking a command what to do about an agent.
+//! Connection a command what to do about an agent.
 //!
 //! It is a fresh process each time, in a session of its own. It gets one JSON document on its standard input (described by
 //! `docs/triage-observation.schema.json`) and answers with one (`docs/triage-decision.schema.json`). Whatever else it does,
 //! the mechanical decision stands, and is marked as degraded.
 
 use crate::command::{self, Came, Question};
-use crate::door::Door;
+use crate::connection::Connector;
 use ostler_model::{Acted, Decision, Observation, Step, TriageSpec, WatchSpec};
 use serde::{Deserialize, Serialize};
 
@@ -49,7 +49,11 @@ pub struct Answered {
 }
 
 /// Its answer, or why it is none.
-pub fn ask(door: &Door, spec: &TriageSpec, asked: &Asked<'_>) -> Result<Answered, String> {
+pub fn ask(
+    connector: &Connector,
+    spec: &TriageSpec,
+    asked: &Asked<'_>,
+) -> Result<Answered, String> {
     let input = serde_json::to_vec(asked).map_err(|error| error.to_string())?;
     let question = Question {
         argv: &spec.argv,
@@ -59,7 +63,7 @@ pub fn ask(door: &Door, spec: &TriageSpec, asked: &Asked<'_>) -> Result<Answered
         timeout_ms: spec.timeout_ms,
         session: &spec.session,
     };
-    match command::ask(door, &question) {
+    match command::ask(connector, &question) {
         Ok(Came::Ended { code: Some(0), output, .. }) => read(&output),
         Ok(Came::Ended { code: Some(code), .. }) => Err(format!("triage ended with {code}")),
         Ok(Came::Ended { code: None, .. }) => Err("triage was ended by a signal".to_owned()),

@@ -2,7 +2,7 @@
 
 use crate::emulator::Emulator;
 use ostler_model::TerminalSize;
-use ostler_model::wire::{ScreenCursor, ScreenText};
+use ostler_model::{ScreenCursor, ScreenText};
 use std::fmt::Write;
 
 /// The title and whether it takes pastes are tmux's to tell, and left empty.

@@ -3,8 +3,8 @@
 use crate::contain::contained;
 use crate::said::Said;
 use crate::text::text_of;
+use ostler_model::ScreenText;
 use ostler_model::TerminalSize;
-use ostler_model::wire::ScreenText;
 use std::num::NonZeroU16;
 
 pub struct Emulator {
@@ -71,7 +71,7 @@ fn at_least_one(number: u16) -> NonZeroU16 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ostler_model::wire::ScreenSpot;
+    use ostler_model::ScreenSpot;
 
     fn drawn(columns: u16, rows: u16, text: &str) -> ScreenText {
         let mut screen = Emulator::new(TerminalSize { columns, rows });

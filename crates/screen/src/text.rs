@@ -1,6 +1,6 @@
 //! What a person reads on a screen.
 
-use ostler_model::wire::{ScreenCursor, ScreenSpot, ScreenText};
+use ostler_model::{ScreenCursor, ScreenSpot, ScreenText};
 
 /// Everything but what the program said beside it.
 pub(crate) fn text_of(screen: &vt100::Screen) -> ScreenText {

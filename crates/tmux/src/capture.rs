@@ -3,8 +3,8 @@
 use crate::call::{Server, TmuxError};
 use crate::list::{Pane, is_empty};
 use crate::typing::screen_of;
+use ostler_model::ScreenText;
 use ostler_model::TerminalSize;
-use ostler_model::wire::ScreenText;
 
 /// A message to tmux has a largest size, of 16 KiB: so many panes go into one.
 const WORDS_MOST: usize = 12_000;

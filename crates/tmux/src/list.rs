@@ -1,7 +1,7 @@
 //! Everything that can be seen of a server's sessions, with one process.
 
 use crate::call::{Server, TmuxError};
-use ostler_model::wire::ScreenCursor;
+use ostler_model::ScreenCursor;
 
 /// What is there, at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -72,7 +72,7 @@ def unread(path: str, asked: bytes, until: float) -> None:
 @fault("hostile", weight=2)
 def hostile(campaign, choice):
     """Eight callers that ask without end and never read, while others are to be answered."""
-    methods = ["ping", "runs", "units", "entries", "metrics", "unit-views", "nonsense"]
+    methods = ["daemon.ping", "runs.list", "units.start", "journal.entries", "daemon.metrics", "units.list", "nonsense"]
     until = time.monotonic() + choice.choice([1, 3, 6])
     callers = []
     for _ in range(8):

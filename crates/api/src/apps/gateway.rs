@@ -5,10 +5,10 @@ use crate::looks;
 use crate::server::Shared;
 use ostler_engine::{LogReader, OutputState, Piece, UnitAsk, Until, config_version};
 use ostler_model::app_wire::{Fault, FaultCode};
-use ostler_model::wire::LookCall;
 use ostler_model::{
     Actor, AppPhase, AppSpec, AppStatus, AppUsage, Depth, UnitLook, UnitState, UnitView, Usage,
 };
+use ostler_ops::units::Look;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -179,7 +179,7 @@ async fn find(id: &str, shared: &Shared) -> Result<(UnitView, Arc<AppSpec>), Fau
 }
 
 async fn look(shared: &Shared, depth: Depth) -> HashMap<String, Usage> {
-    let call = LookCall { names: Vec::new(), depth, brief: true };
+    let call = Look { names: Vec::new(), depth, brief: true };
     let usage = |look: UnitLook| Some((look.view.name, look.usage?));
     looks::look(call, shared).await.into_iter().flatten().filter_map(usage).collect()
 }

@@ -2,8 +2,8 @@
 
 pub use ostler_config::parse_duration;
 use ostler_config::parse_port;
-use ostler_model::wire::CancelCall;
 use ostler_model::{Limits, TerminalSize};
+use ostler_ops::runs::Cancel;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 
@@ -49,7 +49,7 @@ pub(super) fn parse_port_argument(text: &str) -> Result<u16, String> {
 
 /// A reason in somebody's own words.
 pub(super) fn parse_reason(text: &str) -> Result<String, String> {
-    let most = CancelCall::REASON_MOST;
+    let most = Cancel::REASON_MOST;
     match text.trim() {
         "" => Err("a reason is a few words".to_owned()),
         text if text.chars().count() > most => {

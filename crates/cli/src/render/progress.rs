@@ -2,8 +2,8 @@
 
 use super::paint::{Colours, Paint};
 use super::table::cut;
-use ostler_model::wire::AwaitUntil;
 use ostler_model::{TerminalSize, UnitState, UnitView};
+use ostler_ops::units::AwaitUntil;
 use std::collections::BTreeMap;
 use unicode_width::UnicodeWidthStr;
 

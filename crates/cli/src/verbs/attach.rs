@@ -8,7 +8,8 @@ use crate::exit::{Exit, Failure};
 use crate::render;
 use crate::say::tell;
 use ostler_model::Depth;
-use ostler_model::wire::{AwaitUntil, Call, ViewCall, ViewFrom, WakeCall};
+use ostler_ops::runs::{View, ViewFrom};
+use ostler_ops::units::{AwaitUntil, Wake};
 use std::io::Write;
 
 /// The program draws on a screen of its own, so that ours is as it was when we come back.
@@ -24,7 +25,7 @@ pub fn attach(context: &Context, arguments: &AttachArguments) -> Result<Exit, Fa
     }
     let on_terminal = ostler_os::is_terminal(std::io::stdin());
     let events = ostler_os::ForegroundEvents::listen()?;
-    let call = ViewCall {
+    let call = View {
         run: arguments.run.clone(),
         from: ViewFrom::Screen,
         follow: true,
@@ -70,7 +71,7 @@ fn wake(context: &Context, name: &str) -> Result<(), Failure> {
     }
     tell!("ostler: {name} sleeps; it is woken");
     let why = "somebody attaches to it".to_owned();
-    client.call(Call::WakeUnit(WakeCall { name: name.to_owned(), why }))?;
+    client.call(&Wake { name: name.to_owned(), why })?;
     let names = vec![name.to_owned()];
     let views = unit::await_units(context, &mut client, names, AwaitUntil::Settled)?;
     match views.first() {

@@ -4,7 +4,8 @@ use crate::exit::{Exit, Failure};
 use crate::render;
 use crate::say::{say, tell};
 use ostler_client::{Client, ClientError};
-use ostler_model::wire::{Answer, Call, CancelCall, Target};
+use ostler_ops::daemon::Ping;
+use ostler_ops::runs::{Cancel, Cancelled, Show};
 
 /// All are told first, then waited for: the graces run at the same time.
 pub fn cancel(context: &Context, arguments: &CancelArguments) -> Result<Exit, Failure> {
@@ -13,10 +14,10 @@ pub fn cancel(context: &Context, arguments: &CancelArguments) -> Result<Exit, Fa
     for run in &arguments.runs {
         let mut client = context.connect()?;
         // A run that does not exist is said at once, and the others are still cancelled.
-        match client.call(Call::Show(Target { run: run.clone() })) {
+        match client.call(&Show::of(run)) {
             Ok(_) => {
                 // If it is lost here, its answer says so.
-                let _ = client.ask(asked(run, arguments));
+                let _ = client.ask(&asked(run, arguments));
                 told.push((client, run));
             }
             Err(error) => {
@@ -33,13 +34,10 @@ pub fn cancel(context: &Context, arguments: &CancelArguments) -> Result<Exit, Fa
             until_heard(context, client, run, arguments)?;
             continue;
         }
-        let answer = match client.next_answer() {
+        let answer: Cancelled = match client.next_response() {
             // It went away with our question; its successor is asked.
-            Err(ClientError::Lost(_)) => context.connect_again()?.call(asked(run, arguments))?,
+            Err(ClientError::Lost(_)) => context.connect_again()?.call(&asked(run, arguments))?,
             answer => answer?,
-        };
-        let Answer::Cancelled(answer) = answer else {
-            return Err(ClientError::Unexpected.into());
         };
         if arguments.json {
             say!("{}", serde_json::to_string(&answer.result)?);
@@ -55,8 +53,8 @@ pub fn cancel(context: &Context, arguments: &CancelArguments) -> Result<Exit, Fa
     }
 }
 
-fn asked(run: &str, arguments: &CancelArguments) -> Call {
-    Call::Cancel(CancelCall { run: run.to_owned(), reason: arguments.reason.clone() })
+fn asked(run: &str, arguments: &CancelArguments) -> Cancel {
+    Cancel { run: run.to_owned(), reason: arguments.reason.clone() }
 }
 
 /// The order of questions is kept: an answer to the second one means that the cancel was heard.
@@ -67,11 +65,12 @@ fn until_heard(
     arguments: &CancelArguments,
 ) -> Result<(), Failure> {
     loop {
-        let heard = client.ask(Call::Ping).and_then(|_| client.next_answer());
+        let heard =
+            client.ask(&Ping::ours()).and_then(|_| client.next_response::<serde_json::Value>());
         match heard {
             Err(ClientError::Lost(_)) => {
                 client = context.connect_again()?;
-                let _ = client.ask(asked(run, arguments));
+                let _ = client.ask(&asked(run, arguments));
             }
             heard => return Ok(heard.map(drop)?),
         }

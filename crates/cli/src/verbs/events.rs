@@ -4,19 +4,13 @@ use crate::exit::{Exit, Failure};
 use crate::render;
 use ostler_client::{ClientError, Journal};
 use ostler_model::Entry;
-use ostler_model::wire::{Answer, Call, EntryFilter};
+use ostler_ops::journal::{Entries, Follow};
 use std::io::{self, StdoutLock, Write};
 
 /// The journal, oldest first. It is read and written a slice at a time, however long it is.
 pub fn events(context: &Context, arguments: &EventsArguments) -> Result<Exit, Failure> {
-    let filter = EntryFilter {
-        run: arguments.run.clone(),
-        unit: None,
-        after_seq: None,
-        newest: arguments.last,
-        follow: arguments.follow,
-        output: arguments.follow,
-    };
+    let filter =
+        Entries { run: arguments.run.clone(), unit: None, after_seq: None, newest: arguments.last };
     let mut out = std::io::stdout().lock();
     match (arguments.follow, arguments.json) {
         (true, _) => follow(context, filter, arguments, &mut out),
@@ -51,22 +45,21 @@ pub fn events(context: &Context, arguments: &EventsArguments) -> Result<Exit, Fa
 /// Until the daemon is stopped, or nobody reads what is shown.
 fn follow(
     context: &Context,
-    mut filter: EntryFilter,
+    mut filter: Entries,
     arguments: &EventsArguments,
     out: &mut StdoutLock<'_>,
 ) -> Result<Exit, Failure> {
     let mut client = context.connect()?;
-    client.ask(Call::Entries(filter.clone()))?;
+    client.ask(&Follow { entries: filter.clone(), output: true })?;
     loop {
-        let entries = match client.next_answer() {
-            Ok(Answer::Entries(entries)) => entries,
-            Ok(_) => return Err(ClientError::Unexpected.into()),
+        let entries = match client.next_response::<Vec<Entry>>() {
+            Ok(entries) => entries,
             Err(ClientError::Lost(_)) => {
                 // It was stopped while we followed, or it died and the next is on its way.
                 let Some(successor) = context.connect_successor()? else { return Ok(Exit::DONE) };
                 client = successor;
                 // If this one is lost too, its answer says so.
-                let _ = client.ask(Call::Entries(filter.clone()));
+                let _ = client.ask(&Follow { entries: filter.clone(), output: true });
                 continue;
             }
             Err(error) => return Err(error.into()),

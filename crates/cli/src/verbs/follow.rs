@@ -4,8 +4,9 @@ use super::lasting::{LastingView, Line};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use ostler_client::{ClientError, Frame};
-use ostler_model::wire::{Call, CancelCall, ErrorCode};
 use ostler_model::{RunId, RunResult};
+use ostler_ops::runs::Cancel;
+use ostler_ops::wire::ErrorCode;
 use ostler_os::{Foreground, ForegroundEvents, RawMode};
 use std::io::{self, Read, Write};
 use std::sync::Arc;
@@ -115,7 +116,7 @@ impl Follow {
                             left.store(true, Ordering::Release);
                             line.close();
                         } else if let Ok(mut client) = context.connect_running() {
-                            let _ = client.call(Call::Cancel(CancelCall::of(run.clone())));
+                            let _ = client.call(&Cancel::of(&run));
                         }
                     }
                 }

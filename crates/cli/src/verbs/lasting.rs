@@ -4,7 +4,7 @@ use crate::context::Context;
 use crate::exit::Failure;
 use ostler_client::{Client, ClientError, Frame, FrameSender, RESENDS_MOST, View};
 use ostler_model::TerminalSize;
-use ostler_model::wire::{ViewCall, ViewFrom, Viewing};
+use ostler_ops::runs::{self, ViewFrom, Viewing};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,16 +12,16 @@ use std::time::Duration;
 
 pub struct LastingView {
     context: Context,
-    call: ViewCall,
+    call: runs::View,
     view: View,
     line: Line,
 }
 
 impl LastingView {
-    pub fn open(context: &Context, mut client: Client, call: ViewCall) -> Result<Self, Failure> {
+    pub fn open(context: &Context, mut client: Client, call: runs::View) -> Result<Self, Failure> {
         let mut deaths = 0;
         let view = loop {
-            match client.view(call.clone()) {
+            match client.view(&call) {
                 Err(ClientError::Lost(_)) if deaths < RESENDS_MOST => {
                     deaths += 1;
                     client = context.connect_again()?;
@@ -64,7 +64,7 @@ impl LastingView {
     /// From where we were; a screen is drawn anew.
     fn again(&mut self) -> Result<(), Failure> {
         let is_drawn = matches!(self.call.from, ViewFrom::Screen) && self.view.viewing.pty;
-        let call = ViewCall {
+        let call = runs::View {
             run: self.view.viewing.run_id.to_string(),
             from: if is_drawn { ViewFrom::Screen } else { ViewFrom::Offset(self.view.offset()) },
             ..self.call.clone()
@@ -72,7 +72,7 @@ impl LastingView {
         // One that ends while it shows us the run may have been ended by anything. One that ends before it
         // has begun to may have been ended by the request.
         for _ in 0..=RESENDS_MOST {
-            match self.context.connect_again()?.view(call.clone()) {
+            match self.context.connect_again()?.view(&call) {
                 Ok(view) => {
                     *self.line.lock() = view.sender()?;
                     self.view = view;

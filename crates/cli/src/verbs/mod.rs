@@ -41,7 +41,7 @@ use crate::args::{Arguments, Later, StartArguments, Verb};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::supervisor::Purpose;
-use ostler_model::wire::UnitAsk;
+use ostler_client::UnitAsk;
 
 pub fn carry_out(arguments: Arguments) -> Result<Exit, Failure> {
     match arguments.verb {

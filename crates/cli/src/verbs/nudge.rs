@@ -6,13 +6,12 @@ use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::render::{self, Colours};
 use crate::say::say;
-use ostler_client::ClientError;
-use ostler_model::wire::{Answer, Call};
-use ostler_model::{Nudge, NudgeCall, Priority, Receipt};
+use ostler_model::{Nudge, Priority, Receipt};
+use ostler_ops::nudges::List;
 use ostler_patrol::nudge::{
     Before, Mode, Patience, Prefix, Refusal, Speech, Spoken, Whose, deliver_waiting, nudge_as,
 };
-use ostler_patrol::{Door, PatrolError};
+use ostler_patrol::{Connector, PatrolError};
 use std::io::{self, Read};
 
 pub fn nudge(context: &Context, arguments: NudgeArguments) -> Result<Exit, Failure> {
@@ -22,8 +21,8 @@ pub fn nudge(context: &Context, arguments: NudgeArguments) -> Result<Exit, Failu
     let name = arguments.name.ok_or_else(|| Failure::usage("which unit?"))?;
     if arguments.deliver {
         let own = context.clone();
-        let door = Door::new(move || own.connect_patiently());
-        let settled = deliver_waiting(&door, &name, Patience::UntilIdle).map_err(failure)?;
+        let connector = Connector::new(move || own.connect_patiently());
+        let settled = deliver_waiting(&connector, &name, Patience::UntilIdle).map_err(failure)?;
         say!("{} of the nudges that waited for {name} were settled", settled.len());
         return Ok(Exit::DONE);
     }
@@ -46,8 +45,8 @@ pub fn nudge(context: &Context, arguments: NudgeArguments) -> Result<Exit, Failu
     let whose = if arguments.foreign { Whose::Anyones } else { Whose::Ours };
     let prefix = if arguments.raw || from == OVERSEER { Prefix::None } else { Prefix::Sender };
     let own = context.clone();
-    let door = Door::new(move || own.connect_patiently());
-    let spoken = nudge_as(&door, &speech, whose, prefix).map_err(failure)?;
+    let connector = Connector::new(move || own.connect_patiently());
+    let spoken = nudge_as(&connector, &speech, whose, prefix).map_err(failure)?;
     if arguments.json {
         let Spoken { receipt, why, id, .. } = &spoken;
         say!("{}", serde_json::json!({ "unit": name, "receipt": receipt, "why": why, "id": id }));
@@ -136,11 +135,7 @@ fn text(words: Vec<String>) -> Result<String, Failure> {
 }
 
 fn list(context: &Context, name: Option<String>, json: bool) -> Result<Exit, Failure> {
-    let call = Call::Nudges(NudgeCall::List { to: name.clone() });
-    let nudges = match context.ask(&call)? {
-        Answer::Nudges(nudges) => nudges,
-        _ => return Err(ClientError::Unexpected.into()),
-    };
+    let nudges = context.ask(&List { to: name.clone() })?;
     if json {
         say!("{}", serde_json::to_string(&nudges)?);
         return Ok(Exit::DONE);
@@ -159,7 +154,7 @@ fn list(context: &Context, name: Option<String>, json: bool) -> Result<Exit, Fai
 
 fn failure(error: PatrolError) -> Failure {
     match error {
-        PatrolError::Door(error) => Failure::from(*error),
+        PatrolError::Client(error) => Failure::from(*error),
         other => Failure::failed(other),
     }
 }

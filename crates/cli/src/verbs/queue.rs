@@ -3,8 +3,8 @@
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use ostler_client::{Client, ClientError};
-use ostler_model::wire::{Answer, Call, CancelCall, Target};
 use ostler_model::{RunId, RunRecord};
+use ostler_ops::runs::{AwaitStart, Cancel};
 use ostler_os::{Foreground, ForegroundEvents};
 
 /// Returns the record when it runs or never will. The first interrupt ends it, the second one ends us.
@@ -14,9 +14,9 @@ pub fn until_begun(
     run: RunId,
     events: &ForegroundEvents,
 ) -> Result<RunRecord, Failure> {
-    let target = || Target { run: run.to_string() };
+    let started = AwaitStart::of(run);
     let mut is_interrupted = false;
-    client.ask(Call::AwaitStart(target()))?;
+    client.ask(&started)?;
     loop {
         match events.wait_or(client.waiting())? {
             Some(Foreground::WindowChanged) => continue,
@@ -25,18 +25,17 @@ pub fn until_begun(
             }
             Some(Foreground::Interrupted) => {
                 is_interrupted = true;
-                context.connect_running()?.ask(Call::Cancel(CancelCall::of(run.to_string())))?;
+                context.connect_running()?.ask(&Cancel::of(run))?;
                 continue;
             }
             None => {}
         }
-        match client.next_answer() {
-            Ok(Answer::Run(record)) => return Ok(*record),
-            Ok(_) => return Err(ClientError::Unexpected.into()),
+        match client.next_response() {
+            Ok(record) => return Ok(record),
             // The next supervisor knows whether it still waits.
             Err(ClientError::Lost(_)) => {
                 *client = context.connect_again()?;
-                client.ask(Call::AwaitStart(target()))?;
+                client.ask(&started)?;
             }
             Err(error) => return Err(error.into()),
         }

@@ -3,9 +3,8 @@
 use crate::args::ReportArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use ostler_client::ClientError;
-use ostler_model::wire::{AgentReportCall, Answer, Call};
 use ostler_model::{AgentReport, RunId, RunSpec};
+use ostler_ops::agents::Report;
 
 pub fn report(context: &Context, arguments: ReportArguments) -> Result<Exit, Failure> {
     let variable = RunSpec::RUN_ID_VARIABLE;
@@ -16,9 +15,6 @@ pub fn report(context: &Context, arguments: ReportArguments) -> Result<Exit, Fai
     let ReportArguments { state, question, until_ms, session, prompt } = arguments;
     let state = state.map(Into::into);
     let report = AgentReport { at_ms: 0, state, question, until_ms, session, prompt };
-    let call = Call::AgentReport(Box::new(AgentReportCall { run, report }));
-    match context.connect_running()?.call(call)? {
-        Answer::Asked => Ok(Exit::DONE),
-        _ => Err(ClientError::Unexpected.into()),
-    }
+    context.connect_running()?.call(&Report { run, report: Box::new(report) })?;
+    Ok(Exit::DONE)
 }

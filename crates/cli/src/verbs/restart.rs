@@ -3,7 +3,7 @@ use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::say::say;
 use ostler_client::greet;
-use ostler_model::wire::{Answer, Call};
+use ostler_ops::daemon::Restart;
 use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -39,6 +39,5 @@ pub fn restart(context: &Context, json: bool) -> Result<Exit, Failure> {
 /// Whether we are a process of one of its runs: then we would not live to start it, and its guardian does.
 fn restarted_from_inside(context: &Context) -> Result<bool, Failure> {
     let greeted = greet(&context.home.sockets(), PATIENCE)?;
-    Ok(greeted
-        .is_some_and(|(mut client, _)| matches!(client.call(Call::Restart), Ok(Answer::Asked))))
+    Ok(greeted.is_some_and(|(mut client, _)| client.call(&Restart {}).is_ok()))
 }

@@ -9,11 +9,11 @@ use crate::exit::{Exit, Failure};
 use crate::render;
 use crate::say::{say, tell};
 use ostler_client::{Client, ClientError, RESENDS_MOST};
-use ostler_model::wire::{Answer, Call, Target, ViewCall, ViewFrom};
 use ostler_model::{
     Backend, Detach, Limits, OsText, Resources, RunId, RunRecord, RunResult, RunSpec, RunState,
     Termination,
 };
+use ostler_ops::runs::{Leave, Spawn, View, ViewFrom};
 use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::io::Write;
@@ -54,7 +54,7 @@ pub fn run(context: &Context, arguments: RunArguments) -> Result<Exit, Failure> 
         (false, true) => Keys::Stdin { close: true },
         (false, false) => Keys::None,
     };
-    let call = ViewCall {
+    let call = View {
         run: record.run_id.to_string(),
         from: ViewFrom::Start,
         follow: true,
@@ -113,7 +113,7 @@ fn without_daemon(failure: Failure, run: RunId) -> Failure {
 /// The run goes on without us. That has to be known before we end, whichever supervisor is there by then.
 fn leave(context: &Context, run: RunId) -> Result<(), Failure> {
     loop {
-        match context.connect_again()?.call(Call::Leave(Target { run: run.to_string() })) {
+        match context.connect_again()?.call(&Leave::of(run)) {
             Err(ClientError::Lost(_)) => {}
             // It has ended meanwhile.
             Err(ClientError::Refused(_)) | Ok(_) => return Ok(()),
@@ -125,25 +125,19 @@ fn leave(context: &Context, run: RunId) -> Result<(), Failure> {
 /// If the answer is lost with the supervisor, the next one is asked the same: it starts the run only if
 /// it is not there. If that ends as well, the request may be what ends them, and no other one gets it.
 fn begin(context: &Context, client: &mut Client, spec: Box<RunSpec>) -> Result<RunRecord, Failure> {
+    let spawn = Spawn(spec);
     for _ in 0..RESENDS_MOST {
-        match client.call(Call::Spawn(spec.clone())) {
+        match client.call(&spawn) {
             Err(lost @ ClientError::Lost(_)) => match context.connect_running() {
                 Ok(next) => *client = next,
                 Err(_) => return Err(lost.into()),
             },
-            answer => return spawned(answer?),
+            answer => return Ok(answer?),
         }
     }
-    match client.call(Call::Spawn(spec)) {
+    match client.call(&spawn) {
         Err(ClientError::Lost(_)) => Err(context.deadly().into()),
-        answer => spawned(answer?),
-    }
-}
-
-fn spawned(answer: Answer) -> Result<RunRecord, Failure> {
-    match answer {
-        Answer::Spawned(record) => Ok(*record),
-        _ => Err(ClientError::Unexpected.into()),
+        answer => Ok(answer?),
     }
 }
 

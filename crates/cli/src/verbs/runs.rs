@@ -3,24 +3,20 @@ use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::render::{self, Colours};
 use crate::say::say;
-use ostler_client::ClientError;
 use ostler_model::RunState;
-use ostler_model::wire::{Answer, Call, RunFilter};
+use ostler_ops::runs::List;
 
 /// How many ended runs a person is shown unasked.
 const ENDED_SHOWN: u64 = 20;
 
 pub fn runs(context: &Context, arguments: &RunsArguments) -> Result<Exit, Failure> {
     let everything = arguments.json || arguments.all || arguments.session.is_some();
-    let filter = RunFilter {
+    let filter = List {
         live_only: arguments.live,
         newest_ended: (!everything).then_some(ENDED_SHOWN + 1),
         unit: None,
     };
-    let mut runs = match context.ask(&Call::Runs(filter))? {
-        Answer::Runs(runs) => runs,
-        _ => return Err(ClientError::Unexpected.into()),
-    };
+    let mut runs = context.ask(&filter)?;
     if let Some(session) = &arguments.session {
         runs.retain(|run| &run.session_id == session);
     }

@@ -7,8 +7,10 @@ use crate::exit::{Exit, Failure};
 use crate::render;
 use crate::say::say;
 use ostler_client::{Client, ClientError};
-use ostler_model::wire::{AgentCall, Answer, Call, ErrorCode, ScreenText, Target};
-use ostler_model::{AgentView, Depth, RunId, RunState, UnitView};
+use ostler_model::{AgentView, Depth, RunId, RunState, ScreenText, UnitView};
+use ostler_ops::agents;
+use ostler_ops::runs::{Screen, Show};
+use ostler_ops::wire::ErrorCode;
 use serde_json::json;
 
 /// What a person would see. Nothing is started for it: a look changes nothing.
@@ -47,9 +49,8 @@ impl Place {
                 None => Err(not_running(render::unit_line(&view), name)),
             };
         }
-        let record = match client.call(Call::Show(Target { run: name.to_owned() })) {
-            Ok(Answer::Run(record)) => record,
-            Ok(_) => return Err(ClientError::Unexpected.into()),
+        let record = match client.call(&Show::of(name)) {
+            Ok(record) => record,
             Err(ClientError::Refused(refusal)) if refusal.code == ErrorCode::NoSuchRun => {
                 return Err(unit::no_such("unit or run", name, &unit::names(client)?));
             }
@@ -69,10 +70,7 @@ fn not_running(told: String, name: &str) -> Failure {
 }
 
 pub fn read(client: &mut Client, run: RunId) -> Result<ScreenText, Failure> {
-    match client.call(Call::Screen(Target { run: run.to_string() }))? {
-        Answer::Screen(screen) => Ok(screen),
-        _ => Err(ClientError::Unexpected.into()),
-    }
+    Ok(client.call(&Screen::of(run))?)
 }
 
 /// What is known of the agent on it; with `is_fresh`, after a look at the screen.
@@ -81,11 +79,8 @@ pub fn agent(
     run: RunId,
     is_fresh: bool,
 ) -> Result<Option<AgentView>, Failure> {
-    let call = AgentCall { run: run.to_string(), fresh: is_fresh };
-    match client.call(Call::Agent(call))? {
-        Answer::Agent(known) => Ok(known.view),
-        _ => Err(ClientError::Unexpected.into()),
-    }
+    let call = agents::Show { run: run.to_string(), fresh: is_fresh };
+    Ok(client.call(&call)?.view)
 }
 
 /// Without what is blank at the end of lines, and of the screen.

@@ -3,9 +3,8 @@
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::say::tell;
-use ostler_client::ClientError;
-use ostler_model::wire::{Answer, Call, Target};
 use ostler_model::{Backend, RunSpec, RunState, TmuxSeat};
+use ostler_ops::runs::Show;
 use std::path::Path;
 
 pub struct Session {
@@ -17,10 +16,7 @@ impl Session {
     /// `None` if the run has another way of being connected.
     pub fn of(context: &Context, run: &str) -> Result<Option<Self>, Failure> {
         let mut client = context.connect()?;
-        let record = match client.call(Call::Show(Target { run: run.to_owned() }))? {
-            Answer::Run(record) => record,
-            _ => return Err(ClientError::Unexpected.into()),
-        };
+        let record = client.call(&Show::of(run))?;
         let (Backend::Tmux, Some(unit)) = (record.backend_id, &record.unit) else {
             return Ok(None);
         };

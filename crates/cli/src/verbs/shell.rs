@@ -7,8 +7,9 @@ use crate::say::{say, tell};
 use clap::CommandFactory;
 use clap_complete::Shell;
 use ostler_client::greet;
-use ostler_model::wire::{Answer, Call, LookCall, RunFilter};
 use ostler_model::{Depth, RunState};
+use ostler_ops::runs::List;
+use ostler_ops::units::Look;
 use std::path::Path;
 use std::time::Duration;
 
@@ -25,8 +26,8 @@ pub fn complete(context: &Context, kinds: &[Names]) -> Exit {
     for kind in kinds {
         let (live_only, newest_ended) = match kind {
             Names::Units => {
-                let call = LookCall { names: Vec::new(), depth: Depth::None, brief: true };
-                if let Ok(Answer::Looks(looks)) = client.call(Call::Look(call)) {
+                let call = Look { names: Vec::new(), depth: Depth::None, brief: true };
+                if let Ok(looks) = client.call(&call) {
                     let listed = looks.iter().filter(|look| look.view.is_listed());
                     listed.for_each(|look| say!("{}", look.view.name));
                 }
@@ -35,8 +36,8 @@ pub fn complete(context: &Context, kinds: &[Names]) -> Exit {
             Names::Runs => (false, Some(ENDED_NAMED)),
             Names::LiveRuns => (true, None),
         };
-        let filter = RunFilter { live_only, newest_ended, unit: None };
-        if let Ok(Answer::Runs(runs)) = client.call(Call::Runs(filter)) {
+        let filter = List { live_only, newest_ended, unit: None };
+        if let Ok(runs) = client.call(&filter) {
             let is_meant = |state: RunState| !live_only || state != RunState::Exited;
             let runs = runs.iter().rev().filter(|run| is_meant(run.state));
             runs.for_each(|run| say!("{}", run.run_id));

@@ -3,7 +3,7 @@ use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::say::say;
 use ostler_client::{ClientError, Found};
-use ostler_model::wire::Call;
+use ostler_ops::daemon::Wake;
 
 const TRIES: u32 = 3;
 
@@ -14,7 +14,7 @@ pub fn start(context: &Context, json: bool) -> Result<Exit, Failure> {
     // this very moment: then it is started again, but not for ever.
     for _ in 0..TRIES {
         match &mut found {
-            Found::Started(client) | Found::Running(client) => match client.call(Call::Wake) {
+            Found::Started(client) | Found::Running(client) => match client.call(&Wake {}) {
                 Err(ClientError::Lost(_)) => found = context.start()?,
                 outcome => {
                     outcome?;

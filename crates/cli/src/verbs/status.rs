@@ -5,8 +5,8 @@ use crate::render::{ago, plain_duration, plain_time};
 use crate::say::say;
 use ostler_client::{ClientError, greet};
 use ostler_engine::Home;
-use ostler_model::wire::{Answer, Call};
 use ostler_model::{Depth, PoolView, UnitState, UnitView};
+use ostler_ops::pools;
 use ostler_os::FolderRefused;
 use serde::{Deserialize, Serialize};
 use std::io::ErrorKind;
@@ -107,7 +107,7 @@ impl Status {
                 let _ = client.be_patient(Some(PATIENCE));
                 let looks = unit::look(&mut client, Vec::new(), Depth::None).unwrap_or_default();
                 status.units = looks.into_iter().map(|look| look.view).collect();
-                if let Ok(Answer::Pools(pools)) = client.call(Call::Pools) {
+                if let Ok(pools) = client.call(&pools::List {}) {
                     status.pools = pools;
                 }
             }

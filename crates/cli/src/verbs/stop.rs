@@ -4,8 +4,8 @@ use crate::exit::{Exit, Failure};
 use crate::render;
 use crate::say::{say, tell};
 use ostler_client::{Client, ClientError, greet};
-use ostler_model::wire::{Answer, Call, ShutdownAnswer};
 use ostler_model::{Extinct, RunResult};
+use ostler_ops::daemon::{Shutdown, Stopped};
 use ostler_os::{Process, Signal};
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ pub fn stop(context: &Context, json: bool) -> Result<Exit, Failure> {
 }
 
 /// The same, without a word.
-pub fn end(context: &Context) -> Result<ShutdownAnswer, Failure> {
+pub fn end(context: &Context) -> Result<Stopped, Failure> {
     let status = Status::look(context)?;
     if !status.running {
         return Err(ClientError::NotRunning { home: context.home.path().to_owned() }.into());
@@ -52,7 +52,7 @@ pub fn end(context: &Context) -> Result<ShutdownAnswer, Failure> {
             return Err(Failure::failed(anyhow::anyhow!("process {pid} does not end")));
         }
     }
-    Ok(answer.unwrap_or_else(|| ShutdownAnswer {
+    Ok(answer.unwrap_or_else(|| Stopped {
         pid: status.gateway_pid.or(status.pid).unwrap_or(0) as u32,
         ended: ostler_engine::recorded_ends(&context.home, &live_before),
         unsaved: 0,
@@ -61,20 +61,17 @@ pub fn end(context: &Context) -> Result<ShutdownAnswer, Failure> {
 }
 
 fn ask(mut client: Client) -> Result<Client, ClientError> {
-    client.ask(Call::Shutdown)?;
+    client.ask(&Shutdown {})?;
     Ok(client)
 }
 
 /// `None` if it died before it could say.
-fn answer(mut client: Client) -> Option<ShutdownAnswer> {
-    match client.next_answer() {
-        Ok(Answer::ShutDown(answer)) => Some(answer),
-        Ok(_) | Err(_) => None,
-    }
+fn answer(mut client: Client) -> Option<Stopped> {
+    client.next_response().ok()
 }
 
 /// What was ended, unless only what went wrong is to be told.
-pub fn tell_outcome(context: &Context, answer: &ShutdownAnswer, only_wrong: bool) -> Exit {
+pub fn tell_outcome(context: &Context, answer: &Stopped, only_wrong: bool) -> Exit {
     if !only_wrong {
         for result in &answer.ended {
             let record = ostler_engine::recorded(context.home.registry(), result.run_id);

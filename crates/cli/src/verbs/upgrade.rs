@@ -3,7 +3,7 @@ use crate::exit::{Exit, Failure};
 use crate::render;
 use crate::say::say;
 use ostler_client::{Client, ClientError, greet};
-use ostler_model::wire::{Answer, Call, HandOverCall, Pong};
+use ostler_ops::daemon::{HandOver, Ping, Pong};
 use serde_json::json;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -15,15 +15,14 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Returns when somebody answers again: the new program, or the old one and why.
 pub fn upgrade(context: &Context, path: Option<PathBuf>, json: bool) -> Result<Exit, Failure> {
+    crate::versions::expect_another();
     let program = match path {
         Some(path) => std::path::absolute(path)?,
         None => std::env::current_exe()?,
     };
     check(&program)?;
     let mut client = context.connect_running()?;
-    let Answer::Pong(before) = client.call(Call::Ping)? else {
-        return Err(ClientError::Unexpected.into());
-    };
+    let before = client.call(&Ping::ours())?;
     hand_over(&mut client, Some(program.display().to_string()))?;
     let mut after = successor(context, &before)?;
     if after.went_back.is_none() && !ostler_os::executes(after.pid as i32, &program) {
@@ -62,18 +61,15 @@ pub fn upgrade(context: &Context, path: Option<PathBuf>, json: bool) -> Result<E
 /// Returns when the same program has taken its own place, as it does to take up other settings. The runs go on.
 pub fn take_up_settings(context: &Context) -> Result<(), Failure> {
     let mut client = context.connect_running()?;
-    let Answer::Pong(before) = client.call(Call::Ping)? else {
-        return Err(ClientError::Unexpected.into());
-    };
+    let before = client.call(&Ping::ours())?;
     hand_over(&mut client, None)?;
     successor(context, &before).map(drop)
 }
 
 fn hand_over(client: &mut Client, program: Option<String>) -> Result<(), Failure> {
-    match client.call(Call::HandOver(HandOverCall { program })) {
+    match client.call(&HandOver { program }) {
         // It may be gone before its answer is here.
-        Ok(Answer::HandingOver) | Err(ClientError::Lost(_)) => Ok(()),
-        Ok(_) => Err(ClientError::Unexpected.into()),
+        Ok(_) | Err(ClientError::Lost(_)) => Ok(()),
         Err(error) => Err(error.into()),
     }
 }

@@ -4,13 +4,14 @@ use crate::exit::{Exit, Failure};
 use crate::render;
 use crate::say::say;
 use ostler_client::{Client, ClientError};
-use ostler_model::wire::{Answer, Call, Target};
+use ostler_model::RunResult;
+use ostler_ops::runs::Wait;
 use std::sync::mpsc;
 use std::time::Duration;
 
 pub fn wait(context: &Context, arguments: &WaitArguments) -> Result<Exit, Failure> {
     let client = context.connect()?;
-    let answer = match arguments.timeout.filter(|limit| *limit > 0) {
+    let result = match arguments.timeout.filter(|limit| *limit > 0) {
         None => until_ended(context, client, &arguments.run)?,
         Some(limit) => {
             let (sender, receiver) = mpsc::channel();
@@ -33,7 +34,6 @@ pub fn wait(context: &Context, arguments: &WaitArguments) -> Result<Exit, Failur
             }
         }
     };
-    let Answer::Ended(result) = answer else { return Err(ClientError::Unexpected.into()) };
     if arguments.json {
         say!("{}", serde_json::to_string(&result)?);
     } else {
@@ -43,9 +43,9 @@ pub fn wait(context: &Context, arguments: &WaitArguments) -> Result<Exit, Failur
 }
 
 /// The supervisor may go away under us. The run does not: its successor takes it up, and we wait there.
-fn until_ended(context: &Context, mut client: Client, run: &str) -> Result<Answer, Failure> {
+fn until_ended(context: &Context, mut client: Client, run: &str) -> Result<RunResult, Failure> {
     loop {
-        match client.call(Call::Wait(Target { run: run.to_owned() })) {
+        match client.call(&Wait::of(run)) {
             Err(ClientError::Lost(_)) => client = context.connect_again()?,
             answer => return Ok(answer?),
         }

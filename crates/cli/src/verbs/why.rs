@@ -6,8 +6,10 @@ use crate::exit::{Exit, Failure};
 use crate::render;
 use crate::say::say;
 use ostler_client::{Client, ClientError, Journal};
-use ostler_model::wire::{Answer, Call, EntryFilter, ErrorCode, Target};
 use ostler_model::{Depth, Entry, UnitView};
+use ostler_ops::journal::Entries;
+use ostler_ops::runs::Show;
+use ostler_ops::wire::ErrorCode;
 use serde::Serialize;
 use std::io::Write;
 
@@ -22,17 +24,16 @@ pub fn why(context: &Context, arguments: &WhyArguments) -> Result<Exit, Failure>
     if let Some(look) = looks.first() {
         return why_unit(&mut client, &look.view, arguments);
     }
-    let record = match client.call(Call::Show(Target { run: name.clone() })) {
-        Ok(Answer::Run(record)) => record,
-        Ok(_) => return Err(ClientError::Unexpected.into()),
+    let record = match client.call(&Show::of(name)) {
+        Ok(record) => record,
         Err(ClientError::Refused(refusal)) if refusal.code == ErrorCode::NoSuchRun => {
             return Err(unit::no_such("unit or run", name, &unit::names(&mut client)?));
         }
         Err(error) => return Err(error.into()),
     };
-    let filter = EntryFilter { run: Some(record.run_id.to_string()), ..EntryFilter::default() };
+    let filter = Entries { run: Some(record.run_id.to_string()), ..Entries::default() };
     if arguments.json {
-        return tell_json(&mut client, filter, "run", &*record);
+        return tell_json(&mut client, filter, "run", &record);
     }
     say!("run {}", record.run_id);
     say!("  {}", record.command);
@@ -50,7 +51,7 @@ fn why_unit(
     view: &UnitView,
     arguments: &WhyArguments,
 ) -> Result<Exit, Failure> {
-    let filter = EntryFilter { unit: Some(view.name.clone()), ..EntryFilter::default() };
+    let filter = Entries { unit: Some(view.name.clone()), ..Entries::default() };
     if arguments.json {
         return tell_json(client, filter, "unit", view);
     }
@@ -70,7 +71,7 @@ fn why_unit(
 /// One object: what it is about, and all its events, written as they are read.
 fn tell_json(
     client: &mut Client,
-    filter: EntryFilter,
+    filter: Entries,
     name: &str,
     about: &impl Serialize,
 ) -> Result<Exit, Failure> {
@@ -95,7 +96,7 @@ fn tell_json(
 /// Times are relative to the first that is shown.
 fn tell_story(
     client: &mut Client,
-    mut filter: EntryFilter,
+    mut filter: Entries,
     arguments: &WhyArguments,
 ) -> Result<(), Failure> {
     filter.newest = (!arguments.all).then_some(SHOWN as u64 + 1);

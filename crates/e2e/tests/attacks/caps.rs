@@ -54,7 +54,7 @@ fn large_answers_that_are_never_read_stay_small() {
         let supervisor = supervisor(&home);
         long_history(&home);
         let filter = json!({ "liveOnly": false, "newestEnded": null, "unit": null });
-        let request = json!({ "id": 1, "method": "runs", "params": filter });
+        let request = json!({ "id": 1, "method": "runs.list", "params": filter });
         let hostile: Vec<UnixStream> = (0..4).map(|_| connect(&home, "ostler.sock")).collect();
         for stream in &hostile {
             flood(stream, &request, 1_500);
@@ -73,7 +73,7 @@ fn small_answers_that_are_never_read_stay_small() {
     let home = Home::new();
     let supervisor = supervisor(&home);
     let hostile = connect(&home, "ostler.sock");
-    let sent = flood(&hostile, &json!({ "id": 1, "method": "ping" }), 300_000);
+    let sent = flood(&hostile, &json!({ "id": 1, "method": "daemon.ping" }), 300_000);
     assert!(sent < 300_000, "it was read to the end");
     assert!(peak(&supervisor) < MEMORY_MOST, "{} MiB", peak(&supervisor));
     // It is answered everything that was taken, once it reads.
@@ -250,8 +250,8 @@ fn others_are_answered_while_hostile_callers_do_all_of_it() {
     long_history(&home);
     declare(&home, WEB);
     let filter = json!({ "liveOnly": false, "newestEnded": null, "unit": null });
-    let runs = json!({ "id": 1, "method": "runs", "params": filter });
-    let ping = json!({ "id": 1, "method": "ping" });
+    let runs = json!({ "id": 1, "method": "runs.list", "params": filter });
+    let ping = json!({ "id": 1, "method": "daemon.ping" });
     let list = json!({ "id": "1", "type": "request", "method": "apps.list", "params": {} });
     let done = std::sync::atomic::AtomicBool::new(false);
     std::thread::scope(|scope| {

@@ -89,13 +89,13 @@ fn an_agent_reports_by_itself() {
 
     let mut door = ostler_e2e::Door::connect(&agent.tmux.project.home);
     let run = agent.view()["runId"].clone();
-    let known = door.ask("agent", serde_json::json!({ "run": run }));
+    let known = door.ask("agents.show", serde_json::json!({ "run": run }));
     let reports = known["reports"].as_array().expect("a list");
     assert_eq!(reports[1]["prompt"], "do it", "{known}");
     assert_eq!(reports.len(), 3, "{known}");
 
     let report = serde_json::json!({ "run": run, "report": { "state": "waiting" } });
-    let (code, told) = door.refused("agent-report", report);
+    let (code, told) = door.refused("agents.report", report);
     assert_eq!(code, "CONFLICT", "{told}");
     assert!(told.contains("only an agent's own processes"), "{told}");
     let refused = agent.call(&["report", "--state", "idle"]);

@@ -328,11 +328,11 @@ fn garbage_at_the_door_disturbs_nobody() {
         b"[]\n",
         b"null\n",
         b"{\"id\":1,\"method\":\"fly\"}\n",
-        b"{\"id\":1,\"method\":\"spawn\",\"params\":{}}\n",
-        b"{\"id\":-1,\"method\":\"ping\"}\n",
+        b"{\"id\":1,\"method\":\"runs.spawn\",\"params\":{}}\n",
+        b"{\"id\":-1,\"method\":\"daemon.ping\"}\n",
         b"\0\0\0\0\n",
         b"\xff\xfe\xfd\n",
-        b"{\"id\":1,\"method\":\"ping\"",
+        b"{\"id\":1,\"method\":\"daemon.ping\"",
     ] {
         let answer = say(garbage);
         assert!(
@@ -343,11 +343,11 @@ fn garbage_at_the_door_disturbs_nobody() {
         assert!(answer.contains("INVALID_REQUEST") || !garbage.ends_with(b"\n"), "{garbage:?}");
     }
     // The connection lives after a bad line.
-    let answer = say(b"nonsense\n{\"id\":7,\"method\":\"ping\"}\n");
-    assert!(answer.contains("INVALID_REQUEST") && answer.contains("pong"), "{answer}");
+    let answer = say(b"nonsense\n{\"id\":7,\"method\":\"daemon.ping\"}\n");
+    assert!(answer.contains("INVALID_REQUEST") && answer.contains("startedAtMs"), "{answer}");
     // A line without end, and a spawn without a program.
     say(&vec![b'a'; 20 << 20]);
-    let empty = r#"{"id":1,"method":"spawn","params":{"argv":[],"cwd":"/","env":[],"umask":18,"backend":"pipe","size":{"columns":1,"rows":1},"stdin":false,"sessionId":"s","unit":null,"scopeKey":null,"limits":{"timeoutMs":null,"noOutputTimeoutMs":null,"graceMs":1},"detach":"forbid"}}"#;
+    let empty = r#"{"id":1,"method":"runs.spawn","params":{"argv":[],"cwd":"/","env":[],"umask":18,"backend":"pipe","size":{"columns":1,"rows":1},"stdin":false,"sessionId":"s","unit":null,"scopeKey":null,"limits":{"timeoutMs":null,"noOutputTimeoutMs":null,"graceMs":1},"detach":"forbid"}}"#;
     let answer = say(format!("{empty}\n").as_bytes());
     assert!(answer.contains("INVALID_REQUEST"), "{answer}");
     let strange = empty.replace("\"argv\":[]", "\"argv\":[\"true\\u0000x\"]");

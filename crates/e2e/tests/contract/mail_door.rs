@@ -5,11 +5,11 @@ use serde_json::{Value, json};
 
 fn queue(door: &mut Door, text: &str, priority: &str, life_ms: Option<u64>) -> Value {
     let draft = json!({ "from": "mayor", "to": "deacon", "text": text, "priority": priority, "lifeMs": life_ms });
-    door.ask("nudges", json!({ "queue": draft }))[0].clone()
+    door.ask("nudges.queue", draft)
 }
 
 fn claim(door: &mut Door, most: u32) -> Vec<Value> {
-    let claimed = door.ask("nudges", json!({ "claim": { "to": "deacon", "most": most } }));
+    let claimed = door.ask("nudges.claim", json!({ "to": "deacon", "most": most }));
     claimed.as_array().expect("a list").clone()
 }
 
@@ -35,19 +35,19 @@ fn nudges_are_queued_claimed_settled_expired_and_refused() {
     let late = queue(&mut door, "late", "urgent", Some(1));
     queue(&mut door, "last", "normal", None);
     eventually("its time is over", || {
-        let all = door.ask("nudges", json!({ "list": { "to": "deacon" } }));
+        let all = door.ask("nudges.list", json!({ "to": "deacon" }));
         let found = all.as_array()?.iter().find(|nudge| nudge["id"] == late["id"])?;
         (found["receipt"] == "expired").then_some(())
     });
-    let counts = door.ask("mail", json!("counts"));
+    let counts = door.ask("mail.counts", json!({}));
     assert_eq!(counts, json!([{ "name": "deacon", "mail": 0, "nudges": 3 }]));
 
     let mine = claim(&mut door, 2);
     assert_eq!(texts(&mine), ["urgent", "first"]);
     assert_eq!(texts(&claim(&mut Door::connect(&home), 9)), ["last"]);
     let settle = |door: &mut Door, nudge: &Value, receipt: &str| {
-        let call = json!({ "settle": { "id": nudge["id"], "receipt": receipt, "why": "seen" } });
-        door.ask("nudges", call)[0]["receipt"].clone()
+        let call = json!({ "id": nudge["id"], "receipt": receipt, "why": "seen" });
+        door.ask("nudges.settle", call)["receipt"].clone()
     };
     assert_eq!(settle(&mut door, &mine[0], "delivered"), "delivered");
     assert_eq!(settle(&mut door, &mine[0], "queued"), "delivered", "it stays so");
@@ -61,13 +61,13 @@ fn nudges_are_queued_claimed_settled_expired_and_refused() {
     assert_eq!(refused["receipt"], "refused");
     assert!(refused["why"].as_str().expect("a reason").contains("50 wait"), "{refused}");
     let draft = json!({ "from": "a", "to": "b", "text": "", "priority": "normal", "lifeMs": null });
-    assert_eq!(door.refused("nudges", json!({ "queue": draft })).0, "INVALID_REQUEST");
-    let none = json!({ "settle": { "id": "none", "receipt": "delivered", "why": "" } });
-    assert_eq!(door.refused("nudges", none).0, "NO_SUCH_RUN");
+    assert_eq!(door.refused("nudges.queue", draft).0, "INVALID_REQUEST");
+    let none = json!({ "id": "none", "receipt": "delivered", "why": "" });
+    assert_eq!(door.refused("nudges.settle", none).0, "NO_SUCH_RUN");
 
     home.kill_supervisor();
     let mut door = Door::connect(&home);
-    let kept = door.ask("nudges", json!({ "list": { "to": null } }));
+    let kept = door.ask("nudges.list", json!({ "to": null }));
     assert_eq!(kept.as_array().expect("a list").len(), 52, "all of it is on disk");
 }
 
@@ -78,17 +78,17 @@ fn the_patrols_memory_is_kept_and_orders_are_compared() {
     home.ostler(&["start"]).ok();
     let mut door = Door::connect(&home);
     let save = json!({ "states": { "deacon": { "backoffUntilMs": 7 } }, "town": { "ticks": 3 } });
-    assert!(door.ask("patrol", json!({ "save": save })).is_null());
-    door.ask("patrol", json!({ "say": { "agent": "deacon", "said": { "busyUntilMs": 9 } } }));
+    door.ask("patrol.save", save);
+    door.ask("patrol.say", json!({ "agent": "deacon", "said": { "busyUntilMs": 9 } }));
     let none = json!({ "paused": null, "stopped": null, "ended": [], "spawns": [] });
     let order = json!({ "by": "overseer", "reason": "lunch", "atMs": 5, "isManual": true });
     let paused = json!({ "paused": order, "stopped": null, "ended": [], "spawns": [] });
-    door.ask("patrol", json!({ "order": { "seen": none, "now": paused } }));
-    let (code, told) = door.refused("patrol", json!({ "order": { "seen": none, "now": none } }));
+    door.ask("patrol.order", json!({ "seen": none, "now": paused }));
+    let (code, told) = door.refused("patrol.order", json!({ "seen": none, "now": none }));
     assert_eq!(code, "CONFLICT", "{told}");
 
     home.kill_supervisor();
-    let memory = Door::connect(&home).ask("patrol", json!("load"));
+    let memory = Door::connect(&home).ask("patrol.load", json!({}));
     assert_eq!(memory["states"]["deacon"]["backoffUntilMs"], 7, "{memory}");
     assert_eq!(memory["said"]["deacon"]["busyUntilMs"], 9);
     assert_eq!((&memory["town"]["ticks"], &memory["orders"]), (&json!(3), &paused));
@@ -103,14 +103,14 @@ fn why_tells_what_the_patrol_decided() {
     let reason = "its heartbeat is 7 min old and 3 messages wait, so it is nudged";
     let note = |what: &str, unit: Option<&str>| json!({ "unit": unit, "what": what, "why": reason, "evidence": { "step": "nudge", "tail": "$\n> " } });
     let notes = [note("patrol-decided", Some("deacon")), note("mass-death", None)];
-    door.ask("patrol", json!({ "note": notes }));
+    door.ask("patrol.note", json!(notes));
     let why = home.ostler(&["why", "deacon"]).ok().text();
     let told = format!("it was judged by the patrol: {reason} (step=nudge, tail=$ >");
     assert!(why.lines().any(|line| line.contains(&told)), "{why}");
     assert!(!why.contains("many sessions died"), "{why}");
     let events = home.ostler(&["events"]).ok().text();
     assert!(events.contains("mass-death") && events.contains("unit=deacon"), "{events}");
-    let (code, told) = door.refused("patrol", json!({ "note": [note("spawned", Some("deacon"))] }));
+    let (code, told) = door.refused("patrol.note", json!([note("spawned", Some("deacon"))]));
     assert_eq!(code, "INVALID_REQUEST", "{told}");
 }
 
@@ -122,14 +122,14 @@ fn a_terminals_screen_is_text() {
     let run = home.start_ready(&["--pty"], &["sh", "-c", script]);
     let mut door = Door::connect(&home);
     let screen = eventually("it is drawn", || {
-        let screen = door.ask("screen", json!({ "run": run }));
+        let screen = door.ask("runs.screen", json!({ "run": run }));
         (screen["takesPaste"] == true).then_some(screen)
     });
     assert_eq!(screen["lines"][0], "ready", "{screen}");
     assert!(screen["lines"][1].as_str().expect("a line").starts_with('>'), "{screen}");
     let piped = home.start(&[], &["sleep", "900"]);
-    let (code, told) = door.refused("screen", json!({ "run": piped }));
+    let (code, told) = door.refused("runs.screen", json!({ "run": piped }));
     assert_eq!(code, "CONFLICT");
     assert!(told.contains("no terminal"), "{told}");
-    assert_eq!(door.refused("screen", json!({ "run": "nix" })).0, "NO_SUCH_RUN");
+    assert_eq!(door.refused("runs.screen", json!({ "run": "nix" })).0, "NO_SUCH_RUN");
 }

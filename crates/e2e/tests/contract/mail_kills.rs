@@ -82,25 +82,25 @@ fn a_message_that_is_sent_again_is_not_there_again() {
     let home = Home::new();
     home.ostler(&["start"]).ok();
     let mut door = Door::connect(&home);
-    let draft = |body: &str| json!({ "send": { "id": "0abc-1", "from": "a", "to": "mayor", "subject": "s", "body": body } });
-    door.ask("mail", draft("x"));
+    let draft = |body: &str| json!({ "id": "0abc-1", "from": "a", "to": "mayor", "subject": "s", "body": body });
+    door.ask("mail.send", draft("x"));
     home.kill_supervisor();
     let mut door = Door::connect(&home);
-    assert_eq!(door.ask("mail", draft("x"))[0]["id"], "0abc-1");
+    assert_eq!(door.ask("mail.send", draft("x"))["id"], "0abc-1");
     assert_eq!(injected(&home, "mayor").len(), 1);
-    door.ask("mail", draft("x"));
+    door.ask("mail.send", draft("x"));
     assert!(injected(&home, "mayor").is_empty(), "it is read");
-    let removed = door.ask("mail", json!({ "remove": { "ids": ["0abc-1", "none"] } }));
+    let removed = door.ask("mail.remove", json!({ "ids": ["0abc-1", "none"] }));
     assert_eq!(removed.as_array().expect("a list").len(), 1);
-    let again = door.ask("mail", json!({ "remove": { "ids": ["0abc-1"] } }));
+    let again = door.ask("mail.remove", json!({ "ids": ["0abc-1"] }));
     assert!(again.as_array().expect("a list").is_empty(), "nobody else was given it");
-    door.ask("mail", draft("x"));
+    door.ask("mail.send", draft("x"));
     assert!(
         home.ostler(&["mail", "inbox", "mayor", "--all", "--json"]).ok().text().starts_with("[]")
     );
     let mut other = draft("x");
-    other["send"]["subject"] = json!("other");
-    let (code, told) = door.refused("mail", other);
+    other["subject"] = json!("other");
+    let (code, told) = door.refused("mail.send", other);
     assert_eq!(code, "CONFLICT");
     assert!(told.contains("0abc-1"), "{told}");
 }

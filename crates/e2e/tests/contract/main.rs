@@ -107,6 +107,7 @@ mod http_hostile;
 mod http_setup;
 
 // One server in the foreground.
+mod versions;
 mod watch;
 mod watch_end;
 mod watch_health;

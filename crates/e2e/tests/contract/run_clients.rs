@@ -103,7 +103,7 @@ fn a_client_that_left_is_not_missed() {
 fn a_stranger_cannot_leave_for_the_client() {
     let home = Home::new();
     let (client, run) = foreground(&home, &[]);
-    Door::connect(&home).ask("leave", json!({ "run": run }));
+    Door::connect(&home).ask("runs.leave", json!({ "run": run }));
     client.signal(Signal::KILL);
     client.finish();
     until_ended(&home, &run);

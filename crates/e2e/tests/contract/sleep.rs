@@ -233,8 +233,9 @@ fn who_works_does_not_sleep() {
     sleeper.kept_awake("% of a processor");
     let busy = Sleeper::new(Kept::Own);
     let said = json!({ "busyUntilMs": 9_999_999_999_999_u64, "declared": null });
-    let said = json!({ "say": { "agent": "agent", "said": said } });
-    let answer = Door::connect(&busy.project.home).try_call("patrol", &said).expect("an answer");
+    let said = json!({ "agent": "agent", "said": said });
+    let answer =
+        Door::connect(&busy.project.home).try_call("patrol.say", &said).expect("an answer");
     assert!(answer["error"].is_null(), "{answer}");
     busy.kept_awake("it said that it is busy");
 }
@@ -261,7 +262,7 @@ fn the_word_of_who_knows_the_agent_counts() {
     let sleeper = Sleeper::new(Kept::Own);
     let say = |idle: Value| {
         let call = json!({ "of": "agent", "idle": idle });
-        Door::connect(&sleeper.project.home).ask("agent-idle", call);
+        Door::connect(&sleeper.project.home).ask("agents.idle", call);
     };
     say(json!({ "state": "no" }));
     sleeper.kept_awake("its agent is not idle");
@@ -282,7 +283,7 @@ fn who_could_not_be_resumed_does_not_sleep() {
     sleeper.project.up();
     sleeper.kept_awake("the session of its agent is not known");
     let call = json!({ "of": "agent", "session": "s-1" });
-    Door::connect(&sleeper.project.home).ask("agent-session", call);
+    Door::connect(&sleeper.project.home).ask("agents.session", call);
     sleeper.asleep();
     sleeper.mail(&["hello"]);
     sleeper.awake();

@@ -1,7 +1,7 @@
 //! Whoever knows what agents look like.
 
 use ostler_model::AgentJudged;
-use ostler_model::wire::ScreenText;
+use ostler_model::ScreenText;
 
 /// Asked on a thread of its own: it may take its time, but not for ever.
 pub trait Judge: Send + Sync {

@@ -6,8 +6,8 @@ use crate::handle::{Ask, Handle};
 use ostler_core::Event;
 use ostler_core::agent::AgentEvent;
 use ostler_model::{
-    Actor, AgentIdle, AgentKnown, AgentReport, AgentSessionCall, AgentState, AgentView, Backend,
-    Limits, OsText, Resources, RunId, UnitState, UnitView,
+    Actor, AgentIdle, AgentKnown, AgentReport, AgentState, AgentView, Backend, Limits, OsText,
+    Resources, RunId, UnitState, UnitView,
 };
 use ostler_os::TreeSubject;
 use std::os::unix::ffi::OsStringExt;
@@ -197,8 +197,7 @@ impl Supervisor {
                     Some(own) if own == run => {
                         if let Some(session) = report.session.clone() {
                             let of = run.to_string();
-                            let _ =
-                                self.learn_session(AgentSessionCall { of, session: Some(session) });
+                            let _ = self.learn_session(of, Some(session));
                         }
                         let event = AgentEvent::Reported(bounded(report));
                         self.events.push_back(Event::Agent { run, event });

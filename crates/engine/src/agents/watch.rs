@@ -8,7 +8,7 @@
 
 use super::judge::{AgentSubject, Judge};
 use crate::output::OutputState;
-use ostler_model::wire::ScreenText;
+use ostler_model::ScreenText;
 use ostler_model::{AgentJudged, AgentKnown, AgentState, RunId};
 use ostler_os::{Detail, TreeSubject, Waker, look_at_trees};
 use std::collections::HashMap;

@@ -1,7 +1,7 @@
 //! What a person would see on a run's terminal, and how much of its output is drawn.
 
+use ostler_model::ScreenText;
 use ostler_model::TerminalSize;
-use ostler_model::wire::ScreenText;
 use ostler_os::SeatNote;
 use ostler_screen::Emulator;
 use std::path::PathBuf;

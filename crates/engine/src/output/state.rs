@@ -3,7 +3,7 @@
 use super::screen::Screen;
 use super::segment::{Mark, StreamKind, end_on_disk, read_range};
 use crate::agents::Stir;
-use ostler_model::wire::ScreenText;
+use ostler_model::ScreenText;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;

@@ -2,7 +2,7 @@
 
 use ostler_agents::{Book, Judged, Place, Profile, Recorded};
 use ostler_model::AgentState;
-use ostler_model::wire::ScreenText;
+use ostler_model::ScreenText;
 use ostler_model::{ProcessUsage, UnitView};
 use ostler_os::program_of;
 use std::path::PathBuf;

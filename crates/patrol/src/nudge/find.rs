@@ -6,10 +6,11 @@ use super::own::OwnTerminal;
 use super::pane::TmuxTerminal;
 use super::terminal::{Editing, Terminal, Trouble};
 use super::{Refusal, Whose};
-use crate::door::{Asking, Door};
+use crate::connection::{Connection, Connector};
 use crate::error::PatrolError;
-use ostler_model::wire::{Answer, Call, LookCall, Target};
 use ostler_model::{Backend, Depth, ProcessUsage, RunRecord, TmuxSpec, UnitView};
+use ostler_ops::runs::Show;
+use ostler_ops::units::Look;
 use ostler_tmux::{Server, list};
 use std::path::Path;
 
@@ -59,12 +60,12 @@ pub struct Found {
 
 pub type Nowhere = (Refusal, String);
 
-pub fn unit(asking: &mut Asking, name: &str) -> Result<Result<Found, Nowhere>, PatrolError> {
-    let call = LookCall { names: vec![name.to_owned()], depth: Depth::Tree, brief: true };
-    let looks = match asking.call(Call::Look(call))? {
-        Answer::Looks(looks) => looks,
-        _ => return Err(PatrolError::Unexpected),
-    };
+pub fn unit(
+    connection: &mut Connection,
+    name: &str,
+) -> Result<Result<Found, Nowhere>, PatrolError> {
+    let call = Look { names: vec![name.to_owned()], depth: Depth::Tree, brief: true };
+    let looks = connection.call(&call)?;
     let found = looks.into_iter().find(|look| look.view.name == name).map(|look| Found {
         view: look.view,
         tree: look.usage.map(|usage| usage.tree).unwrap_or_default(),
@@ -75,8 +76,8 @@ pub fn unit(asking: &mut Asking, name: &str) -> Result<Result<Found, Nowhere>, P
 }
 
 pub fn place(
-    door: &Door,
-    asking: &mut Asking,
+    connector: &Connector,
+    connection: &mut Connection,
     folder: &Path,
     found: &Found,
     whose: Whose,
@@ -99,19 +100,17 @@ pub fn place(
             (None, _) | (_, Whose::Ours) => Err(not_running(view)),
         });
     };
-    let record = match asking.call(Call::Show(Target { run: run.to_string() }))? {
-        Answer::Run(record) => *record,
-        _ => return Err(PatrolError::Unexpected),
-    };
+    let record = connection.call(&Show::of(run))?;
     match (record.backend_id, &view.tmux) {
         (Backend::Pty, _) => {
             let run = run.to_string();
-            let own = OwnTerminal::new(door.clone(), door.open()?, run.clone(), record.pid);
+            let own =
+                OwnTerminal::new(connector.clone(), connector.open()?, run.clone(), record.pid);
             Ok(Ok(known(Place::of(Box::new(own), run))))
         }
         (Backend::Tmux, Some(tmux)) => {
             let memo = folder.join(format!("{}.modes", name.replace('/', "_")));
-            let modes = Modes::new(door.clone(), run.to_string(), memo);
+            let modes = Modes::new(connector.clone(), run.to_string(), memo);
             let place = session(modes, view, &record, tmux, whose);
             Ok(place.map(known))
         }

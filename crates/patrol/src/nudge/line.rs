@@ -5,7 +5,7 @@ use super::speak::{LOOK_EVERY_MS, Typed, forget_unread, pause};
 use super::terminal::{Key, Paste, Terminal, Trouble};
 use super::text::{tail, visible};
 use ostler_agents::cautious::{self, is_frame_line};
-use ostler_model::wire::ScreenText;
+use ostler_model::ScreenText;
 
 /// How long a program may take to show what a key did.
 const CLEARED_WITHIN_MS: u64 = 300;

@@ -22,14 +22,16 @@ mod turn;
 mod unknown;
 mod waiting;
 
-use crate::door::{Asking, Door};
+use crate::connection::{Connection, Connector};
 use crate::error::PatrolError;
 use crate::screen::digest;
 use find::Place;
 use ostler_agents::cautious::{self, Obstacle};
 use ostler_model::AgentState;
-use ostler_model::wire::{Answer, Call, ScreenText, WakeCall};
-use ostler_model::{NudgeCall, NudgeDraft, Priority, Receipt, UnitState, letter_id};
+use ostler_model::{NudgeDraft, Priority, Receipt, ScreenText, UnitState, letter_id};
+use ostler_ops::daemon::Ping;
+use ostler_ops::nudges::Queue;
+use ostler_ops::units::Wake;
 use say::{Wanted, say};
 use speak::Said;
 use std::path::{Path, PathBuf};
@@ -136,54 +138,54 @@ pub enum Prefix {
 }
 
 /// As the patrol does it.
-pub fn nudge(door: &Door, speech: &Speech<'_>) -> Result<Spoken, PatrolError> {
-    nudge_as(door, speech, Whose::Anyones, Prefix::Sender)
+pub fn nudge(connector: &Connector, speech: &Speech<'_>) -> Result<Spoken, PatrolError> {
+    nudge_as(connector, speech, Whose::Anyones, Prefix::Sender)
 }
 
 pub fn nudge_as(
-    door: &Door,
+    connector: &Connector,
     speech: &Speech<'_>,
     whose: Whose,
     prefix: Prefix,
 ) -> Result<Spoken, PatrolError> {
-    let mut asking = door.open()?;
+    let mut connection = connector.open()?;
     let text = match prefix {
         Prefix::Sender => format!("[from {}] {}", speech.from, speech.text),
         Prefix::None => speech.text.to_owned(),
     };
-    let mut found = match find::unit(&mut asking, speech.to)? {
+    let mut found = match find::unit(&mut connection, speech.to)? {
         Ok(found) => found,
         Err((refusal, why)) => return Ok(refused(refusal, why)),
     };
     if found.view.is_asleep() && speech.mode != Mode::Queue {
-        wake(&mut asking, speech)?;
-        if let Ok(awake) = find::unit(&mut asking, speech.to)? {
+        wake(&mut connection, speech)?;
+        if let Ok(awake) = find::unit(&mut connection, speech.to)? {
             found = awake;
         }
     }
     let view = &found.view;
-    let folder = folder(&mut asking)?;
-    let place = || find::place(door, &mut door.open()?, &folder, &found, whose);
+    let folder = folder(&mut connection)?;
+    let place = || find::place(connector, &mut connector.open()?, &folder, &found, whose);
     match speech.mode {
         Mode::Queue => match place()? {
             Err((refusal @ Refusal::NoTerminal, why)) => Ok(refused(refusal, why)),
-            Ok(_) | Err(_) => queue(&mut asking, speech, text, "as it was asked for"),
+            Ok(_) | Err(_) => queue(&mut connection, speech, text, "as it was asked for"),
         },
         Mode::Immediate => match place()? {
-            Ok(place) => at_once(&mut asking, &folder, speech, &text, place),
+            Ok(place) => at_once(&mut connection, &folder, speech, &text, place),
             Err((refusal, why)) => Ok(refused(refusal, why)),
         },
         Mode::WaitIdle if view.state == UnitState::Queued => {
             let why = format!("it starts when its pool has a place for it: {}", view.why);
-            queue(&mut asking, speech, text, &why)
+            queue(&mut connection, speech, text, &why)
         }
         Mode::WaitIdle => match place()? {
             Ok(place) => {
-                let again = |asking: &mut Asking| {
-                    let Ok(found) = find::unit(asking, speech.to)? else { return Ok(None) };
-                    Ok(find::place(door, &mut door.open()?, &folder, &found, whose)?.ok())
+                let again = |connection: &mut Connection| {
+                    let Ok(found) = find::unit(connection, speech.to)? else { return Ok(None) };
+                    Ok(find::place(connector, &mut connector.open()?, &folder, &found, whose)?.ok())
                 };
-                when_idle(&mut asking, &folder, speech, text, place, again)
+                when_idle(&mut connection, &folder, speech, text, place, again)
             }
             Err((refusal, why)) => Ok(refused(refusal, why)),
         },
@@ -191,15 +193,15 @@ pub fn nudge_as(
 }
 
 /// One that sleeps is brought back first.
-fn wake(asking: &mut Asking, speech: &Speech<'_>) -> Result<(), PatrolError> {
+fn wake(connection: &mut Connection, speech: &Speech<'_>) -> Result<(), PatrolError> {
     let (name, why) = (speech.to.to_owned(), format!("a nudge from {}", speech.from));
-    asking.call(Call::WakeUnit(WakeCall { name, why }))?;
-    asking.wait_longer(WAKE_WITHIN)?;
-    asking.settled(speech.to).map(|_| ())
+    connection.call(&Wake { name, why })?;
+    connection.wait_longer(WAKE_WITHIN)?;
+    connection.settled(speech.to).map(|_| ())
 }
 
 fn at_once(
-    asking: &mut Asking,
+    connection: &mut Connection,
     folder: &Path,
     speech: &Speech<'_>,
     text: &str,
@@ -212,40 +214,42 @@ fn at_once(
             "others type there, and have not ended within 30 s".to_owned(),
         ));
     };
-    if let Some(left) = recover::recover(asking, &turn, &mut place)?.left {
+    if let Some(left) = recover::recover(connection, &turn, &mut place)?.left {
         return Ok(refused(Refusal::Obstacle, left));
     }
-    let said = say(asking, &turn, &mut place, text, &Wanted::now(speech));
-    learn(asking, speech.to, &said);
+    let said = say(connection, &turn, &mut place, text, &Wanted::now(speech));
+    learn(connection, speech.to, &said);
     Ok(spoken(said))
 }
 
 fn when_idle(
-    asking: &mut Asking,
+    connection: &mut Connection,
     folder: &Path,
     speech: &Speech<'_>,
     text: String,
     mut place: Place,
-    again: impl Fn(&mut Asking) -> Result<Option<Place>, PatrolError>,
+    again: impl Fn(&mut Connection) -> Result<Option<Place>, PatrolError>,
 ) -> Result<Spoken, PatrolError> {
     let began = ostler_os::mono_ms();
     loop {
         let Some(turn) = take_turn(folder, speech.to, began + TURN_MS)? else {
-            return queue(asking, speech, text, "others type there");
+            return queue(connection, speech, text, "others type there");
         };
-        let left = recover::recover(asking, &turn, &mut place)?.left;
+        let left = recover::recover(connection, &turn, &mut place)?.left;
         let busy = match left.map_or_else(|| is_idle(&mut place), Idle::No) {
             // What waits came first. Others have their turn in between: they may not wait for all of it.
-            Idle::Yes if waiting::deliver_one(asking, &turn, &mut place, speech.to)?.is_some() => {
+            Idle::Yes
+                if waiting::deliver_one(connection, &turn, &mut place, speech.to)?.is_some() =>
+            {
                 continue;
             }
-            Idle::Yes => match say(asking, &turn, &mut place, &text, &Wanted::now(speech)) {
+            Idle::Yes => match say(connection, &turn, &mut place, &text, &Wanted::now(speech)) {
                 // It was idle a moment ago: it is looked at again.
                 Said::Refused(Refusal::Obstacle | Refusal::NotReady, why) => why,
                 // It may show its box before it listens. What was taken back may be tried again.
                 Said::Refused(Refusal::NotTaken, why) if place.agent.is_some() => why,
                 said => {
-                    learn(asking, speech.to, &said);
+                    learn(connection, speech.to, &said);
                     return Ok(spoken(said));
                 }
             },
@@ -256,13 +260,18 @@ fn when_idle(
         drop(turn);
         if place.agent.is_none() {
             // Its program may be there by now.
-            place = match again(asking)? {
+            place = match again(connection)? {
                 Some(found) => found,
                 None => place,
             };
         }
         if ostler_os::mono_ms() - began >= IDLE_WITHIN_MS {
-            return queue(asking, speech, text, &format!("it was not idle within 15 s: {busy}"));
+            return queue(
+                connection,
+                speech,
+                text,
+                &format!("it was not idle within 15 s: {busy}"),
+            );
         }
         ostler_os::nap(Duration::from_millis(IDLE_MS));
     }
@@ -318,14 +327,14 @@ fn is_quiet(before: &ScreenText, now: &ScreenText) -> bool {
 }
 
 /// The agent told its session by where it wrote the text down.
-fn learn(asking: &mut Asking, unit: &str, said: &Said) {
+fn learn(connection: &mut Connection, unit: &str, said: &Said) {
     if let Said::Delivered { session: Some(session), .. } = said {
-        asking.learn_session(unit, session);
+        connection.learn_session(unit, session);
     }
 }
 
 fn queue(
-    asking: &mut Asking,
+    connection: &mut Connection,
     speech: &Speech<'_>,
     text: String,
     why: &str,
@@ -339,8 +348,7 @@ fn queue(
         priority: speech.priority,
         life_ms: speech.life_ms,
     };
-    let queued = asking.nudges(NudgeCall::Queue(draft))?;
-    let nudge = queued.into_iter().next().ok_or(PatrolError::Unexpected)?;
+    let nudge = connection.call(&Queue(draft))?;
     Ok(match nudge.receipt {
         Receipt::Refused => refused(Refusal::Full, nudge.why),
         receipt @ (Receipt::Queued | Receipt::Delivered | Receipt::Expired | Receipt::NotSent) => {
@@ -383,11 +391,9 @@ fn receipt_of(refusal: Refusal) -> Receipt {
 }
 
 /// In the home that the supervisor says is its own.
-fn folder(asking: &mut Asking) -> Result<PathBuf, PatrolError> {
-    match asking.call(Call::Ping)? {
-        Answer::Pong(pong) => Ok(PathBuf::from(pong.home).join("nudges")),
-        _ => Err(PatrolError::Unexpected),
-    }
+fn folder(connection: &mut Connection) -> Result<PathBuf, PatrolError> {
+    let pong = connection.call(&Ping::ours())?;
+    Ok(PathBuf::from(pong.home).join("nudges"))
 }
 
 fn take_turn(folder: &Path, unit: &str, until_ms: u64) -> Result<Option<Turn>, PatrolError> {

@@ -1,8 +1,8 @@
 //! What a program said of its terminal, read from its output, the newest part first.
 
-use crate::door::Door;
+use crate::connection::Connector;
 use ostler_client::{ClientError, Frame};
-use ostler_model::wire::{Answer, Call, Target, ViewCall, ViewFrom};
+use ostler_ops::runs::{Show, View, ViewFrom};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ const OVERLAP: u64 = 64;
 
 /// Where the output of a run is, and where we remember how much of it we have read.
 pub struct Modes {
-    door: Door,
+    connector: Connector,
     run: String,
     memo: PathBuf,
 }
@@ -29,8 +29,8 @@ struct Memo {
 }
 
 impl Modes {
-    pub fn new(door: Door, run: String, memo: PathBuf) -> Self {
-        Self { door, run, memo }
+    pub fn new(connector: Connector, run: String, memo: PathBuf) -> Self {
+        Self { connector, run, memo }
     }
 
     /// Whether bracketed paste is on; `None` if that is not known.
@@ -72,23 +72,20 @@ impl Modes {
     }
 
     fn written(&self) -> Result<Option<u64>, ClientError> {
-        let Ok(mut client) = self.door.client() else { return Ok(None) };
-        match client.call(Call::Show(Target { run: self.run.clone() }))? {
-            Answer::Run(record) => Ok(Some(record.output_bytes)),
-            _ => Err(ClientError::Unexpected),
-        }
+        let Ok(mut client) = self.connector.client() else { return Ok(None) };
+        Ok(Some(client.call(&Show::of(&self.run))?.output_bytes))
     }
 
     fn read(&self, from: u64, to: u64) -> Result<Vec<u8>, ClientError> {
-        let call = ViewCall {
+        let call = View {
             run: self.run.clone(),
             from: ViewFrom::Offset(from),
             follow: false,
             interactive: false,
             size: None,
         };
-        let client = self.door.client().map_err(|_| ClientError::Unexpected)?;
-        let mut view = client.view(call)?;
+        let client = self.connector.client().map_err(|_| ClientError::Unexpected)?;
+        let mut view = client.view(&call)?;
         let mut bytes = Vec::new();
         while view.offset() < to {
             view.advance()?;

@@ -1,11 +1,12 @@
 //! The terminal of a run that we keep ourselves.
 
 use super::terminal::{Key, Paste, Terminal, Trouble};
-use crate::door::{Asking, Door};
+use crate::connection::{Connection, Connector};
 use crate::error::PatrolError;
 use ostler_client::ClientError;
-use ostler_model::wire::ScreenText;
-use ostler_model::wire::{Answer, Call, ErrorCode, Target};
+use ostler_model::ScreenText;
+use ostler_ops::runs::Screen;
+use ostler_ops::wire::ErrorCode;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -13,21 +14,26 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 pub struct OwnTerminal {
-    door: Door,
-    asking: Asking,
+    connector: Connector,
+    connection: Connection,
     run: String,
     device: Option<PathBuf>,
     paste: Paste,
 }
 
 impl OwnTerminal {
-    pub fn new(door: Door, asking: Asking, run: String, pid: Option<i32>) -> Self {
+    pub fn new(
+        connector: Connector,
+        connection: Connection,
+        run: String,
+        pid: Option<i32>,
+    ) -> Self {
         let device = pid.and_then(ostler_os::terminal_of);
-        Self { door, asking, run, device, paste: Paste::Plain }
+        Self { connector, connection, run, device, paste: Paste::Plain }
     }
 
     fn give(&mut self, bytes: &[u8]) -> Result<(), Trouble> {
-        let mut client = self.door.client().map_err(trouble)?;
+        let mut client = self.connector.client().map_err(trouble)?;
         client.be_patient(Some(PATIENCE)).map_err(|error| trouble(error.into()))?;
         client.give(&self.run, bytes, false).map_err(|error| trouble(error.into())).map(|_| ())
     }
@@ -35,14 +41,9 @@ impl OwnTerminal {
 
 impl Terminal for OwnTerminal {
     fn look(&mut self) -> Result<ScreenText, Trouble> {
-        let call = Call::Screen(Target { run: self.run.clone() });
-        match self.asking.call(call).map_err(trouble)? {
-            Answer::Screen(screen) => {
-                self.paste = if screen.takes_paste { Paste::Bracketed } else { Paste::Plain };
-                Ok(screen)
-            }
-            _ => Err(trouble(PatrolError::Unexpected)),
-        }
+        let screen = self.connection.call(&Screen::of(&self.run)).map_err(trouble)?;
+        self.paste = if screen.takes_paste { Paste::Bracketed } else { Paste::Plain };
+        Ok(screen)
     }
 
     fn paste_mode(&mut self) -> Result<Paste, Trouble> {
@@ -67,7 +68,7 @@ impl Terminal for OwnTerminal {
 
 fn trouble(error: PatrolError) -> Trouble {
     match &error {
-        PatrolError::Door(inner) => match &**inner {
+        PatrolError::Client(inner) => match &**inner {
             ClientError::Refused(refusal)
                 if matches!(refusal.code, ErrorCode::Conflict | ErrorCode::NoSuchRun) =>
             {

@@ -2,7 +2,7 @@
 
 use super::modes::Modes;
 use super::terminal::{Key, Paste, Terminal, Trouble};
-use ostler_model::wire::ScreenText;
+use ostler_model::ScreenText;
 use ostler_tmux::typing::{self, PaneLook};
 use ostler_tmux::{Pane, Server, TmuxError};
 use std::path::PathBuf;

@@ -7,9 +7,10 @@ use super::line::{Line, clear};
 use super::speak::{LOOK_EVERY_MS, Typed, forget_unread, pause};
 use super::terminal::Terminal;
 use super::turn::{HalfDone, Turn};
-use crate::door::Asking;
+use crate::connection::Connection;
 use crate::error::PatrolError;
-use ostler_model::{Nudge, NudgeCall, Receipt};
+use ostler_model::{Nudge, Receipt};
+use ostler_ops::nudges::Settle;
 
 #[derive(Debug, Default)]
 pub(super) struct Recovered {
@@ -32,7 +33,7 @@ pub(super) enum Remains {
 /// Somebody died while they typed. What still stands in the line was not sent: it is cleared, and goes back if it had
 /// waited. Of anything else it is not known whether it arrived, so it is not typed again.
 pub(super) fn recover(
-    asking: &mut Asking,
+    connection: &mut Connection,
     turn: &Turn,
     place: &mut Place,
 ) -> Result<Recovered, PatrolError> {
@@ -54,7 +55,7 @@ pub(super) fn recover(
                 ),
                 (_, false) => (Receipt::Queued, "whoever typed it died before it was sent"),
             };
-            asking.nudges(NudgeCall::Settle { id, receipt, why: why.to_owned() })?
+            vec![connection.call(&Settle { id, receipt, why: why.to_owned() })?]
         }
         None => Vec::new(),
     };
@@ -107,7 +108,7 @@ fn shown_late(
     terminal: &mut dyn Terminal,
     line: &Line,
     typed: &Typed,
-) -> Result<ostler_model::wire::ScreenText, super::terminal::Trouble> {
+) -> Result<ostler_model::ScreenText, super::terminal::Trouble> {
     const WITHIN_MS: u64 = 400;
     forget_unread(terminal);
     let began = ostler_os::mono_ms();

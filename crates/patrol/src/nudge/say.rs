@@ -4,8 +4,9 @@ use super::find::Place;
 use super::speak::{Said, Stage, Typed, speak};
 use super::turn::{HalfDone, Turn};
 use super::{Before, Refusal, Speech};
-use crate::door::Asking;
-use ostler_model::{NudgeCall, NudgeDraft, Priority, Receipt, letter_id};
+use crate::connection::Connection;
+use ostler_model::{NudgeDraft, Priority, Receipt, letter_id};
+use ostler_ops::nudges::Queue;
 
 /// How a text is to be said.
 pub(super) struct Wanted<'a> {
@@ -24,7 +25,7 @@ impl<'a> Wanted<'a> {
 
 /// With a note of it for whoever comes after us, should we not come back.
 pub(super) fn say(
-    asking: &mut Asking,
+    connection: &mut Connection,
     turn: &Turn,
     place: &mut Place,
     text: &str,
@@ -38,7 +39,7 @@ pub(super) fn say(
     let run = place.run.clone();
     let Place { terminal, agent, .. } = place;
     let mut note = |stage, typed: &Typed| match stage {
-        Stage::Returned => return_to_queue(asking, wanted, &typed.text),
+        Stage::Returned => return_to_queue(connection, wanted, &typed.text),
         Stage::Typing | Stage::Entering => turn.begin(&HalfDone {
             id: wanted.id.map(str::to_owned),
             run: run.clone(),
@@ -55,7 +56,11 @@ pub(super) fn say(
 }
 
 /// A message that was interrupted before it was answered is said again when the agent comes to rest.
-fn return_to_queue(asking: &mut Asking, wanted: &Wanted<'_>, text: &str) -> std::io::Result<()> {
+fn return_to_queue(
+    connection: &mut Connection,
+    wanted: &Wanted<'_>,
+    text: &str,
+) -> std::io::Result<()> {
     let draft = NudgeDraft {
         id: Some(letter_id(ostler_os::wall_ms(), ostler_os::random()?)),
         from: wanted.from.to_owned(),
@@ -64,10 +69,12 @@ fn return_to_queue(asking: &mut Asking, wanted: &Wanted<'_>, text: &str) -> std:
         priority: Priority::Normal,
         life_ms: None,
     };
-    let queued = asking.nudges(NudgeCall::Queue(draft)).map_err(std::io::Error::other)?;
-    match queued.first().map(|nudge| nudge.receipt) {
-        Some(Receipt::Queued) => Ok(()),
-        Some(_) | None => Err(std::io::Error::other("its queue is full")),
+    let nudge = connection.call(&Queue(draft)).map_err(std::io::Error::other)?;
+    match nudge.receipt {
+        Receipt::Queued => Ok(()),
+        Receipt::Delivered | Receipt::Expired | Receipt::Refused | Receipt::NotSent => {
+            Err(std::io::Error::other("its queue is full"))
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! A terminal that can be looked at and typed into, whoever keeps it.
 
-use ostler_model::wire::ScreenText;
+use ostler_model::ScreenText;
 use std::path::PathBuf;
 use thiserror::Error;
 

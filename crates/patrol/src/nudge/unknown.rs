@@ -6,7 +6,7 @@ use super::speak::{LOOK_EVERY_MS, Said, Stage, Typed, cleaned, noted, pause, pre
 use super::terminal::{Editing, Key, Paste, Terminal, Trouble};
 use super::{Before, Refusal};
 use ostler_agents::cautious::{self, Obstacle};
-use ostler_model::wire::ScreenText;
+use ostler_model::ScreenText;
 use ostler_os::LINE_MOST;
 
 /// Readline waits 500 ms for what follows an Escape; Enter must not be that.

@@ -6,9 +6,10 @@ use super::say::{Wanted, over, say};
 use super::speak::Said;
 use super::turn::Turn;
 use super::{Before, Idle, Refusal, Whose, folder, is_idle, learn, receipt_of, take_turn};
-use crate::door::{Asking, Door};
+use crate::connection::{Connection, Connector};
 use crate::error::PatrolError;
-use ostler_model::{Nudge, NudgeCall, Receipt};
+use ostler_model::{Nudge, Receipt};
+use ostler_ops::nudges::{Claim, Settle};
 use std::time::Duration;
 
 /// Whoever types there now delivers what waits as well, so this is not waited for long.
@@ -29,22 +30,23 @@ const LOOK_AGAIN: Duration = Duration::from_millis(300);
 ///
 /// With `patience`, one that works in between is waited for: it may have taken up the first of them.
 pub fn deliver_waiting(
-    door: &Door,
+    connector: &Connector,
     unit: &str,
     patience: Patience,
 ) -> Result<Vec<Nudge>, PatrolError> {
-    let mut asking = door.open()?;
+    let mut connection = connector.open()?;
     let mut settled = Vec::new();
-    let Ok(view) = find::unit(&mut asking, unit)? else { return Ok(settled) };
-    let folder = folder(&mut asking)?;
-    let Ok(mut place) = find::place(door, &mut asking, &folder, &view, Whose::Ours)? else {
+    let Ok(view) = find::unit(&mut connection, unit)? else { return Ok(settled) };
+    let folder = folder(&mut connection)?;
+    let Ok(mut place) = find::place(connector, &mut connection, &folder, &view, Whose::Ours)?
+    else {
         return Ok(settled);
     };
     let began = ostler_os::mono_ms();
     let Some(turn) = take_turn(&folder, unit, began + TURN_MS)? else {
         return Ok(settled);
     };
-    let recovered = recover(&mut asking, &turn, &mut place)?;
+    let recovered = recover(&mut connection, &turn, &mut place)?;
     settled.extend(recovered.settled);
     if recovered.left.is_some() {
         return Ok(settled);
@@ -58,7 +60,7 @@ pub fn deliver_waiting(
             }
             Idle::No(_) | Idle::Gone(_) => break,
         }
-        match deliver_one(&mut asking, &turn, &mut place, unit)? {
+        match deliver_one(&mut connection, &turn, &mut place, unit)? {
             Some(nudge) if nudge.receipt == Receipt::Queued => break,
             Some(nudge) => settled.push(nudge),
             None => break,
@@ -69,17 +71,17 @@ pub fn deliver_waiting(
 
 /// The next that waits, as it is then; none if nothing does. One that nothing was sent of goes back.
 pub fn deliver_one(
-    asking: &mut Asking,
+    connection: &mut Connection,
     turn: &Turn,
     place: &mut Place,
     unit: &str,
 ) -> Result<Option<Nudge>, PatrolError> {
-    let claimed = asking.nudges(NudgeCall::Claim { to: unit.to_owned(), most: 1 })?;
+    let claimed = connection.call(&Claim { to: unit.to_owned(), most: 1 })?;
     let Some(nudge) = claimed.into_iter().next() else { return Ok(None) };
     let wanted =
         Wanted { from: &nudge.from, to: unit, before: Before::Nothing, id: Some(&nudge.id) };
-    let said = say(asking, turn, place, &nudge.text, &wanted);
-    learn(asking, unit, &said);
+    let said = say(connection, turn, place, &nudge.text, &wanted);
+    learn(connection, unit, &said);
     let (receipt, why) = match said.clone() {
         Said::Delivered { proof, .. } => (Receipt::Delivered, proof),
         Said::Refused(Refusal::Obstacle | Refusal::NotReady | Refusal::Gone, why) => {
@@ -87,8 +89,8 @@ pub fn deliver_one(
         }
         Said::Refused(refusal, why) => (receipt_of(refusal), why),
     };
-    let settled = asking.nudges(NudgeCall::Settle { id: nudge.id, receipt, why })?;
+    let settled = connection.call(&Settle { id: nudge.id, receipt, why })?;
     // Not before: one that is killed in between leaves its note.
     over(turn, place, &said);
-    Ok(settled.into_iter().next())
+    Ok(Some(settled))
 }

@@ -2,7 +2,7 @@
 
 use crate::call::{Server, TmuxError};
 use ostler_model::TerminalSize;
-use ostler_model::wire::{ScreenCursor, ScreenText};
+use ostler_model::{ScreenCursor, ScreenText};
 
 /// A pane at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

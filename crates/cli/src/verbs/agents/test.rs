@@ -8,8 +8,8 @@ use crate::say::say;
 use crate::verbs::run::begin_unshown;
 use ostler_agents::{Book, Judged, Profile};
 use ostler_client::{Client, ClientError};
-use ostler_model::wire::{Answer, Call, CancelCall, ScreenText, Target};
-use ostler_model::{AgentState, RunId};
+use ostler_model::{AgentState, RunId, ScreenText};
+use ostler_ops::runs::{Cancel, Screen};
 use ostler_patrol::nudge::own_profiles;
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ pub fn test(context: &Context, arguments: &TestArguments, json: bool) -> Result<
     let run = RunArguments::on_terminal(&arguments.command, "agents test");
     let record = begin_unshown(context, &mut client, &run)?;
     let outcome = watch(&mut client, record.run_id, &profile, arguments, json);
-    let _ = client.call(Call::Cancel(CancelCall::of(record.run_id.to_string())));
+    let _ = client.call(&Cancel::of(record.run_id));
     outcome
 }
 
@@ -47,9 +47,8 @@ fn watch(
     let mut seen: Vec<AgentState> = Vec::new();
     let mut has_sent = arguments.send.is_none();
     while ostler_os::mono_ms() - began < arguments.time {
-        let screen = match client.call(Call::Screen(Target { run: run.to_string() })) {
-            Ok(Answer::Screen(screen)) => screen,
-            Ok(_) => return Err(ClientError::Unexpected.into()),
+        let screen = match client.call(&Screen::of(run)) {
+            Ok(screen) => screen,
             Err(ClientError::Refused(_)) => {
                 say!("the program has ended");
                 break;

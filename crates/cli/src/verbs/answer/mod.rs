@@ -11,9 +11,10 @@ use crate::render;
 use crate::say::{say, tell};
 use hand::{Hand, turn};
 use keys::Answer;
-use ostler_client::{Client, ClientError};
-use ostler_model::wire::{self, Call, ScreenText, Target};
-use ostler_model::{AgentState, AgentView, PatrolCall, PatrolNote, RunId, RunState, What};
+use ostler_client::Client;
+use ostler_model::{AgentState, AgentView, PatrolNote, RunId, RunState, ScreenText, What};
+use ostler_ops::patrol::Note;
+use ostler_ops::runs::Show;
 use serde::Serialize;
 use serde_json::{Map, json};
 use std::time::Duration;
@@ -93,7 +94,7 @@ fn note(
         why: format!("with {}", answer.told()),
         evidence: Map::from_iter([("question".to_owned(), json!(asked))]),
     };
-    client.call(Call::Patrol(Box::new(PatrolCall::Note(vec![note]))))?;
+    client.call(&Note(vec![note]))?;
     Ok(())
 }
 
@@ -209,10 +210,7 @@ fn is_echoed(client: &mut Client, run: RunId, before: &Look) -> Result<bool, Fai
 }
 
 fn has_ended(client: &mut Client, run: RunId) -> Result<bool, Failure> {
-    match client.call(Call::Show(Target { run: run.to_string() }))? {
-        wire::Answer::Run(record) => Ok(record.state == RunState::Exited),
-        _ => Err(ClientError::Unexpected.into()),
-    }
+    Ok(client.call(&Show::of(run))?.state == RunState::Exited)
 }
 
 /// Until something has appeared and stands still: a program may take keys that come at once for a paste, and Enter for a

@@ -8,7 +8,8 @@ use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::verbs::unit;
 use ostler_client::{Client, ClientError};
-use ostler_model::wire::{Answer, Call, ErrorCode, Target as RunTarget, ViewFrom};
+use ostler_ops::runs::{Show, ViewFrom};
+use ostler_ops::wire::ErrorCode;
 use printer::{Printer, Shown};
 use serde::Serialize;
 pub use source::Stream;
@@ -55,9 +56,8 @@ fn resolve(client: &mut Client, name: &str, units: &[String]) -> Result<Target, 
     if units.iter().any(|unit| unit == name) {
         return Ok(Target::Unit(name.to_owned()));
     }
-    match client.call(Call::Show(RunTarget { run: name.to_owned() })) {
-        Ok(Answer::Run(record)) => Ok(Target::Run { name: name.to_owned(), id: record.run_id }),
-        Ok(_) => Err(ClientError::Unexpected.into()),
+    match client.call(&Show::of(name)) {
+        Ok(record) => Ok(Target::Run { name: name.to_owned(), id: record.run_id }),
         Err(ClientError::Refused(refusal)) if refusal.code == ErrorCode::NoSuchRun => {
             Err(unit::no_such("unit or run", name, units))
         }

@@ -6,8 +6,9 @@ use crate::say::tell;
 use crate::verbs::lasting::LastingView;
 use crate::verbs::unit;
 use ostler_client::{Client, ClientError, Frame};
-use ostler_model::wire::{Answer, Call, EntryFilter, RunFilter, ViewCall, ViewFrom};
-use ostler_model::{Depth, RunId, RunRecord, UnitState};
+use ostler_model::{Depth, Entry, RunId, RunRecord, UnitState};
+use ostler_ops::journal::{Entries, Follow};
+use ostler_ops::runs::{List, View, ViewFrom};
 use serde::Serialize;
 use std::collections::VecDeque;
 use std::sync::atomic::AtomicBool;
@@ -82,11 +83,8 @@ pub fn runs(
 /// The newest first.
 fn runs_of(client: &mut Client, unit: &str) -> Result<Vec<RunRecord>, Failure> {
     let filter =
-        RunFilter { live_only: false, newest_ended: Some(RUNS_MOST), unit: Some(unit.to_owned()) };
-    match client.call(Call::Runs(filter))? {
-        Answer::Runs(runs) => Ok(runs),
-        _ => Err(ClientError::Unexpected.into()),
-    }
+        List { live_only: false, newest_ended: Some(RUNS_MOST), unit: Some(unit.to_owned()) };
+    Ok(client.call(&filter)?)
 }
 
 pub struct Source {
@@ -130,7 +128,7 @@ impl Source {
     }
 
     fn open(&mut self, run: RunId, from: ViewFrom) -> Result<(), Failure> {
-        let call = ViewCall {
+        let call = View {
             run: run.to_string(),
             from,
             // An older one is over; it is shown to its end and the next follows.
@@ -198,22 +196,18 @@ impl Source {
             Target::Run { .. } => return Ok(None),
         };
         let last = self.shown.map(|(run, _)| run);
-        let filter = EntryFilter {
-            unit: Some(unit.clone()),
-            newest: Some(1),
-            follow: true,
-            ..EntryFilter::default()
-        };
+        let entries = Entries { unit: Some(unit.clone()), newest: Some(1), ..Entries::default() };
+        let follow = Follow { entries, output: false };
         let mut is_told = false;
         'anew: loop {
             let Some(mut journal) = self.context.connect_successor()? else { return Ok(None) };
             let Some(mut client) = self.context.connect_successor()? else { return Ok(None) };
-            if journal.ask(Call::Entries(filter.clone())).is_err() {
+            if journal.ask(&follow).is_err() {
                 continue;
             }
             loop {
                 // Whatever happens from here on is told there.
-                match journal.next_answer() {
+                match journal.next_response::<Vec<Entry>>() {
                     Ok(_) => {}
                     Err(ClientError::Lost(_)) => continue 'anew,
                     Err(error) => return Err(error.into()),

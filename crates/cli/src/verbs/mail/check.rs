@@ -1,11 +1,12 @@
-use super::asking::Asking;
+use super::client::MailClient;
 use super::identity::name_or_overseer;
 use crate::args::MailCheckArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::render;
 use crate::say::say;
-use ostler_model::{Mail, MailCall};
+use ostler_model::Mail;
+use ostler_ops::mail::{Claim, Settle};
 use serde_json::json;
 use std::io::Write;
 
@@ -14,12 +15,12 @@ const INJECTED_MOST: u32 = 50;
 
 pub fn check(context: &Context, arguments: MailCheckArguments) -> Result<Exit, Failure> {
     let MailCheckArguments { name, inject, json } = arguments;
-    let mut asking = Asking::new(context)?;
-    let name = name_or_overseer(&mut asking, name)?;
+    let mut client = MailClient::new(context)?;
+    let name = name_or_overseer(&mut client, name)?;
     if inject {
-        return give(&mut asking, name, json);
+        return give(&mut client, name, json);
     }
-    let unread = asking.unread(&name)?;
+    let unread = client.unread(&name)?;
     if json {
         say!("{}", json!({ "name": name, "unread": unread }));
     } else if unread > 0 {
@@ -29,8 +30,8 @@ pub fn check(context: &Context, arguments: MailCheckArguments) -> Result<Exit, F
 }
 
 /// Each message goes to one caller. It is read once it was written out, and goes back if it could not be.
-fn give(asking: &mut Asking<'_>, name: String, json: bool) -> Result<Exit, Failure> {
-    let mails = asking.mail(MailCall::Claim { to: name.clone(), most: INJECTED_MOST })?;
+fn give(client: &mut MailClient, name: String, json: bool) -> Result<Exit, Failure> {
+    let mails = client.call(&Claim { to: name.clone(), most: INJECTED_MOST })?;
     if mails.is_empty() {
         if json {
             say!("[]");
@@ -38,18 +39,18 @@ fn give(asking: &mut Asking<'_>, name: String, json: bool) -> Result<Exit, Failu
         return Ok(Exit::FAILED);
     }
     let ids: Vec<String> = mails.iter().map(|mail| mail.id.clone()).collect();
-    let given = text(asking, &name, &mails, json).and_then(|text| {
+    let given = text(client, &name, &mails, json).and_then(|text| {
         let mut out = std::io::stdout().lock();
         Ok(out.write_all(text.as_bytes()).and_then(|()| out.flush())?)
     });
-    let settled = asking.mail(MailCall::Settle { ids, is_read: given.is_ok() });
+    let settled = client.call(&Settle { ids, is_read: given.is_ok() });
     given?;
     settled?;
     Ok(Exit::DONE)
 }
 
 fn text(
-    asking: &mut Asking<'_>,
+    client: &mut MailClient,
     name: &str,
     mails: &[Mail],
     json: bool,
@@ -57,6 +58,6 @@ fn text(
     if json {
         return Ok(format!("{}\n", serde_json::to_string(mails)?));
     }
-    let more = asking.unread(name)?.saturating_sub(mails.len());
+    let more = client.unread(name)?.saturating_sub(mails.len());
     Ok(render::mail_block(name, mails, more, ostler_os::wall_ms()))
 }

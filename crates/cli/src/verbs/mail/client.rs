@@ -1,43 +1,24 @@
-//! The door, asked again if the supervisor dies under the question: every question of mail may be asked twice.
+//! What the verbs of mail ask.
 
 use crate::context::Context;
 use crate::exit::Failure;
-use ostler_client::{Client, ClientError, RESENDS_MOST};
-use ostler_model::wire::{Answer, Call};
-use ostler_model::{Mail, MailCall, MailDraft, MailKind, letter_id};
+use ostler_client::Client;
+use ostler_model::{Mail, MailDraft, MailKind, letter_id};
+use ostler_ops::Operation;
+use ostler_ops::mail::{Counts, Inbox, Send};
 
-pub struct Asking<'a> {
-    context: &'a Context,
-    client: Client,
-}
+pub struct MailClient(Client);
 
-impl<'a> Asking<'a> {
-    pub fn new(context: &'a Context) -> Result<Self, Failure> {
-        Ok(Self { context, client: context.connect()? })
+impl MailClient {
+    pub fn new(context: &Context) -> Result<Self, Failure> {
+        Ok(Self(context.connect()?))
     }
 
-    pub fn call(&mut self, call: Call) -> Result<Answer, Failure> {
-        let mut tries = 0;
-        loop {
-            match self.client.call(call.clone()) {
-                Err(ClientError::Lost(_)) if tries < RESENDS_MOST => {
-                    tries += 1;
-                    self.client = self.context.connect()?;
-                }
-                Err(ClientError::Lost(_)) => return Err(self.context.deadly().into()),
-                outcome => return Ok(outcome?),
-            }
-        }
+    pub fn call<O: Operation>(&mut self, operation: &O) -> Result<O::Response, Failure> {
+        Ok(self.0.call(operation)?)
     }
 
-    pub fn mail(&mut self, call: MailCall) -> Result<Vec<Mail>, Failure> {
-        match self.call(Call::Mail(call))? {
-            Answer::Mails(mails) => Ok(mails),
-            _ => Err(ClientError::Unexpected.into()),
-        }
-    }
-
-    /// With an id of its own, so that asking twice sends once.
+    /// With an id of its own, so that client twice sends once.
     pub fn send(
         &mut self,
         from: String,
@@ -49,7 +30,7 @@ impl<'a> Asking<'a> {
         let id = Some(letter_id(ostler_os::wall_ms(), ostler_os::random()?));
         let draft = MailDraft { id, from, to, subject, body, kind };
         draft.check().map_err(Failure::usage)?;
-        self.mail(MailCall::Send(draft))?.pop().ok_or_else(|| ClientError::Unexpected.into())
+        self.call(&Send(draft))
     }
 
     /// All of a mailbox, page by page.
@@ -57,7 +38,7 @@ impl<'a> Asking<'a> {
         let mut mails: Vec<Mail> = Vec::new();
         loop {
             let after = mails.last().map(|mail| mail.id.clone());
-            let page = self.mail(MailCall::Page { to: to.to_owned(), unread_only, after })?;
+            let page = self.call(&Inbox { to: to.to_owned(), unread_only, after })?;
             if page.is_empty() {
                 return Ok(mails);
             }
@@ -67,12 +48,8 @@ impl<'a> Asking<'a> {
 
     /// How much of this name's mail is unread.
     pub fn unread(&mut self, name: &str) -> Result<usize, Failure> {
-        match self.call(Call::Mail(MailCall::Counts))? {
-            Answer::Waiting(waiting) => Ok(waiting
-                .iter()
-                .find(|waiting| waiting.name == name)
-                .map_or(0, |waiting| waiting.mail as usize)),
-            _ => Err(ClientError::Unexpected.into()),
-        }
+        let waiting = self.call(&Counts {})?;
+        let own = waiting.iter().find(|waiting| waiting.name == name);
+        Ok(own.map_or(0, |waiting| waiting.mail as usize))
     }
 }

@@ -1,5 +1,5 @@
-use super::asking::Asking;
 use super::body::body;
+use super::client::MailClient;
 use super::identity::own_name;
 use crate::args::HandoffArguments;
 use crate::context::Context;
@@ -11,11 +11,11 @@ use ostler_model::MailKind;
 pub fn handoff(context: &Context, arguments: HandoffArguments) -> Result<Exit, Failure> {
     let HandoffArguments { subject, message, sender, json } = arguments;
     let body = body(message)?;
-    let mut asking = Asking::new(context)?;
-    let Some(name) = own_name(&mut asking, sender)? else {
+    let mut client = MailClient::new(context)?;
+    let Some(name) = own_name(&mut client, sender)? else {
         return Err(Failure::usage("who hands off? Say --as NAME, or set OSTLER_AGENT"));
     };
-    let mail = asking.send(name.clone(), name, subject, body, MailKind::Handoff)?;
+    let mail = client.send(name.clone(), name, subject, body, MailKind::Handoff)?;
     if json {
         say!("{}", serde_json::to_string(&mail)?);
     } else {

@@ -1,10 +1,9 @@
 //! Who asks.
 
-use super::asking::Asking;
+use super::client::MailClient;
 use crate::exit::Failure;
-use ostler_client::ClientError;
-use ostler_model::wire::{Answer, Call, Target};
 use ostler_model::{Mail, RunSpec};
+use ostler_ops::runs::Show;
 
 /// A person, where nothing else is known.
 pub const OVERSEER: &str = "overseer";
@@ -13,11 +12,11 @@ pub const OVERSEER: &str = "overseer";
 const VARIABLES: [&str; 3] = ["OSTLER_AGENT", "GT_ROLE", "BD_ACTOR"];
 
 /// The name that was given, or that of the agent or unit this runs in; none for a person.
-pub fn own_name(asking: &mut Asking<'_>, given: Option<String>) -> Result<Option<String>, Failure> {
+pub fn own_name(client: &mut MailClient, given: Option<String>) -> Result<Option<String>, Failure> {
     let set = |name: &&str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let name = match given.or_else(|| VARIABLES.iter().find_map(set)) {
         Some(name) => Some(name),
-        None => unit_around(asking)?,
+        None => unit_around(client)?,
     };
     if let Some(name) = &name {
         Mail::check_name(name).map_err(Failure::usage)?;
@@ -26,17 +25,16 @@ pub fn own_name(asking: &mut Asking<'_>, given: Option<String>) -> Result<Option
 }
 
 /// The same, or the person that looks after all of it.
-pub fn name_or_overseer(asking: &mut Asking<'_>, given: Option<String>) -> Result<String, Failure> {
-    Ok(own_name(asking, given)?.unwrap_or_else(|| OVERSEER.to_owned()))
+pub fn name_or_overseer(client: &mut MailClient, given: Option<String>) -> Result<String, Failure> {
+    Ok(own_name(client, given)?.unwrap_or_else(|| OVERSEER.to_owned()))
 }
 
 /// The unit whose run this is called in. A run that this home does not know is nobody's.
-fn unit_around(asking: &mut Asking<'_>) -> Result<Option<String>, Failure> {
+fn unit_around(client: &mut MailClient) -> Result<Option<String>, Failure> {
     let run = std::env::var(RunSpec::RUN_ID_VARIABLE).ok().filter(|run| !run.is_empty());
     let Some(run) = run else { return Ok(None) };
-    match asking.call(Call::Show(Target { run })) {
-        Ok(Answer::Run(record)) => Ok(record.unit),
-        Ok(_) => Err(ClientError::Unexpected.into()),
+    match client.call(&Show { run }) {
+        Ok(record) => Ok(record.unit),
         Err(failure) if failure.exit == crate::exit::Exit::NO_SUCH => Ok(None),
         Err(failure) => Err(failure),
     }

@@ -1,4 +1,4 @@
-use super::asking::Asking;
+use super::client::MailClient;
 use super::identity::name_or_overseer;
 use crate::args::MailInboxArguments;
 use crate::context::Context;
@@ -8,9 +8,9 @@ use crate::say::say;
 
 pub fn inbox(context: &Context, arguments: MailInboxArguments) -> Result<Exit, Failure> {
     let MailInboxArguments { name, all, json } = arguments;
-    let mut asking = Asking::new(context)?;
-    let name = name_or_overseer(&mut asking, name)?;
-    let mails = asking.mailbox(&name, !all)?;
+    let mut client = MailClient::new(context)?;
+    let name = name_or_overseer(&mut client, name)?;
+    let mails = client.mailbox(&name, !all)?;
     if json {
         say!("{}", serde_json::to_string(&mails)?);
         return Ok(Exit::DONE);

@@ -1,8 +1,8 @@
 //! Mail between agents and people.
 
-mod asking;
 mod body;
 mod check;
+mod client;
 mod handoff;
 mod identity;
 mod inbox;
@@ -31,5 +31,5 @@ pub fn mail(context: &Context, verb: MailVerb) -> Result<Exit, Failure> {
 pub fn sender_name(context: &Context, given: Option<String>) -> Result<String, Failure> {
     // Nobody is started for it: no unit of theirs would run.
     context.connect_running()?;
-    identity::name_or_overseer(&mut asking::Asking::new(context)?, given)
+    identity::name_or_overseer(&mut client::MailClient::new(context)?, given)
 }

@@ -1,5 +1,5 @@
-use super::asking::Asking;
 use super::body::body;
+use super::client::MailClient;
 use super::identity::name_or_overseer;
 use crate::args::MailSendArguments;
 use crate::context::Context;
@@ -11,9 +11,9 @@ pub fn send(context: &Context, arguments: MailSendArguments) -> Result<Exit, Fai
     let MailSendArguments { to, subject, message, sender, json } = arguments;
     Mail::check_name(&to).map_err(Failure::usage)?;
     let body = body(message)?;
-    let mut asking = Asking::new(context)?;
-    let from = name_or_overseer(&mut asking, sender)?;
-    let mail = asking.send(from, to, subject, body, MailKind::Message)?;
+    let mut client = MailClient::new(context)?;
+    let from = name_or_overseer(&mut client, sender)?;
+    let mail = client.send(from, to, subject, body, MailKind::Message)?;
     if json {
         say!("{}", serde_json::to_string(&mail)?);
     } else {

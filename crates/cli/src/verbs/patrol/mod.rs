@@ -11,7 +11,7 @@ use crate::args::{PatrolArguments, PatrolVerb};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::say::say;
-use ostler_model::wire::UnitAsk;
+use ostler_client::UnitAsk;
 use ostler_patrol::{Checked, PatrolError, health_check, killed};
 
 pub fn patrol(context: &Context, arguments: &PatrolArguments) -> Result<Exit, Failure> {
@@ -21,13 +21,13 @@ pub fn patrol(context: &Context, arguments: &PatrolArguments) -> Result<Exit, Fa
         PatrolVerb::Status(status) => status::status(context, status.json),
         PatrolVerb::Triage(triage) => tick::triage(context, triage),
         PatrolVerb::HealthCheck(check) => {
-            let (door, plan) = plan::open(context)?;
+            let (connector, plan) = plan::open(context)?;
             let checked =
-                health_check(&door, &plan, &check.agent, check.timeout).map_err(failure)?;
+                health_check(&connector, &plan, &check.agent, check.timeout).map_err(failure)?;
             if check.kill && matches!(checked, Checked::ShouldBeKilled { .. }) {
                 let name = plan.agent(&check.agent).map_err(failure)?.name.clone();
-                let mut asking = door.open().map_err(failure)?;
-                asking.ask_unit(&name, UnitAsk::Restart).map_err(failure)?;
+                let mut connection = connector.open().map_err(failure)?;
+                connection.ask_unit(&name, UnitAsk::Restart).map_err(failure)?;
                 killed(&plan, &name).map_err(failure)?;
             }
             tell_checked(&check.agent, &checked, check.json)
@@ -77,14 +77,14 @@ fn tell_checked(agent: &str, checked: &Checked, json: bool) -> Result<Exit, Fail
 fn failure(error: PatrolError) -> Failure {
     let exit = match &error {
         PatrolError::NoSuchAgent { .. } => Exit::NO_SUCH,
-        PatrolError::Door(_)
+        PatrolError::Client(_)
         | PatrolError::Unexpected
         | PatrolError::File { .. }
         | PatrolError::NotRemoved { .. }
         | PatrolError::Overlapping { .. } => Exit::FAILED,
     };
     match error {
-        PatrolError::Door(cause) => (*cause).into(),
+        PatrolError::Client(cause) => (*cause).into(),
         error => Failure { exit, cause: error.into() },
     }
 }

@@ -5,12 +5,11 @@ use crate::args::{SaidState, SayArguments};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::say::{say, tell};
-use ostler_client::ClientError;
-use ostler_model::wire::{Call, ErrorCode, UnitAsk};
-use ostler_model::{
-    Declared, DeclaredState, Desired, Order, PatrolCall, PendingSpawn, TownOrders, WatchSaid,
-};
-use ostler_patrol::{Asking, PatrolError, Plan, show_paused, show_stopped};
+use ostler_client::{ClientError, UnitAsk};
+use ostler_model::{Declared, DeclaredState, Desired, Order, PendingSpawn, TownOrders, WatchSaid};
+use ostler_ops::patrol;
+use ostler_ops::wire::ErrorCode;
+use ostler_patrol::{Connection, PatrolError, Plan, show_paused, show_stopped};
 
 pub fn pause(context: &Context, reason: &str) -> Result<Exit, Failure> {
     let given = order(reason);
@@ -31,10 +30,10 @@ pub fn resume(context: &Context) -> Result<Exit, Failure> {
 
 /// The order first, so that no tick starts anybody again in between.
 pub fn stop(context: &Context, reason: &str) -> Result<Exit, Failure> {
-    let (door, plan) = plan::open(context)?;
-    let mut asking = door.open().map_err(failure)?;
+    let (connector, plan) = plan::open(context)?;
+    let mut connection = connector.open().map_err(failure)?;
     let names: Vec<String> = plan.spec.agents.iter().map(|agent| agent.name.clone()).collect();
-    let looks = asking.looks(names).map_err(failure)?;
+    let looks = connection.looks(names).map_err(failure)?;
     let wanted = looks.into_iter().filter(|look| look.view.desired == Desired::Running);
     let wanted: Vec<String> = wanted.map(|look| look.view.name).collect();
     let given = order(reason);
@@ -49,10 +48,10 @@ pub fn stop(context: &Context, reason: &str) -> Result<Exit, Failure> {
     complain(show_stopped(&plan, Some(&given)));
     // One that cannot be stopped keeps no other from being stopped.
     let asked: Vec<_> =
-        wanted.iter().map(|name| (name, asking.ask_unit(name, UnitAsk::Stop))).collect();
+        wanted.iter().map(|name| (name, connection.ask_unit(name, UnitAsk::Stop))).collect();
     let mut wrong = None;
     for (name, asked) in asked {
-        match asked.and_then(|()| asking.stopped(name)) {
+        match asked.and_then(|()| connection.stopped(name)) {
             Ok(()) => say!("{name}: stopped"),
             Err(error) => {
                 tell!("{name}: {error}");
@@ -69,16 +68,16 @@ pub fn stop(context: &Context, reason: &str) -> Result<Exit, Failure> {
 
 /// Those that it stopped run again.
 pub fn lift(context: &Context) -> Result<Exit, Failure> {
-    let (door, plan) = plan::open(context)?;
+    let (connector, plan) = plan::open(context)?;
     show_stopped(&plan, None).map_err(failure)?;
     let mut ended = Vec::new();
     change(context, |orders| {
         orders.stopped = None;
         ended = std::mem::take(&mut orders.ended);
     })?;
-    let mut asking = door.open().map_err(failure)?;
+    let mut connection = connector.open().map_err(failure)?;
     for name in &ended {
-        match asking.ask_unit(name, UnitAsk::Start) {
+        match connection.ask_unit(name, UnitAsk::Start) {
             Ok(()) => say!("{name}: started"),
             Err(error) => say!("{name}: {error}"),
         }
@@ -88,12 +87,12 @@ pub fn lift(context: &Context) -> Result<Exit, Failure> {
 }
 
 pub fn busy(context: &Context, agent: Option<&str>, time_ms: u64) -> Result<Exit, Failure> {
-    let (mut asking, name, before) = said_of(context, agent)?;
+    let (mut connection, name, before) = said_of(context, agent)?;
     if time_ms > WatchSaid::BUSY_MOST_MS {
         return Err(Failure::usage("nobody is busy for more than 24h; say so again tomorrow"));
     }
     let until = (time_ms > 0).then(|| ostler_os::wall_ms() + time_ms);
-    speak(&mut asking, &name, WatchSaid { busy_until_ms: until, ..before })?;
+    speak(&mut connection, &name, WatchSaid { busy_until_ms: until, ..before })?;
     match until {
         Some(_) => say!("{name}: busy for {}", crate::render::plain_duration(time_ms)),
         None => say!("{name}: no longer busy"),
@@ -102,7 +101,7 @@ pub fn busy(context: &Context, agent: Option<&str>, time_ms: u64) -> Result<Exit
 }
 
 pub fn said(context: &Context, arguments: &SayArguments) -> Result<Exit, Failure> {
-    let (mut asking, name, before) = said_of(context, arguments.agent.as_deref())?;
+    let (mut connection, name, before) = said_of(context, arguments.agent.as_deref())?;
     let state = match arguments.state {
         SaidState::Stuck => Some(DeclaredState::Stuck),
         SaidState::AwaitingGate => Some(DeclaredState::AwaitingGate),
@@ -113,7 +112,7 @@ pub fn said(context: &Context, arguments: &SayArguments) -> Result<Exit, Failure
         reason: arguments.reason.clone(),
         at_ms: ostler_os::wall_ms(),
     });
-    speak(&mut asking, &name, WatchSaid { declared, ..before })?;
+    speak(&mut connection, &name, WatchSaid { declared, ..before })?;
     match arguments.state {
         SaidState::Stuck => say!("{name}: stuck"),
         SaidState::AwaitingGate => say!("{name}: awaiting a gate"),
@@ -139,9 +138,9 @@ pub fn spawn(context: &Context, agent: &str, message: &str) -> Result<Exit, Fail
 }
 
 pub fn clear(context: &Context, agent: &str) -> Result<Exit, Failure> {
-    let (door, plan) = plan::open(context)?;
+    let (connector, plan) = plan::open(context)?;
     let name = plan.agent(agent).map_err(failure)?.name.clone();
-    ostler_patrol::forget(&door, &plan, &name).map_err(failure)?;
+    ostler_patrol::forget(&connector, &plan, &name).map_err(failure)?;
     say!("{name}: its crash loop and its waits are forgotten");
     Ok(Exit::DONE)
 }
@@ -156,36 +155,39 @@ fn order(reason: &str) -> Order {
     }
 }
 
-fn said_of(context: &Context, agent: Option<&str>) -> Result<(Asking, String, WatchSaid), Failure> {
+fn said_of(
+    context: &Context,
+    agent: Option<&str>,
+) -> Result<(Connection, String, WatchSaid), Failure> {
     let own = std::env::var("OSTLER_AGENT").ok().filter(|name| !name.is_empty());
     let agent = agent.map(str::to_owned).or(own).ok_or_else(|| {
         Failure::usage(
             "which agent? name it with --as, or call this inside an agent ($OSTLER_AGENT)",
         )
     })?;
-    let (door, plan) = plan::open(context)?;
+    let (connector, plan) = plan::open(context)?;
     let name = plan.agent(&agent).map_err(failure)?.name.clone();
-    let mut asking = door.open().map_err(failure)?;
-    let before = asking.memory().map_err(failure)?.said.remove(&name).unwrap_or_default();
-    Ok((asking, name, before))
+    let mut connection = connector.open().map_err(failure)?;
+    let before = connection.memory().map_err(failure)?.said.remove(&name).unwrap_or_default();
+    Ok((connection, name, before))
 }
 
-fn speak(asking: &mut Asking, name: &str, said: WatchSaid) -> Result<(), Failure> {
-    let call = PatrolCall::Say { agent: name.to_owned(), said };
-    asking.call(Call::Patrol(Box::new(call))).map(|_| ()).map_err(failure)
+fn speak(connection: &mut Connection, name: &str, said: WatchSaid) -> Result<(), Failure> {
+    let call = patrol::Say { agent: name.to_owned(), said };
+    connection.call(&call).map(|_| ()).map_err(failure)
 }
 
 /// Until nobody else has changed them in between.
 fn change(context: &Context, mut with: impl FnMut(&mut TownOrders)) -> Result<Plan, Failure> {
-    let (door, plan) = plan::open(context)?;
-    let mut asking = door.open().map_err(failure)?;
+    let (connector, plan) = plan::open(context)?;
+    let mut connection = connector.open().map_err(failure)?;
     loop {
-        let seen = asking.memory().map_err(failure)?.orders;
+        let seen = connection.memory().map_err(failure)?.orders;
         let mut now = seen.clone();
         with(&mut now);
-        match asking.call(Call::Patrol(Box::new(PatrolCall::Order { seen, now }))) {
+        match connection.call(&patrol::Order { seen, now }) {
             Ok(_) => return Ok(plan),
-            Err(PatrolError::Door(error)) if is_conflict(&error) => {}
+            Err(PatrolError::Client(error)) if is_conflict(&error) => {}
             Err(error) => return Err(failure(error)),
         }
     }

@@ -4,15 +4,14 @@ use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::say::tell;
 use crate::verbs::unit::file;
-use ostler_client::ClientError;
-use ostler_model::wire::{Answer, Call};
-use ostler_patrol::{Door, Plan};
+use ostler_ops::units::List;
+use ostler_patrol::{Connector, Plan};
 use std::path::{Path, PathBuf};
 
 const UNIT: &str = "patrol";
 
 /// The way in, and what the daemon's file says now.
-pub fn open(context: &Context) -> Result<(Door, Plan), Failure> {
+pub fn open(context: &Context) -> Result<(Connector, Plan), Failure> {
     let path = declared_in(context)?;
     let Read { plan, wrong } = read(context, &path)?;
     if let Some(wrong) = wrong {
@@ -21,9 +20,9 @@ pub fn open(context: &Context) -> Result<(Door, Plan), Failure> {
     Ok((door(context), plan))
 }
 
-pub fn door(context: &Context) -> Door {
+pub fn door(context: &Context) -> Connector {
     let context = context.clone();
-    Door::new(move || context.connect_patiently())
+    Connector::new(move || context.connect_patiently())
 }
 
 fn declared_in(context: &Context) -> Result<PathBuf, Failure> {
@@ -33,10 +32,7 @@ fn declared_in(context: &Context) -> Result<PathBuf, Failure> {
             "no patrol is declared: write [patrol] and [patrol.watch.NAME] into ostler.toml, then call `ostler up`"
         ),
     };
-    let views = match context.connect_running()?.call(Call::UnitViews)? {
-        Answer::Units(views) => views,
-        _ => return Err(ClientError::Unexpected.into()),
-    };
+    let views = context.connect_running()?.call(&List {})?;
     let view = views.into_iter().find(|view| view.name == UNIT).ok_or_else(none)?;
     view.file.map(PathBuf::from).ok_or_else(none)
 }

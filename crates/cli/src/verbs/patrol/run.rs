@@ -12,7 +12,7 @@ use std::time::Duration;
 const USUAL_TICK_MS: u64 = 180_000;
 
 pub fn run(context: &Context, path: &Path) -> Result<Exit, Failure> {
-    let door = plan::door(context);
+    let connector = plan::door(context);
     let mut told = String::new();
     // Those that were declared a moment ago are just being started: they are looked at when they are there.
     let mut next_ms = ostler_os::mono_ms();
@@ -25,7 +25,7 @@ pub fn run(context: &Context, path: &Path) -> Result<Exit, Failure> {
             Ok(plan::Read { plan, wrong }) => {
                 tick_ms = plan.spec.tick_ms;
                 note_running(&plan);
-                match tick(&door, &plan, &How::default()) {
+                match tick(&connector, &plan, &How::default()) {
                     Ok(ticked) => {
                         tell_ticked(&ticked);
                         wrong.unwrap_or_default()

@@ -21,10 +21,10 @@ const COLUMNS: &[Column] = &[
 ];
 
 pub fn status(context: &Context, json: bool) -> Result<Exit, Failure> {
-    let (door, plan) = plan::open(context)?;
+    let (connector, plan) = plan::open(context)?;
     let now_ms = ostler_os::wall_ms();
-    let mut asking = door.open().map_err(failure)?;
-    let judgement = judge(&door, &mut asking, &plan, None, now_ms).map_err(failure)?;
+    let mut connection = connector.open().map_err(failure)?;
+    let judgement = judge(&connector, &mut connection, &plan, None, now_ms).map_err(failure)?;
     if json {
         let agents: Vec<_> = judgement
             .judged
@@ -39,7 +39,7 @@ pub fn status(context: &Context, json: bool) -> Result<Exit, Failure> {
             })
             .collect();
         let town = &judgement.memory.town;
-        let pid = asking.patrol_pid();
+        let pid = connection.patrol_pid();
         say!(
             "{}",
             json!({ "pid": pid, "town": town, "orders": judgement.orders, "agents": agents })
@@ -48,8 +48,9 @@ pub fn status(context: &Context, json: bool) -> Result<Exit, Failure> {
     }
     let last = judgement.memory.town.last_tick_ms;
     let last = last.map_or_else(|| "not yet".to_owned(), |at| ago(now_ms.saturating_sub(at)));
-    let pid =
-        asking.patrol_pid().map_or_else(|| "no patrol runs".to_owned(), |pid| format!("pid {pid}"));
+    let pid = connection
+        .patrol_pid()
+        .map_or_else(|| "no patrol runs".to_owned(), |pid| format!("pid {pid}"));
     let every = plain_duration(plan.spec.tick_ms);
     say!("{}  {pid}, every {every}, last tick {last}", plan.spec.root);
     tell_order("paused", judgement.orders.paused.as_ref(), now_ms);

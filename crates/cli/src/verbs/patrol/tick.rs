@@ -7,19 +7,19 @@ use ostler_patrol::{How, Ticked, tick as one_tick, would_ask};
 
 /// One tick, now.
 pub fn tick(context: &Context, json: bool) -> Result<Exit, Failure> {
-    let (door, plan) = plan::open(context)?;
-    tell(&one_tick(&door, &plan, &How::default()).map_err(failure)?, json)
+    let (connector, plan) = plan::open(context)?;
+    tell(&one_tick(&connector, &plan, &How::default()).map_err(failure)?, json)
 }
 
 /// The judgement alone, of one agent or all of them.
 pub fn triage(context: &Context, arguments: &TriageArguments) -> Result<Exit, Failure> {
-    let (door, plan) = plan::open(context)?;
+    let (connector, plan) = plan::open(context)?;
     let only = match &arguments.agent {
         Some(name) => Some(plan.agent(name).map_err(failure)?.name.clone()),
         None => None,
     };
     if arguments.dry_run {
-        let questions = would_ask(&door, &plan, only.as_deref()).map_err(failure)?;
+        let questions = would_ask(&connector, &plan, only.as_deref()).map_err(failure)?;
         for question in &questions {
             if arguments.json {
                 say!("{}", serde_json::to_string(question)?);
@@ -30,7 +30,7 @@ pub fn triage(context: &Context, arguments: &TriageArguments) -> Result<Exit, Fa
         return Ok(Exit::DONE);
     }
     let how = How { only, is_degraded: arguments.degraded, is_triage_alone: true };
-    tell(&one_tick(&door, &plan, &how).map_err(failure)?, arguments.json)
+    tell(&one_tick(&connector, &plan, &how).map_err(failure)?, arguments.json)
 }
 
 fn tell(ticked: &Ticked, json: bool) -> Result<Exit, Failure> {

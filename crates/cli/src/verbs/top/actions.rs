@@ -5,9 +5,10 @@ use crate::context::Context;
 use crate::exit::Failure;
 use crate::render::unit_line;
 use crate::verbs::unit;
-use ostler_client::ClientError;
+use ostler_client::UnitAsk;
 use ostler_model::Backend;
-use ostler_model::wire::{Answer, AwaitCall, AwaitUntil, Call, Target, UnitAsk, UnitsCall};
+use ostler_ops::runs::Show;
+use ostler_ops::units::{Await, AwaitUntil};
 use std::sync::mpsc;
 
 pub struct Told {
@@ -35,17 +36,13 @@ pub fn ask(context: &Context, name: &str, key: char, sender: mpsc::Sender<Told>)
 fn carry_out(context: &Context, name: &str, ask: UnitAsk) -> Result<String, Failure> {
     let mut client = context.connect_running()?;
     let names = vec![name.to_owned()];
-    client.call(Call::Units(UnitsCall { names: names.clone(), ask }))?;
+    client.ask_units(names.clone(), ask)?;
     let until = match ask {
         UnitAsk::Start | UnitAsk::Restart => AwaitUntil::Settled,
         UnitAsk::Stop => AwaitUntil::Stopped,
     };
-    match client.call(Call::AwaitUnits(AwaitCall { names, until }))? {
-        Answer::Units(views) => {
-            Ok(views.first().map_or_else(|| format!("{name}: is no more"), unit_line))
-        }
-        _ => Err(ClientError::Unexpected.into()),
-    }
+    let views = client.call(&Await { names, until })?;
+    Ok(views.first().map_or_else(|| format!("{name}: is no more"), unit_line))
 }
 
 /// Only to one that runs on a terminal of its own.
@@ -55,10 +52,7 @@ pub fn may_attach(context: &Context, state: &State) -> Result<(), String> {
         let mut client = context.connect_running()?;
         let looks = unit::look(&mut client, vec![name.clone()], ostler_model::Depth::None)?;
         let Some(run) = looks.first().and_then(|look| look.view.run_id) else { return Ok(None) };
-        match client.call(Call::Show(Target { run: run.to_string() }))? {
-            Answer::Run(record) => Ok(Some(record.backend_id)),
-            _ => Err(ClientError::Unexpected.into()),
-        }
+        Ok(Some(client.call(&Show::of(run))?.backend_id))
     };
     match backend() {
         Ok(Some(Backend::Pty)) => Ok(()),

@@ -7,8 +7,8 @@ use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::say::{say, tell};
 use ostler_config::{Circumstances, load};
-use ostler_model::UnitSpec;
-use ostler_model::wire::{ChangeKind, DeclareCall};
+use ostler_model::{ChangeKind, UnitSpec};
+use ostler_ops::units::Declare;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
@@ -56,11 +56,8 @@ fn look(path: &Path) -> Result<Agents, String> {
 
 /// Those that left the list are known to the supervisor, which reads it too; who is named as gone would be ended.
 fn apply(context: &Context, now: &Agents) -> Result<(), Failure> {
-    let call = DeclareCall {
-        units: now.values().cloned().collect(),
-        start: false,
-        ..DeclareCall::of_no_file()
-    };
+    let call =
+        Declare { units: now.values().cloned().collect(), start: false, ..Declare::of_no_file() };
     let mut client = context.connect_running()?;
     for change in declare(&mut client, call)? {
         match change.kind {

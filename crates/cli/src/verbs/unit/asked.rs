@@ -6,9 +6,9 @@ use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::render::unit_line;
 use crate::say::say;
-use ostler_client::{Client, ClientError};
-use ostler_model::wire::{Answer, AwaitUntil, Call, DeclareCall, UnitAsk, UnitsCall};
+use ostler_client::{Client, ClientError, UnitAsk};
 use ostler_model::{Depth, UnitSpec, UnitState, UnitView};
+use ostler_ops::units::{AwaitUntil, Declare};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -36,10 +36,7 @@ pub fn asked(
 }
 
 fn put(client: &mut Client, names: Vec<String>, ask: UnitAsk) -> Result<(), ClientError> {
-    match client.call(Call::Units(UnitsCall { names, ask }))? {
-        Answer::Asked => Ok(()),
-        _ => Err(ClientError::Unexpected),
-    }
+    client.ask_units(names, ask)
 }
 
 /// A supervisor that goes away over it may have begun already: its successor is asked only for those it did not touch.
@@ -78,7 +75,7 @@ pub fn declare_one(
 ) -> Result<Exit, Failure> {
     let unit = in_no_file(name, command, "")?;
     let mut client = context.connect()?;
-    let call = DeclareCall { units: vec![unit], ..DeclareCall::of_no_file() };
+    let call = Declare { units: vec![unit], ..Declare::of_no_file() };
     declare(&mut client, call)?;
     if no_wait {
         return Ok(Exit::DONE);

@@ -4,9 +4,9 @@ use super::look::table;
 use crate::context::Context;
 use crate::exit::Failure;
 use crate::render::{Colours, Progress, Shown};
-use ostler_client::{Client, ClientError, greet};
-use ostler_model::wire::{Answer, AwaitCall, AwaitUntil, Call};
+use ostler_client::{Client, greet};
 use ostler_model::{Depth, UnitView};
+use ostler_ops::units::{Await, AwaitUntil};
 use std::io::{Write, stderr};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
@@ -25,12 +25,9 @@ pub fn await_units(
     until: AwaitUntil,
 ) -> Result<Vec<UnitView>, Failure> {
     let picture = Picture::begin(context, &names, until);
-    let answer = client.call(Call::AwaitUnits(AwaitCall { names, until }));
+    let answer = client.call(&Await { names, until });
     drop(picture);
-    match answer? {
-        Answer::Units(views) => Ok(views),
-        _ => Err(ClientError::Unexpected.into()),
-    }
+    Ok(answer?)
 }
 
 /// Drawn beside whoever waits, on standard error; when it is dropped nothing of it is left.

@@ -3,8 +3,8 @@
 use super::file::{self, circumstances};
 use super::up::declare;
 use ostler_client::Client;
-use ostler_model::UnitView;
-use ostler_model::wire::{ChangeKind, DeclareCall};
+use ostler_model::{ChangeKind, UnitView};
+use ostler_ops::units::Declare;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -33,7 +33,7 @@ pub fn changes<'a>(
             differences.extend(own.map(|view| (view.name.clone(), Difference::Unreadable)));
             continue;
         };
-        let call = DeclareCall {
+        let call = Declare {
             units: config.units,
             pools: config.pools,
             file: Some(file.clone()),

@@ -6,7 +6,7 @@ use crate::say::tell;
 use ostler_config::{Circumstances, Config, MANIFEST_NAME, Problem, load, text_of};
 use ostler_engine::Home;
 use ostler_model::OsText;
-use ostler_model::wire::{Answer, Call};
+use ostler_ops::pools;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -124,12 +124,12 @@ fn pools_of_others(path: &Path) -> Vec<String> {
         Ok(client) => client,
         Err(_) => return Vec::new(),
     };
-    match client.call(Call::Pools) {
-        Ok(Answer::Pools(pools)) => {
+    match client.call(&pools::List {}) {
+        Ok(pools) => {
             let others = pools.into_iter().filter(|pool| pool.file.as_ref() != Some(&file));
             others.map(|pool| pool.name).collect()
         }
-        Ok(_) | Err(_) => Vec::new(),
+        Err(_) => Vec::new(),
     }
 }
 

@@ -4,17 +4,14 @@ use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::render::{self, Colours};
 use crate::say::{say, tell};
-use ostler_client::ClientError;
 use ostler_model::Depth;
-use ostler_model::wire::{Answer, Call, LookCall};
+use ostler_ops::units::Look;
 
 /// Every unit: what it does, and why.
 pub fn list(context: &Context, arguments: &ListArguments) -> Result<Exit, Failure> {
     let depth = if arguments.usage { Depth::Whole } else { Depth::Quick };
-    let call = LookCall { names: Vec::new(), depth, brief: !arguments.json };
-    let Answer::Looks(mut looks) = context.ask(&Call::Look(call))? else {
-        return Err(ClientError::Unexpected.into());
-    };
+    let call = Look { names: Vec::new(), depth, brief: !arguments.json };
+    let mut looks = context.ask(&call)?;
     looks.retain(|look| arguments.all || look.view.is_listed());
     if arguments.json {
         let views = looks.iter().map(document).collect::<Result<Vec<_>, _>>()?;

@@ -2,8 +2,9 @@
 
 use crate::exit::Failure;
 use ostler_client::{Client, ClientError};
-use ostler_model::wire::{Answer, Call, ErrorCode, LookCall, WireError};
 use ostler_model::{Depth, UnitLook};
+use ostler_ops::units::Look;
+use ostler_ops::wire::{ErrorCode, WireError};
 use serde_json::Value;
 
 /// These, or all if none is named.
@@ -12,19 +13,12 @@ pub fn look(
     names: Vec<String>,
     depth: Depth,
 ) -> Result<Vec<UnitLook>, Failure> {
-    call(client, LookCall { names, depth, brief: false })
+    Ok(client.call(&Look { names, depth, brief: false })?)
 }
 
 /// All of them, without what a table does not show.
 pub fn table(client: &mut Client, depth: Depth) -> Result<Vec<UnitLook>, Failure> {
-    call(client, LookCall { names: Vec::new(), depth, brief: true })
-}
-
-fn call(client: &mut Client, call: LookCall) -> Result<Vec<UnitLook>, Failure> {
-    match client.call(Call::Look(call))? {
-        Answer::Looks(looks) => Ok(looks),
-        _ => Err(ClientError::Unexpected.into()),
-    }
+    Ok(client.call(&Look { names: Vec::new(), depth, brief: true })?)
 }
 
 /// The view, with what it uses among its fields.

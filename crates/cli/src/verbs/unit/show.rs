@@ -8,8 +8,8 @@ use crate::say::{say, tell};
 use crate::verbs::logs::{Line, last_lines};
 use crate::verbs::screen;
 use ostler_client::{Client, ClientError};
-use ostler_model::wire::{Answer, Call, ChangeKind, RunFilter, ScreenText, Target};
-use ostler_model::{Depth, Part, RunId, RunRecord, UnitLook, UnitState};
+use ostler_model::{ChangeKind, Depth, Part, RunId, RunRecord, ScreenText, UnitLook, UnitState};
+use ostler_ops::runs::{List, Screen};
 use serde_json::json;
 
 /// How many lines of its log or its screen are shown.
@@ -103,20 +103,15 @@ fn last_of<'a>(screen: Option<&'a ScreenText>, log: &'a [Line]) -> Last<'a> {
 /// `None` if it has no terminal, or does not run.
 fn screen_of(client: &mut Client, look: &UnitLook) -> Result<Option<ScreenText>, Failure> {
     let Some(run) = look.view.run_id.filter(|_| look.view.pid.is_some()) else { return Ok(None) };
-    match client.call(Call::Screen(Target { run: run.to_string() })) {
-        Ok(Answer::Screen(screen)) => Ok(Some(screen)),
-        Ok(_) => Err(ClientError::Unexpected.into()),
+    match client.call(&Screen::of(run)) {
+        Ok(screen) => Ok(Some(screen)),
         Err(ClientError::Refused(_)) => Ok(None),
         Err(error) => Err(error.into()),
     }
 }
 
 fn live_runs(client: &mut Client) -> Result<Vec<RunRecord>, Failure> {
-    let filter = RunFilter { live_only: true, newest_ended: None, unit: None };
-    match client.call(Call::Runs(filter))? {
-        Answer::Runs(runs) => Ok(runs),
-        _ => Err(ClientError::Unexpected.into()),
-    }
+    Ok(client.call(&List { live_only: true, ..List::default() })?)
 }
 
 /// Runs that were asked for from inside this one, and from inside those, with how deep they stand below it.

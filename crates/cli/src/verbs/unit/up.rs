@@ -10,11 +10,11 @@ use crate::stored;
 use crate::verbs::upgrade;
 use ostler_client::{Client, ClientError};
 use ostler_config::{Config, SupervisorSettings};
-use ostler_model::wire::{
-    Answer, AwaitUntil, Call, Change, ChangeKind, DeclareCall, ErrorCode, Target, UnitAsk,
-    UnitsCall,
-};
-use ostler_model::{Depth, Order, PatrolCall, PatrolSpec, TmuxOwner, UnitSpec};
+use ostler_model::{Change, ChangeKind, Depth, Order, PatrolSpec, TmuxOwner, UnitSpec};
+use ostler_ops::patrol::Load;
+use ostler_ops::runs::Wait;
+use ostler_ops::units::{AwaitUntil, Declare, Stop};
+use ostler_ops::wire::ErrorCode;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -32,7 +32,7 @@ pub fn up(context: &Context, arguments: &UpArguments) -> Result<Exit, Failure> {
     };
     let plan = declare(
         &mut client,
-        DeclareCall {
+        Declare {
             units: config.units,
             pools: config.pools,
             file: Some(path.display().to_string()),
@@ -73,10 +73,8 @@ fn tell_file(path: &Path, json: bool) {
 
 /// A person's order that nobody in the town is to run.
 fn town_stop(client: &mut Client, root: &str) -> Result<Option<Order>, Failure> {
-    match client.call(Call::Patrol(Box::new(PatrolCall::Load)))? {
-        Answer::Patrol(memory) => Ok(ostler_patrol::orders_in_force(root, &memory.orders).stopped),
-        _ => Err(ClientError::Unexpected.into()),
-    }
+    let memory = client.call(&Load {})?;
+    Ok(ostler_patrol::orders_in_force(root, &memory.orders).stopped)
 }
 
 /// The file is taken up, but what is stopped stays so, and so does an agent that is new in it.
@@ -92,7 +90,7 @@ fn stay_stopped(
     let names: Vec<String> =
         new.map(|change| change.unit.clone()).filter(|name| is_watched(name)).collect();
     if !names.is_empty() {
-        client.call(Call::Units(UnitsCall { names, ask: UnitAsk::Stop }))?;
+        client.call(&Stop { names })?;
     }
     tell_plan(plan, json)?;
     tell!(
@@ -131,7 +129,7 @@ pub fn reload(context: &Context, arguments: &ReloadUnitsArguments) -> Result<Exi
     };
     let plan = declare(
         &mut client,
-        DeclareCall {
+        Declare {
             units: config.units,
             pools: config.pools,
             file: Some(path.display().to_string()),
@@ -163,7 +161,7 @@ pub fn down(context: &Context, arguments: &DownArguments) -> Result<Exit, Failur
     } else {
         None
     };
-    let call = |dry_run| DeclareCall {
+    let call = |dry_run| Declare {
         units: Vec::new(),
         pools: Vec::new(),
         file: file.clone(),
@@ -176,9 +174,8 @@ pub fn down(context: &Context, arguments: &DownArguments) -> Result<Exit, Failur
     let before =
         if names.is_empty() { Vec::new() } else { look(&mut client, names.clone(), Depth::None)? };
     let replaced = client.replaced();
-    match client.call(Call::Declare(call(false))) {
-        Ok(Answer::Plan(_)) => {}
-        Ok(_) => return Err(ClientError::Unexpected.into()),
+    match client.call(&call(false)) {
+        Ok(_) => {}
         // Its predecessor had withdrawn them already.
         Err(ClientError::Refused(refusal))
             if refusal.code == ErrorCode::NoSuchRun && client.replaced() > replaced => {}
@@ -188,7 +185,7 @@ pub fn down(context: &Context, arguments: &DownArguments) -> Result<Exit, Failur
     if client.replaced() > replaced {
         // The successor knows the units no more, but it ends their runs.
         for run in before.iter().filter_map(|look| look.view.run_id) {
-            match client.call(Call::Wait(Target { run: run.to_string() })) {
+            match client.call(&Wait::of(run)) {
                 Ok(_) | Err(ClientError::Refused(_)) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -208,19 +205,15 @@ fn connect_as_told(context: &Context, settings: &SupervisorSettings) -> Result<C
     context.connect()
 }
 
-pub fn declare(client: &mut Client, call: DeclareCall) -> Result<Vec<Change>, Failure> {
+pub fn declare(client: &mut Client, call: Declare) -> Result<Vec<Change>, Failure> {
     let replaced = client.replaced();
-    match client.call(Call::Declare(call))? {
-        Answer::Plan(plan) => {
-            if client.replaced() > replaced {
-                tell!(
-                    "ostler: the supervisor was replaced meanwhile; what it had done before is shown as kept"
-                );
-            }
-            Ok(plan)
-        }
-        _ => Err(ClientError::Unexpected.into()),
+    let plan = client.call(&call)?;
+    if client.replaced() > replaced {
+        tell!(
+            "ostler: the supervisor was replaced meanwhile; what it had done before is shown as kept"
+        );
     }
+    Ok(plan)
 }
 
 fn tell_plan(plan: &[Change], json: bool) -> Result<Exit, Failure> {

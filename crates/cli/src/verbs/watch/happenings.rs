@@ -4,10 +4,9 @@ use crate::context::Context;
 use crate::exit::Failure;
 use crate::verbs::unit::declare;
 use ostler_client::{Client, ClientError};
-use ostler_model::wire::{
-    Answer, AwaitCall, AwaitUntil, Call, DeclareCall, EntryFilter, UnitAsk, UnitsCall,
-};
 use ostler_model::{Entry, UnitSpec};
+use ostler_ops::journal::{Entries, Follow};
+use ostler_ops::units::{Await, AwaitUntil, Declare, Stop};
 use signal_hook::consts::{SIGHUP, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::sync::mpsc::Sender;
@@ -64,12 +63,8 @@ fn asked(context: &Context, ask: impl FnOnce(Client) -> Asked) -> Asked {
 /// Everything after this entry, from whichever supervisor.
 pub fn follow_journal(context: &Context, unit: &str, after: i64, happen: Sender<Happening>) {
     let context = context.clone();
-    let mut filter = EntryFilter {
-        unit: Some(unit.to_owned()),
-        after_seq: Some(after),
-        follow: true,
-        ..EntryFilter::default()
-    };
+    let mut filter =
+        Entries { unit: Some(unit.to_owned()), after_seq: Some(after), ..Entries::default() };
     std::thread::spawn(move || {
         while let Asked::Again =
             asked(&context, |client| match hear_journal(client, &mut filter, &happen) {
@@ -83,21 +78,20 @@ pub fn follow_journal(context: &Context, unit: &str, after: i64, happen: Sender<
 
 fn hear_journal(
     mut client: Client,
-    filter: &mut EntryFilter,
+    filter: &mut Entries,
     happen: &Sender<Happening>,
 ) -> ClientError {
-    if let Err(error) = client.ask(Call::Entries(filter.clone())) {
+    if let Err(error) = client.ask(&Follow { entries: filter.clone(), output: false }) {
         return error;
     }
     loop {
-        match client.next_answer() {
-            Ok(Answer::Entries(entries)) => {
+        match client.next_response::<Vec<Entry>>() {
+            Ok(entries) => {
                 filter.after_seq = entries.last().map(|entry| entry.seq).or(filter.after_seq);
                 if !entries.is_empty() && happen.send(Happening::Entries(entries)).is_err() {
                     return ClientError::Unexpected;
                 }
             }
-            Ok(_) => return ClientError::Unexpected,
             Err(error) => return error,
         }
     }
@@ -134,12 +128,12 @@ pub fn stop(
 fn ask_to_stop(mut client: Client, unit: &UnitSpec, is_other: bool) -> Result<(), ClientError> {
     if is_other {
         let units = vec![unit.clone()];
-        let call = DeclareCall { units, start: false, ..DeclareCall::of_no_file() };
-        client.call(Call::Declare(call))?;
+        let call = Declare { units, start: false, ..Declare::of_no_file() };
+        client.call(&call)?;
     }
     let names = vec![unit.name.clone()];
-    client.call(Call::Units(UnitsCall { names: names.clone(), ask: UnitAsk::Stop }))?;
-    client.call(Call::AwaitUnits(AwaitCall { names, until: AwaitUntil::Stopped }))?;
+    client.call(&Stop { names: names.clone() })?;
+    client.call(&Await { names, until: AwaitUntil::Stopped })?;
     Ok(())
 }
 
@@ -148,8 +142,8 @@ pub fn withdraw(context: &Context, unit: &str) -> bool {
     loop {
         let Ok(Some(mut client)) = context.connect_successor() else { return false };
         let gone = vec![unit.to_owned()];
-        let call = DeclareCall { gone, start: false, ..DeclareCall::of_no_file() };
-        match client.call(Call::Declare(call)) {
+        let call = Declare { gone, start: false, ..Declare::of_no_file() };
+        match client.call(&call) {
             Ok(_) => return true,
             Err(ClientError::Lost(_)) => {}
             Err(_) => return false,
@@ -160,6 +154,6 @@ pub fn withdraw(context: &Context, unit: &str) -> bool {
 /// Declared as it is now, and wanted.
 pub fn begin(client: &mut Client, unit: &UnitSpec) -> Result<(), Failure> {
     let units = vec![unit.clone()];
-    let call = DeclareCall { units, ..DeclareCall::of_no_file() };
+    let call = Declare { units, ..Declare::of_no_file() };
     declare(client, call).map(drop)
 }

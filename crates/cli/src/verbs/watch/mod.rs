@@ -16,9 +16,11 @@ use crate::render;
 use chronicle::{Chronicle, Level};
 use claim::Claim;
 use happenings::Happening;
-use ostler_client::{Client, ClientError};
-use ostler_model::wire::{Answer, Call, EntryFilter, Target, ViewFrom};
+use ostler_client::Client;
 use ostler_model::{Entry, RunId, UnitView};
+use ostler_ops::journal::Entries;
+use ostler_ops::runs::{Show, ViewFrom};
+use ostler_ops::units::List;
 use output::Output;
 use serde_json::{Value, json};
 use settings::Settings;
@@ -74,19 +76,13 @@ pub fn watch(context: &Context, arguments: WatchArguments) -> Result<Exit, Failu
 }
 
 fn known(client: &mut Client, name: &str) -> Result<Option<UnitView>, Failure> {
-    match client.call(Call::UnitViews)? {
-        Answer::Units(views) => Ok(views.into_iter().find(|view| view.name == name)),
-        _ => Err(ClientError::Unexpected.into()),
-    }
+    Ok(client.call(&List {})?.into_iter().find(|view| view.name == name))
 }
 
 /// The last entry of the whole journal.
 fn newest(client: &mut Client) -> Result<i64, Failure> {
-    let filter = EntryFilter { newest: Some(1), ..EntryFilter::default() };
-    match client.call(Call::Entries(filter))? {
-        Answer::Entries(entries) => Ok(entries.last().map_or(0, |entry| entry.seq)),
-        _ => Err(ClientError::Unexpected.into()),
-    }
+    let entries = client.call(&Entries { newest: Some(1), ..Entries::default() })?;
+    Ok(entries.last().map_or(0, |entry| entry.seq))
 }
 
 /// We are to end.
@@ -202,12 +198,10 @@ impl Watch<'_> {
 
     /// 126 or 127, as a shell says it.
     fn never_ran(&self, run: RunId) -> u8 {
-        let target = Target { run: run.to_string() };
-        let answer =
-            self.context.connect_running().map(|mut client| client.call(Call::Show(target)));
+        let answer = self.context.connect_running().map(|mut client| client.call(&Show::of(run)));
         match answer {
-            Ok(Ok(Answer::Run(record))) => Exit::of_run(&record.result()).0,
-            Ok(_) | Err(_) => Exit::OURS.0,
+            Ok(Ok(record)) => Exit::of_run(&record.result()).0,
+            Ok(Err(_)) | Err(_) => Exit::OURS.0,
         }
     }
 

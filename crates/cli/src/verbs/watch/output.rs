@@ -5,7 +5,7 @@ use crate::context::Context;
 use crate::verbs::lasting::LastingView;
 use ostler_client::Frame;
 use ostler_model::RunId;
-use ostler_model::wire::{ViewCall, ViewFrom};
+use ostler_ops::runs::{View, ViewFrom};
 use std::io::Write;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -43,8 +43,7 @@ impl Output {
 
 /// Until it has ended, or the daemon has.
 fn pass_on(context: &Context, run: RunId, from: ViewFrom) {
-    let call =
-        ViewCall { run: run.to_string(), from, follow: true, interactive: false, size: None };
+    let call = View { run: run.to_string(), from, follow: true, interactive: false, size: None };
     let Ok(client) = context.connect_again() else { return };
     let Ok(mut view) = LastingView::open(context, client, call) else { return };
     let never = AtomicBool::new(false);

@@ -1,12 +1,14 @@
 //! The journal for callers, a slice at a time: an answer is never larger than a slice, whatever was asked for. A
 //! caller goes on from the last entry it got.
 
-use crate::connection::{Reading, Writing, answer};
+use super::dispatch::Handle;
+use crate::connection::{Reading, Writing, respond};
 use crate::find::{find, registry_error};
 use crate::output_beats::OutputBeats;
 use crate::server::Shared;
-use ostler_model::Entry;
-use ostler_model::wire::{Answer, EntryFilter, Outcome, WireError};
+use ostler_model::{Actor, Entry};
+use ostler_ops::journal::{Entries, Follow};
+use ostler_ops::wire::WireError;
 use ostler_registry::{EntryQuery, SliceMost};
 use tokio::io::AsyncReadExt;
 
@@ -14,8 +16,14 @@ const SLICE: SliceMost = SliceMost { rows: 500, bytes: 256 << 10 };
 /// So many entries are passed at once on the way to the first of the newest ones; others are served between two steps.
 const STEP_ROWS: u64 = 5_000;
 
+impl Handle for Entries {
+    async fn handle(self, _: Actor, shared: &Shared) -> Result<Vec<Entry>, WireError> {
+        slice(&self, shared).await
+    }
+}
+
 /// The first entries that the filter wants: with `newest`, the oldest of those.
-pub(crate) async fn slice(filter: &EntryFilter, shared: &Shared) -> Result<Vec<Entry>, WireError> {
+async fn slice(filter: &Entries, shared: &Shared) -> Result<Vec<Entry>, WireError> {
     let run = filter.run.as_deref().map(|text| find(shared, text)).transpose()?;
     let mut query = EntryQuery {
         run: run.map(|run| run.run_id),
@@ -54,29 +62,24 @@ async fn first_of(
 /// One answer after another, until the caller hangs up. An empty one says that this is all for now.
 pub(crate) async fn follow(
     id: u64,
-    mut filter: EntryFilter,
+    call: Follow,
     shared: &Shared,
     reading: &mut Reading,
     writing: &Writing,
 ) {
     let mut journal = shared.engine.journal();
-    let mut beats = OutputBeats::new(&filter, shared).await;
+    let mut beats = OutputBeats::new(&call, shared).await;
+    let mut filter = call.entries;
     loop {
         journal.mark_unchanged();
         let slice = slice(&filter, shared).await;
-        let (outcome, is_all, failed) = match slice {
-            Ok(new) => {
-                let is_all = new.is_empty();
-                filter.after_seq = new.last().map(|last| last.seq).or(filter.after_seq);
-                filter.newest = None;
-                (Outcome::Ok(Answer::Entries(new)), is_all, false)
-            }
-            Err(refusal) => (Outcome::Error(refusal), true, true),
-        };
-        if answer(writing, id, outcome).await.is_err() || failed {
+        if respond(writing, id, &slice).await.is_err() {
             return;
         }
-        if !is_all {
+        let Ok(new) = slice else { return };
+        if let Some(last) = new.last() {
+            filter.after_seq = Some(last.seq);
+            filter.newest = None;
             tokio::task::yield_now().await;
             continue;
         }
@@ -85,8 +88,7 @@ pub(crate) async fn follow(
             tokio::select! {
                 changed = journal.changed() => if changed.is_err() { return } else { break },
                 told = beats.next(shared) => {
-                    let told = Outcome::Ok(Answer::Entries(told));
-                    if answer(writing, id, told).await.is_err() {
+                    if respond(writing, id, &Ok(told)).await.is_err() {
                         return;
                     }
                 }

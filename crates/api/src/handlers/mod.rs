@@ -1,0 +1,17 @@
+//! What the supervisor does for each operation of the catalogue: one file a subject, named as in the catalogue.
+
+mod agents;
+mod daemon;
+mod dispatch;
+mod journal;
+mod mail;
+mod nudges;
+mod patrol;
+mod pools;
+mod runs;
+mod units;
+
+pub(crate) use daemon::samples;
+pub(crate) use dispatch::{cost_of, dispatch};
+pub(crate) use journal::follow;
+pub(crate) use runs::ended;

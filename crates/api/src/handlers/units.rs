@@ -1,0 +1,110 @@
+//! Units: declare, start, stop, wait for, look at.
+
+use super::dispatch::Handle;
+use crate::find::{error, stopping};
+use crate::looks;
+use crate::server::Shared;
+use ostler_engine::{Declaration, PoolRefused, UnitAsk, Until};
+use ostler_model::{Actor, Change, Part, UnitLook, UnitView};
+use ostler_ops::Done;
+use ostler_ops::units::{Await, AwaitUntil, Declare, List, Look, Restart, Start, Stop, Wake};
+use ostler_ops::wire::{ErrorCode, WireError};
+
+impl Handle for Declare {
+    async fn handle(self, by: Actor, shared: &Shared) -> Result<Vec<Change>, WireError> {
+        let Declare { units, pools, file, gone, start, dry_run } = self;
+        may_end(&known(&gone, shared).await?)?;
+        let declaration = Declaration { units, pools, file, gone, start, dry_run };
+        let declared = shared.engine.declare(declaration, by).await.ok_or_else(stopping)?;
+        declared.map_err(pool_refused)
+    }
+}
+
+impl Handle for Start {
+    async fn handle(self, by: Actor, shared: &Shared) -> Result<Done, WireError> {
+        known(&self.names, shared).await?;
+        shared.engine.ask_units(self.names, UnitAsk::Start, by);
+        Ok(Done {})
+    }
+}
+
+impl Handle for Stop {
+    async fn handle(self, by: Actor, shared: &Shared) -> Result<Done, WireError> {
+        may_end(&known(&self.names, shared).await?)?;
+        shared.engine.ask_units(self.names, UnitAsk::Stop, by);
+        Ok(Done {})
+    }
+}
+
+impl Handle for Restart {
+    async fn handle(self, by: Actor, shared: &Shared) -> Result<Done, WireError> {
+        known(&self.names, shared).await?;
+        shared.engine.ask_units(self.names, UnitAsk::Restart, by);
+        Ok(Done {})
+    }
+}
+
+impl Handle for Wake {
+    async fn handle(self, by: Actor, shared: &Shared) -> Result<Done, WireError> {
+        known(std::slice::from_ref(&self.name), shared).await?;
+        shared.engine.wake_unit(self.name, by, self.why);
+        Ok(Done {})
+    }
+}
+
+impl Handle for Await {
+    async fn handle(self, _: Actor, shared: &Shared) -> Result<Vec<UnitView>, WireError> {
+        let until = match self.until {
+            AwaitUntil::Settled => Until::Settled,
+            AwaitUntil::Stopped => Until::Stopped,
+        };
+        shared.engine.await_units(self.names, until).await.ok_or_else(stopping)
+    }
+}
+
+impl Handle for List {
+    async fn handle(self, _: Actor, shared: &Shared) -> Result<Vec<UnitView>, WireError> {
+        shared.engine.unit_views().await.ok_or_else(stopping)
+    }
+}
+
+impl Handle for Look {
+    async fn handle(self, _: Actor, shared: &Shared) -> Result<Vec<UnitLook>, WireError> {
+        looks::look(self, shared).await.ok_or_else(stopping)
+    }
+}
+
+pub(super) fn pool_refused(refused: PoolRefused) -> WireError {
+    error(ErrorCode::InvalidRequest, refused.to_string())
+}
+
+/// The units of these names; every one must be there: nothing is done by halves.
+async fn known(names: &[String], shared: &Shared) -> Result<Vec<UnitView>, WireError> {
+    if names.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut known = shared.engine.unit_views().await.ok_or_else(stopping)?;
+    for name in names {
+        if !known.iter().any(|view| view.name == *name) {
+            let names: Vec<&str> = known.iter().map(|view| view.name.as_str()).collect();
+            let told = format!("there is no unit {name:?}; there is: {}", names.join(", "));
+            return Err(error(ErrorCode::NoSuchRun, told));
+        }
+    }
+    known.retain(|view| names.contains(&view.name));
+    Ok(known)
+}
+
+/// A part of the daemon serves units of all files, and ends with the daemon only.
+fn may_end(units: &[UnitView]) -> Result<(), WireError> {
+    match units.iter().find(|view| view.part == Some(Part::Daemon)) {
+        None => Ok(()),
+        Some(view) => Err(error(
+            ErrorCode::InvalidRequest,
+            format!(
+                "{} is a part of the daemon and ends with it: `ostler stop` without a name ends both, `ostler restart {}` starts it anew",
+                view.name, view.name
+            ),
+        )),
+    }
+}

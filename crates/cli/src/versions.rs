@@ -1,0 +1,53 @@
+//! A daemon of another version than this program.
+
+use crate::say::tell;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+const OURS: &str = env!("CARGO_PKG_VERSION");
+
+/// Once is enough.
+static IS_SAID: AtomicBool = AtomicBool::new(false);
+
+/// Warns if the daemon that answers has another version. Both understand each other; what is new in one of them is missing.
+pub fn met(theirs: &str) {
+    if let Some(warning) = warning(OURS, theirs)
+        && !IS_SAID.swap(true, Ordering::Relaxed)
+    {
+        tell!("{warning}");
+    }
+}
+
+/// For a command that replaces the daemon's program anyway.
+pub fn expect_another() {
+    IS_SAID.store(true, Ordering::Relaxed);
+}
+
+fn warning(ours: &str, theirs: &str) -> Option<String> {
+    if ours == theirs {
+        return None;
+    }
+    let numbers = |version: &str| {
+        version.split('.').map(|part| part.parse().unwrap_or(0)).collect::<Vec<u32>>()
+    };
+    let cure = match numbers(theirs) < numbers(ours) {
+        true => "`ostler upgrade` gives the daemon this program; what runs goes on".to_owned(),
+        false => format!("this program is the older one: install ostler {theirs}"),
+    };
+    Some(format!(
+        "ostler: warning: this is ostler {ours}, and the daemon is ostler {theirs}: {cure}"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::warning;
+
+    #[test]
+    fn a_daemon_of_another_version_is_told_with_what_to_do() {
+        assert_eq!(warning("0.2.0", "0.2.0"), None);
+        let older = warning("0.10.0", "0.9.1").expect("a warning");
+        assert!(older.contains("ostler upgrade"), "{older}");
+        let newer = warning("0.9.1", "0.10.0").expect("a warning");
+        assert!(newer.contains("install ostler 0.10.0"), "{newer}");
+    }
+}

@@ -1,0 +1,112 @@
+//! All operations, in one list.
+
+use crate::{Cost, Kind, Operation, Right};
+
+/// One operation, for those who list them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    pub name: &'static str,
+    pub about: &'static str,
+    pub kind: Kind,
+    pub right: Right,
+    pub cost: Cost,
+}
+
+impl Entry {
+    const fn of<O: Operation>() -> Self {
+        Self { name: O::NAME, about: O::ABOUT, kind: O::KIND, right: O::RIGHT, cost: O::COST }
+    }
+}
+
+/// Calls `$with!` with every operation: first those with one response, then the streams. A face that must handle each of
+/// them does not compile until it handles a new one.
+#[macro_export]
+macro_rules! each_operation {
+    ($with:ident) => {
+        $with! {
+            [
+                $crate::agents::Idle
+                $crate::agents::Report
+                $crate::agents::Session
+                $crate::agents::Show
+                $crate::daemon::HandOver
+                $crate::daemon::Metrics
+                $crate::daemon::Ping
+                $crate::daemon::Restart
+                $crate::daemon::Shutdown
+                $crate::daemon::Wake
+                $crate::journal::Entries
+                $crate::mail::Claim
+                $crate::mail::Counts
+                $crate::mail::Inbox
+                $crate::mail::Remove
+                $crate::mail::Send
+                $crate::mail::Settle
+                $crate::mail::Show
+                $crate::nudges::Claim
+                $crate::nudges::List
+                $crate::nudges::Queue
+                $crate::nudges::Settle
+                $crate::patrol::Load
+                $crate::patrol::Note
+                $crate::patrol::Order
+                $crate::patrol::Save
+                $crate::patrol::Say
+                $crate::pools::List
+                $crate::runs::AwaitStart
+                $crate::runs::Cancel
+                $crate::runs::Leave
+                $crate::runs::List
+                $crate::runs::Screen
+                $crate::runs::Show
+                $crate::runs::Spawn
+                $crate::runs::Wait
+                $crate::units::Await
+                $crate::units::Declare
+                $crate::units::List
+                $crate::units::Look
+                $crate::units::Restart
+                $crate::units::Start
+                $crate::units::Stop
+                $crate::units::Wake
+            ]
+            [
+                $crate::journal::Follow
+                $crate::runs::View
+                $crate::runs::Write
+            ]
+        }
+    };
+}
+
+macro_rules! entries {
+    ([$($one:ty)*] [$($stream:ty)*]) => {
+        &[$(Entry::of::<$one>(),)* $(Entry::of::<$stream>(),)*]
+    };
+}
+
+/// Every operation there is.
+pub const CATALOGUE: &[Entry] = each_operation!(entries);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn each_operation_has_its_own_name_and_says_what_it_does() {
+        let mut names = HashSet::new();
+        for entry in CATALOGUE {
+            assert!(names.insert(entry.name), "{} stands twice", entry.name);
+            assert!(entry.name.split_once('.').is_some(), "{}: subject.verb", entry.name);
+            assert!(!entry.about.is_empty() && !entry.about.ends_with('.'), "{}", entry.name);
+        }
+    }
+
+    #[test]
+    fn nothing_that_changes_something_is_for_readers() {
+        for entry in CATALOGUE.iter().filter(|entry| entry.kind == Kind::Command) {
+            assert_ne!(entry.right, Right::ReadOnly, "{}", entry.name);
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! Everything that can be asked of a supervisor. Each operation is one type for the request and one for the response, in
+//! the file of its subject, and one line in [`CATALOGUE`]. Every face (command line, socket, HTTP) takes its operations
+//! from here.
+
+pub mod agents;
+mod catalogue;
+pub mod daemon;
+pub mod journal;
+pub mod mail;
+pub mod nudges;
+mod operation;
+pub mod patrol;
+pub mod pools;
+pub mod runs;
+pub mod units;
+pub mod wire;
+
+pub use catalogue::{CATALOGUE, Entry};
+pub use operation::{Cost, Done, Kind, Operation, Right};

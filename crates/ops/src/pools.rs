@@ -1,0 +1,10 @@
+//! Pools: units and runs of which only so many run at once.
+
+use crate::operation::operation;
+use ostler_model::PoolView;
+use serde::{Deserialize, Serialize};
+
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct List {}
+
+operation!(List: "pools.list", Query, ReadOnly, Large => Vec<PoolView>, "list the pools, with who runs and who waits");

@@ -1,0 +1,106 @@
+//! Units: declare, start, stop, wait for, look at.
+
+use crate::Done;
+use crate::operation::{operation, repeatable};
+use ostler_model::{Change, Depth, PoolSpec, UnitLook, UnitSpec, UnitView};
+use serde::{Deserialize, Serialize};
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Declare {
+    pub units: Vec<UnitSpec>,
+    /// The pools of the file. Those that it had declared and that are not among them are dropped.
+    #[serde(default)]
+    pub pools: Vec<PoolSpec>,
+    /// Units of this file that are not among them are withdrawn.
+    pub file: Option<String>,
+    /// These are withdrawn, whatever declared them.
+    #[serde(default)]
+    pub gone: Vec<String>,
+    /// Start also those that were stopped.
+    pub start: bool,
+    pub dry_run: bool,
+}
+
+impl Declare {
+    /// Of nothing yet, by hand, and what it will name is to run.
+    pub fn of_no_file() -> Self {
+        Self {
+            units: Vec::new(),
+            pools: Vec::new(),
+            file: None,
+            gone: Vec::new(),
+            start: true,
+            dry_run: false,
+        }
+    }
+}
+
+repeatable!(Declare: "units.declare", Command, Operator, Quick => Vec<Change>,
+    "declare the units of a file; the response is what that changes");
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Start {
+    pub names: Vec<String>,
+}
+
+repeatable!(Start: "units.start", Command, Operator, Quick => Done, "start units");
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Stop {
+    pub names: Vec<String>,
+}
+
+repeatable!(Stop: "units.stop", Command, Operator, Quick => Done, "stop units");
+
+/// Sent twice, it would restart twice.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Restart {
+    pub names: Vec<String>,
+}
+
+operation!(Restart: "units.restart", Command, Operator, Quick => Done, "stop units and start them again");
+
+/// A unit that sleeps is brought back; any other is left alone.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Wake {
+    pub name: String,
+    /// What it is woken for, for the journal.
+    pub why: String,
+}
+
+repeatable!(Wake: "units.wake", Command, Operator, Quick => Done, "bring back a unit that sleeps");
+
+/// The response comes when it is true of all of them.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Await {
+    pub names: Vec<String>,
+    pub until: AwaitUntil,
+}
+
+operation!(Await: "units.await", Query, ReadOnly, Waiting => Vec<UnitView>, "wait until units are settled or stopped");
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AwaitUntil {
+    Settled,
+    Stopped,
+}
+
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct List {}
+
+operation!(List: "units.list", Query, ReadOnly, Large => Vec<UnitView>, "list all units");
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Look {
+    /// All, if none is named. Names that are no unit's are left out.
+    pub names: Vec<String>,
+    pub depth: Depth,
+    /// Without what a table does not show.
+    #[serde(default)]
+    pub brief: bool,
+}
+
+operation!(Look: "units.look", Query, ReadOnly, Large => Vec<UnitLook>, "show units, and what they use");
