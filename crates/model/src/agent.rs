@@ -1,10 +1,22 @@
 //! What is known of the agent inside a terminal.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What an agent is doing, as far as its screen and its own reports show.
 #[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum AgentState {

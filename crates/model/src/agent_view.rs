@@ -1,10 +1,11 @@
 //! An agent inside a terminal: what is seen of it, what it reports, and what is shown of both.
 
 use crate::{AgentState, RunId};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What one look at a screen says.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AgentJudged {
     pub profile: String,
@@ -20,7 +21,7 @@ pub struct AgentJudged {
 }
 
 /// What an agent reports of itself, from a process of its own run.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AgentReport {
     /// When it came; 0 in the call.
@@ -40,7 +41,7 @@ fn is_zero(number: &u64) -> bool {
 }
 
 /// What is known of an agent now.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AgentView {
     pub profile: String,
@@ -66,7 +67,7 @@ pub struct AgentView {
 }
 
 /// Where a state is from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AgentSource {
     #[default]
@@ -76,7 +77,7 @@ pub enum AgentSource {
 }
 
 /// What a person was notified of, so that it is told once.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentTold {
     pub run: RunId,
@@ -85,7 +86,7 @@ pub struct AgentTold {
 }
 
 /// One agent, whole.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AgentKnown {
     /// `None` if the program on the terminal is no agent that is known.

@@ -1,10 +1,11 @@
 //! An app: a unit that talks back.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// What a unit is that was declared by a manifest.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AppSpec {
     /// The manifest's own id, which may be `@scope/name`.
@@ -20,7 +21,7 @@ pub struct AppSpec {
     pub config: Value,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HeartbeatSpec {
     pub interval_ms: u64,
@@ -37,7 +38,7 @@ impl Default for HeartbeatSpec {
 }
 
 /// The document's words for the state of an app.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AppPhase {
     Stopped,
@@ -48,7 +49,7 @@ pub enum AppPhase {
 }
 
 /// What an operator is told of an app.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AppStatus {
     pub package_id: String,
@@ -63,7 +64,7 @@ pub struct AppStatus {
     pub resource_usage: Option<AppUsage>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AppUsage {
     pub memory_rss: u64,

@@ -1,10 +1,11 @@
 //! A container as it is declared.
 
 use crate::{HealthSpec, Resources};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ContainerSpec {
     pub image: String,
@@ -32,7 +33,7 @@ pub struct ContainerSpec {
 }
 
 /// A container that is there because a file lists it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Listed {
     pub file: String,
@@ -48,7 +49,7 @@ impl Listed {
 }
 
 /// What a container's shim is to do, as it is handed to it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ContainerOrder {
     pub spec: ContainerSpec,
@@ -101,7 +102,7 @@ impl ContainerOrder {
 }
 
 /// What is written down before a container is made, and removed when it is gone.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ContainerMade {
     /// Without what it was made from.
@@ -120,7 +121,7 @@ pub struct ContainerMade {
 }
 
 /// What the end of a container was, beside its exit code.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ContainerEnd {
     pub run: String,
@@ -128,7 +129,7 @@ pub struct ContainerEnd {
     pub why: String,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum ContainerEndKind {
     OutOfMemory,

@@ -1,10 +1,11 @@
 use crate::RunId;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::fmt;
 
 /// One line of the journal: who did what to which run, why, and on what evidence.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Entry {
     /// Given by the registry when committed; 0 before.
@@ -18,7 +19,7 @@ pub struct Entry {
 }
 
 /// Who did it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Actor {
     /// A person or program at the door. One that came over HTTP has no pid that we would know: it is 0.
@@ -44,7 +45,7 @@ impl fmt::Display for Actor {
 macro_rules! whats {
     ($($variant:ident => $word:literal : $told:literal),+ $(,)?) => {
         /// What happened. A closed list, so that `why` can tell every one of them.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
         #[serde(rename_all = "kebab-case")]
         pub enum What { $($variant),+ }
 

@@ -1,16 +1,17 @@
 //! Who is told when something begins to go wrong, and when it is well again.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Where a message goes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HookTarget {
     Command(Vec<String>),
     Url(String),
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct HookSpec {
     pub on_crash: Option<HookTarget>,
@@ -24,7 +25,7 @@ pub struct HookSpec {
 }
 
 /// Asked for as long as all is well, so that silence is the alarm.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DeadmanSpec {
     pub url: String,
@@ -32,7 +33,7 @@ pub struct DeadmanSpec {
 }
 
 /// What began, or ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Condition {
     Crash,

@@ -1,17 +1,18 @@
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 use uuid::Uuid;
 
 /// One execution with a durable identity. Version 7, so that ids sort by age.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
-pub struct RunId(Uuid);
+pub struct RunId(#[schemars(with = "String")] Uuid);
 
 /// One home. Whoever holds the home's lock is this instance.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
-pub struct InstanceId(Uuid);
+pub struct InstanceId(#[schemars(with = "String")] Uuid);
 
 /// The text is not an id.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,11 +1,12 @@
 //! Mail between agents, and texts that wait to be typed into a session.
 
 use crate::record::words;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// One message. It is unread until its reader says otherwise.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Mail {
     /// A time and a random part, so that ids sort as they were sent.
@@ -19,7 +20,7 @@ pub struct Mail {
     pub read_at_ms: Option<u64>,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MailKind {
     #[default]
@@ -110,7 +111,7 @@ fn check_id(id: &str) -> Result<(), String> {
 }
 
 /// A text that is to be typed into a session.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Nudge {
     pub id: String,
@@ -127,7 +128,9 @@ pub struct Nudge {
     pub why: String,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Priority {
     #[default]
@@ -136,7 +139,7 @@ pub enum Priority {
 }
 
 /// What became of a nudge.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Receipt {
     /// It left the input box as one message.
@@ -196,7 +199,7 @@ impl NudgeDraft {
     }
 }
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MailDraft {
     /// Chosen by the sender, so that the same call twice is one message.
@@ -210,7 +213,7 @@ pub struct MailDraft {
 }
 
 /// What waits for somebody.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Waiting {
     pub name: String,
@@ -218,7 +221,7 @@ pub struct Waiting {
     pub nudges: u32,
 }
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NudgeDraft {
     /// Chosen by the sender, so that the same call twice is one nudge.

@@ -1,12 +1,13 @@
 //! Patrol: which agents are watched, what was seen of one, what was decided, and what is remembered of it.
 
 use crate::{AgentState, RunId, Tally, What};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
 /// What `[patrol]` declares, with every path and default resolved.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PatrolSpec {
     /// The town: the documents' state files are below it.
@@ -22,7 +23,7 @@ pub struct PatrolSpec {
 }
 
 /// One agent that is watched. It is a unit of the same name.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WatchSpec {
     pub name: String,
@@ -41,7 +42,7 @@ pub struct WatchSpec {
 }
 
 /// The numbers of the decisions.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PatrolPolicy {
     /// A session younger than this is given time.
@@ -116,7 +117,7 @@ impl Default for PatrolPolicy {
 }
 
 /// A command that is asked what to do, when a signal tripped.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TriageSpec {
     pub argv: Vec<String>,
@@ -129,7 +130,7 @@ pub struct TriageSpec {
 }
 
 /// What was seen of an agent at one moment. Nothing of it is stored.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Observation {
     pub agent: String,
@@ -173,7 +174,7 @@ pub struct Observation {
 }
 
 /// What an agent's screen says of it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentSeen {
     pub profile: String,
@@ -186,7 +187,7 @@ pub struct AgentSeen {
     pub until_ms: Option<u64>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "state", content = "why")]
 pub enum SessionSeen {
     /// The agent is in it, and alive.
@@ -201,7 +202,7 @@ pub enum SessionSeen {
     Unknown(String),
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "state")]
 pub enum HeartbeatSeen {
     /// None is declared for it.
@@ -220,7 +221,7 @@ pub enum HeartbeatSeen {
 }
 
 /// Whether there is something for it to do. What the patrol itself has sent does not count.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "state")]
 pub enum PendingSeen {
     Nothing,
@@ -241,7 +242,9 @@ impl PendingSeen {
 }
 
 /// How a session is, by what was seen and what is remembered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum SessionHealth {
     Healthy,
@@ -251,7 +254,9 @@ pub enum SessionHealth {
     Unknown,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Freshness {
     Fresh,
@@ -261,7 +266,9 @@ pub enum Freshness {
 }
 
 /// What is done for an agent. The order is the ladder's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Step {
     Nothing,
@@ -275,7 +282,7 @@ pub enum Step {
     Escalate,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Decision {
     pub step: Step,
@@ -291,7 +298,7 @@ pub struct Decision {
 }
 
 /// What a triage answered.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TriageAnswer {
     pub step: Step,
@@ -299,7 +306,7 @@ pub struct TriageAnswer {
 }
 
 /// What became of a step.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "state", content = "why")]
 pub enum StepOutcome {
     Done,
@@ -310,7 +317,7 @@ pub enum StepOutcome {
     Failed(String),
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "kind", content = "why")]
 pub enum DecidedBy {
     Mechanical,
@@ -320,7 +327,7 @@ pub enum DecidedBy {
 }
 
 /// What is remembered of an agent between ticks. Nothing that can be seen is in it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct WatchState {
     /// The ladder: where it stands, since when, and what the agent had shown then.
@@ -372,7 +379,7 @@ pub struct WatchState {
     pub cpu: Option<CpuMark>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CpuMark {
     pub run: RunId,
@@ -380,7 +387,7 @@ pub struct CpuMark {
     pub cpu_ms: u64,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Rung {
     pub step: Step,
@@ -389,7 +396,7 @@ pub struct Rung {
     pub cycle: Option<u64>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Acted {
     /// The last time, when it was the same several times in a row.
@@ -403,7 +410,7 @@ pub struct Acted {
 }
 
 /// The two states that cannot be seen: an agent, or a person, says them.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Declared {
     pub state: DeclaredState,
@@ -411,7 +418,7 @@ pub struct Declared {
     pub at_ms: u64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DeclaredState {
     Stuck,
@@ -419,7 +426,9 @@ pub enum DeclaredState {
 }
 
 /// What a person is told of. A later one is graver: it is told though an earlier one has been.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum TroubleKind {
     /// Its provider refuses its requests for now.
@@ -453,7 +462,7 @@ pub enum Edge {
     End(Trouble),
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Trouble {
     pub what: TroubleKind,
@@ -467,7 +476,7 @@ pub struct Trouble {
 }
 
 /// What an agent, or somebody for it, has said of it. Kept apart from what the patrol remembers, which has one writer.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct WatchSaid {
     pub busy_until_ms: Option<u64>,
@@ -480,7 +489,7 @@ impl WatchSaid {
 }
 
 /// What is remembered of the whole town between ticks.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct TownState {
     pub ticks: u64,
@@ -501,7 +510,7 @@ pub struct TownState {
 }
 
 /// What people have said of the whole town.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct TownOrders {
     /// Nothing is done, only looked at.
@@ -514,7 +523,7 @@ pub struct TownOrders {
     pub spawns: Vec<PendingSpawn>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Order {
     pub by: String,
@@ -523,7 +532,7 @@ pub struct Order {
     pub is_manual: bool,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PendingSpawn {
     pub agent: String,
@@ -531,7 +540,7 @@ pub struct PendingSpawn {
     pub asked_at_ms: u64,
 }
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PatrolSave {
     pub states: BTreeMap<String, WatchState>,
@@ -539,7 +548,7 @@ pub struct PatrolSave {
 }
 
 /// Everything that is remembered.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PatrolMemory {
     pub states: BTreeMap<String, WatchState>,
@@ -548,7 +557,7 @@ pub struct PatrolMemory {
     pub orders: TownOrders,
 }
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PatrolNote {
     pub unit: Option<String>,

@@ -1,9 +1,10 @@
 //! A pool: how many of its members run at once, and how much memory must be free for one more.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What a file declares of a pool.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PoolSpec {
     pub name: String,
@@ -23,7 +24,7 @@ impl PoolSpec {
 }
 
 /// A pool as it is shown.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PoolView {
     pub name: String,

@@ -1,9 +1,10 @@
 use crate::{Enforced, InstanceId, RunId};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// `starting → running → exiting → exited`; `exited` is terminal. A member of a pool that has to wait begins as `queued`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RunState {
     /// For a place in its pool. Nothing was executed.
@@ -15,7 +16,7 @@ pub enum RunState {
 }
 
 /// How a run is executed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Backend {
     Pipe,
@@ -27,7 +28,9 @@ pub enum Backend {
 }
 
 /// Why a run ended. The first reason wins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Termination {
     Exit,
@@ -48,7 +51,7 @@ pub enum TimeoutKind {
 }
 
 /// What kind of spawn error it was: it decides the exit code of `ostler run`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SpawnErrorKind {
     NotFound,
@@ -76,7 +79,7 @@ impl SpawnErrorKind {
 }
 
 /// Whether the run's whole tree is gone: a fact of its own, beside the result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Extinct {
     Yes,
@@ -150,7 +153,7 @@ impl Termination {
 }
 
 /// Which process it is: a number alone may be recycled, these three together are not.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Fingerprint {
     pub pid: i32,
@@ -162,7 +165,7 @@ pub struct Fingerprint {
 }
 
 /// The durable record of a run (contract R2).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunRecord {
     pub run_id: RunId,
@@ -245,7 +248,7 @@ pub struct RunRecord {
 }
 
 /// A process that left its run's group and outlived the run's first process. It is ended with the run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Escapee {
     pub pid: i32,
@@ -288,7 +291,7 @@ impl RunRecord {
 }
 
 /// What `ostler run --json` and `ostler wait --json` end with.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunResult {
     pub run_id: RunId,

@@ -1,9 +1,10 @@
 //! The session of the agent that a unit runs: the id under which the agent itself can take up the same conversation.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What is kept of a unit's agent, across everything but a change of its program.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentSession {
     pub id: String,
@@ -38,7 +39,7 @@ impl AgentSession {
 }
 
 /// What is known of an agent by somebody who can tell: the agent itself, or whoever knows its screen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "state")]
 pub enum AgentIdle {
     /// It has nothing to do since then, on the wall clock.

@@ -1,8 +1,9 @@
 use crate::{Backend, OsText, RunId};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What a caller asks to be run. Never stored: the environment may hold secrets.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RunSpec {
     /// The run's id, if the caller has chosen one: then the same call twice is one run.
@@ -36,7 +37,7 @@ pub struct RunSpec {
 }
 
 /// How much of the machine a run may have; of its whole tree, where the kernel can count that.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Resources {
     pub memory_bytes: Option<u64>,
@@ -47,7 +48,7 @@ pub struct Resources {
 }
 
 /// Every limit on how long a run may take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Limits {
     pub timeout_ms: Option<u64>,
@@ -75,7 +76,7 @@ impl Default for Limits {
 }
 
 /// What happens to a descendant that leaves the run's group and outlives its first process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Detach {
     /// It is ended and named; the run ended as its first process did.
@@ -86,7 +87,7 @@ pub enum Detach {
     Allow,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TerminalSize {
     pub columns: u16,

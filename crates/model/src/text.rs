@@ -1,5 +1,7 @@
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
 use std::fmt;
 
 /// An argument, a path or an environment string: bytes that are usually UTF-8 but need not be.
@@ -29,6 +31,19 @@ impl From<&str> for OsText {
 impl fmt::Debug for OsText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}", self.shown())
+    }
+}
+
+impl JsonSchema for OsText {
+    fn schema_name() -> Cow<'static, str> {
+        "OsText".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "text, or a list of byte values where it is not UTF-8",
+            "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "integer", "minimum": 0, "maximum": 255 } }]
+        })
     }
 }
 

@@ -1,10 +1,11 @@
 //! A unit that lives in a session of tmux.
 
 use crate::TerminalSize;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What is declared of it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TmuxSpec {
     pub session: String,
@@ -24,7 +25,7 @@ impl TmuxSpec {
     pub const SERVER: &'static str = "ostler:tmux";
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TmuxOwner {
     /// Ours: it runs as a unit of the daemon's own.
@@ -34,7 +35,7 @@ pub enum TmuxOwner {
 }
 
 /// What a session's shim is to do, as it is handed to it. The program's environment is the shim's own, without this.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TmuxOrder {
     pub spec: TmuxSpec,
@@ -78,7 +79,7 @@ impl TmuxOrder {
 }
 
 /// The place of a run that is in a session, for whoever has to find it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TmuxSeat {
     pub run: String,
@@ -103,7 +104,7 @@ pub struct TmuxSeat {
 }
 
 /// What the end of a session was, beside its exit code.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TmuxEnd {
     pub run: String,
@@ -111,7 +112,7 @@ pub struct TmuxEnd {
     pub why: String,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum TmuxEndKind {
     /// It cannot be made as it is declared: the same again would fail again.

@@ -5,12 +5,13 @@ use crate::{
     AgentTold, AgentView, AppSpec, Backend, Condition, ContainerSpec, HeartbeatSpec, HookSpec,
     Limits, OsText, Resources, RunId, TmuxSpec,
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What is declared of a unit, with every path and default resolved.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UnitSpec {
     pub name: String,
@@ -67,7 +68,7 @@ pub struct UnitSpec {
 }
 
 /// A unit that is a part of Ostler itself. It is started again after every end, and never given up on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Part {
     /// One file needs it, and it is removed with that file: the patrol, the service of podman, the follower of a list of
@@ -78,7 +79,7 @@ pub enum Part {
     Daemon,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StopSpec {
     /// The signal's number.
@@ -87,7 +88,7 @@ pub struct StopSpec {
 }
 
 /// A unit with a terminal that has nothing to do is stopped, and comes back when there is something.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct IdleSpec {
     pub after_ms: u64,
@@ -95,7 +96,7 @@ pub struct IdleSpec {
 }
 
 /// How a unit is put to sleep.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Suspend {
     /// Its run is ended; `resume` brings it back.
@@ -103,7 +104,7 @@ pub enum Suspend {
 }
 
 /// It sleeps: since when, and why.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Suspended {
     pub since_ms: u64,
@@ -111,14 +112,14 @@ pub struct Suspended {
 }
 
 /// When a unit is ready. Not ready in time is an error.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReadySpec {
     pub check: Check,
     pub timeout_ms: u64,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "kind", content = "of")]
 pub enum Check {
     /// It answers with a status of 200 to 299.
@@ -137,7 +138,7 @@ pub enum Check {
     Delay(u64),
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HealthSpec {
     pub check: Check,
@@ -148,7 +149,7 @@ pub struct HealthSpec {
     pub start_after_ms: u64,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ScheduleSpec {
     pub cron: String,
@@ -158,7 +159,7 @@ pub struct ScheduleSpec {
 }
 
 /// The time has come and the last run is still there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Overlap {
     Skip,
@@ -167,7 +168,7 @@ pub enum Overlap {
 }
 
 /// The time came while nobody was there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Missed {
     Skip,
@@ -175,7 +176,7 @@ pub enum Missed {
 }
 
 /// What a person wants.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Desired {
     Running,
@@ -183,7 +184,7 @@ pub enum Desired {
 }
 
 /// What is durably known of a unit.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UnitRecord {
     pub spec: UnitSpec,
@@ -229,7 +230,7 @@ pub struct UnitRecord {
 }
 
 /// What has been counted of a unit.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Tally {
     /// How many in a row have failed quickly.
@@ -245,7 +246,7 @@ pub struct Tally {
 }
 
 /// The breaker is open: since when, and why.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Opened {
     pub at_ms: u64,
@@ -253,7 +254,7 @@ pub struct Opened {
 }
 
 /// How it came to its end.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Over {
     pub is_clean: bool,
@@ -261,7 +262,7 @@ pub struct Over {
     pub boot_id: String,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UnitEnd {
     pub run_id: RunId,
@@ -274,7 +275,7 @@ pub struct UnitEnd {
 }
 
 /// What a unit does at this moment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum UnitState {
     Stopped,
@@ -316,7 +317,7 @@ impl UnitState {
 }
 
 /// A unit as it is shown.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UnitView {
     pub name: String,
@@ -363,7 +364,7 @@ pub struct UnitView {
 }
 
 /// How the probes of a container stand, in the words of the watchdog's document.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProbeState {
     /// It does not run yet, or not any more.

@@ -3,11 +3,12 @@
 use crate::{
     AgentView, Desired, Opened, Part, ProbeState, RunId, TmuxSpec, UnitEnd, UnitState, UnitView,
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// One look at a tree.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Usage {
     /// When it was looked at.
@@ -33,7 +34,7 @@ pub struct Usage {
 }
 
 /// One process of a tree.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProcessUsage {
     pub pid: i32,
@@ -44,7 +45,7 @@ pub struct ProcessUsage {
 }
 
 /// A unit, and what it uses.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UnitLook {
     #[serde(with = "SpareView")]
@@ -57,7 +58,7 @@ pub struct UnitLook {
 }
 
 /// The view as it travels: what is empty stays at home, for a table of a thousand units is mostly that.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(remote = "UnitView", rename_all = "camelCase")]
 struct SpareView {
     name: String,
@@ -111,7 +112,7 @@ fn is_zero(number: &u64) -> bool {
 }
 
 /// One point of a chart.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UsagePoint {
     pub at_ms: u64,
@@ -120,7 +121,7 @@ pub struct UsagePoint {
 }
 
 /// How much of what units use is to be looked at.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Depth {
     None,

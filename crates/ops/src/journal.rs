@@ -2,10 +2,11 @@
 
 use crate::operation::operation;
 use ostler_model::Entry;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Which entries. The response is a slice of them, oldest first; the caller goes on behind the last one.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Entries {
     pub run: Option<String>,
@@ -17,7 +18,7 @@ pub struct Entries {
 operation!(Entries: "journal.entries", Query, ReadOnly, Large => Vec<Entry>, "read entries of the journal");
 
 /// One response after another, until the caller hangs up. An empty one says that this is all for now.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Follow {
     pub entries: Entries,

@@ -12,8 +12,10 @@ mod operation;
 pub mod patrol;
 pub mod pools;
 pub mod runs;
+mod schemas;
 pub mod units;
 pub mod wire;
 
 pub use catalogue::{CATALOGUE, Entry};
 pub use operation::{Cost, Done, Kind, Operation, Right};
+pub use schemas::schemas;

@@ -2,10 +2,11 @@
 
 use crate::operation::{operation, repeatable};
 use ostler_model::{Nudge, NudgeDraft, Receipt};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The response has its receipt: queued, or refused because too many wait.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Queue(pub NudgeDraft);
 
@@ -16,7 +17,7 @@ operation!(Queue: "nudges.queue", Command, Operator, Large => Nudge, "let a nudg
 );
 
 /// The urgent first, then the oldest; for this caller alone until settled or the claim runs out.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Claim {
     pub to: String,
     pub most: u32,
@@ -24,7 +25,7 @@ pub struct Claim {
 
 repeatable!(Claim: "nudges.claim", Command, Operator, Large => Vec<Nudge>, "take nudges to type them");
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Settle {
     pub id: String,
     pub receipt: Receipt,
@@ -33,7 +34,7 @@ pub struct Settle {
 
 repeatable!(Settle: "nudges.settle", Command, Operator, Large => Nudge, "say what became of a nudge");
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct List {
     /// Everybody's, where nobody is named.
     pub to: Option<String>,

@@ -1,11 +1,12 @@
 //! What an operation is.
 
+use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 /// One request, and its response.
-pub trait Operation: Clone + Serialize + DeserializeOwned + 'static {
-    type Response: Serialize + DeserializeOwned + 'static;
+pub trait Operation: Clone + Serialize + DeserializeOwned + JsonSchema + 'static {
+    type Response: Serialize + DeserializeOwned + JsonSchema + 'static;
 
     /// Its name in every protocol: the subject and the verb, `runs.list`.
     const NAME: &'static str;
@@ -27,7 +28,7 @@ pub trait Operation: Clone + Serialize + DeserializeOwned + 'static {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// Changes nothing.
@@ -39,7 +40,7 @@ pub enum Kind {
 }
 
 /// Who may ask for it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Right {
     /// Anybody who may look.
@@ -51,7 +52,7 @@ pub enum Right {
 }
 
 /// What a request costs the supervisor, which bounds how many of them a caller may have open.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cost {
     /// Answered at once, with little.
@@ -63,7 +64,7 @@ pub enum Cost {
 }
 
 /// The response of a command that has nothing to report.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Done {}
 
 /// `operation!(Type: "name", Kind, Right, Cost => Response, "what it does")`, with the methods to override behind it.

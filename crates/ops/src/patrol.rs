@@ -3,22 +3,23 @@
 use crate::Done;
 use crate::operation::{operation, repeatable};
 use ostler_model::{PatrolMemory, PatrolNote, PatrolSave, TownOrders, WatchSaid};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Load {}
 
 operation!(Load: "patrol.load", Query, ReadOnly, Large => PatrolMemory, "read what the patrol remembers");
 
 /// By the process that holds the patrol's lock.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Save(pub Box<PatrolSave>);
 
 repeatable!(Save: "patrol.save", Command, Operator, Large => Done, "write what the patrol remembers");
 
 /// Replaces what was said of this agent.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Say {
     pub agent: String,
     pub said: WatchSaid,
@@ -27,7 +28,7 @@ pub struct Say {
 repeatable!(Say: "patrol.say", Command, App, Large => Done, "keep what an agent says of itself");
 
 /// Replaces the orders, if they are still those that the caller saw; so it is not sent twice.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Order {
     pub seen: TownOrders,
@@ -37,7 +38,7 @@ pub struct Order {
 operation!(Order: "patrol.order", Command, Operator, Large => Done, "change the orders to the patrol");
 
 /// With a unit's name or without.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Note(pub Vec<PatrolNote>);
 

@@ -2,9 +2,10 @@
 
 use crate::operation::operation;
 use ostler_model::PoolView;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct List {}
 
 operation!(List: "pools.list", Query, ReadOnly, Large => Vec<PoolView>, "list the pools, with who runs and who waits");

@@ -3,10 +3,11 @@
 use crate::Done;
 use crate::operation::{operation, repeatable};
 use ostler_model::{RunId, RunRecord, RunResult, RunSpec, ScreenText, TerminalSize};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A new run. The response comes once it executes, or once it is known that it cannot.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Spawn(pub Box<RunSpec>);
 
@@ -17,7 +18,7 @@ operation!(Spawn: "runs.spawn", Command, Operator, Quick => RunRecord, "start a 
     }
 );
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct List {
     pub live_only: bool,
@@ -32,7 +33,7 @@ operation!(List: "runs.list", Query, ReadOnly, Large => Vec<RunRecord>, "list li
 macro_rules! of_a_run {
     ($(#[$about:meta])* $name:ident) => {
         $(#[$about])*
-        #[derive(Clone, Debug, Serialize, Deserialize)]
+        #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
         #[serde(rename_all = "camelCase")]
         pub struct $name {
             /// A run id, the unambiguous beginning or end of one, or a unit's name for its newest run.
@@ -74,12 +75,12 @@ of_a_run!(
 repeatable!(Write: "runs.write", Stream, Operator, Quick => Done, "write to the standard input of a run");
 
 /// How many bytes a run has taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Written {
     pub bytes: u64,
 }
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Cancel {
     /// As in `Show`.
@@ -100,7 +101,7 @@ impl Cancel {
 
 repeatable!(Cancel: "runs.cancel", Command, Operator, Waiting => Cancelled, "end a run and everything it started");
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Cancelled {
     /// It had ended before the call; nothing was done.
@@ -109,7 +110,7 @@ pub struct Cancelled {
 }
 
 /// Frames follow the response.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct View {
     /// As in `Show`.
@@ -125,7 +126,7 @@ pub struct View {
 operation!(View: "runs.view", Stream, ReadOnly, Quick => Viewing, "follow the output of a run");
 
 /// Where a view begins.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ViewFrom {
     Start,
@@ -138,7 +139,7 @@ pub enum ViewFrom {
     Screen,
 }
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Viewing {
     pub run_id: RunId,

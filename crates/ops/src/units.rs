@@ -3,9 +3,10 @@
 use crate::Done;
 use crate::operation::{operation, repeatable};
 use ostler_model::{Change, Depth, PoolSpec, UnitLook, UnitSpec, UnitView};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Declare {
     pub units: Vec<UnitSpec>,
@@ -39,14 +40,14 @@ impl Declare {
 repeatable!(Declare: "units.declare", Command, Operator, Quick => Vec<Change>,
     "declare the units of a file; the response is what that changes");
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Start {
     pub names: Vec<String>,
 }
 
 repeatable!(Start: "units.start", Command, Operator, Quick => Done, "start units");
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Stop {
     pub names: Vec<String>,
 }
@@ -54,7 +55,7 @@ pub struct Stop {
 repeatable!(Stop: "units.stop", Command, Operator, Quick => Done, "stop units");
 
 /// Sent twice, it would restart twice.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Restart {
     pub names: Vec<String>,
 }
@@ -62,7 +63,7 @@ pub struct Restart {
 operation!(Restart: "units.restart", Command, Operator, Quick => Done, "stop units and start them again");
 
 /// A unit that sleeps is brought back; any other is left alone.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Wake {
     pub name: String,
     /// What it is woken for, for the journal.
@@ -72,7 +73,7 @@ pub struct Wake {
 repeatable!(Wake: "units.wake", Command, Operator, Quick => Done, "bring back a unit that sleeps");
 
 /// The response comes when it is true of all of them.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Await {
     pub names: Vec<String>,
     pub until: AwaitUntil,
@@ -80,19 +81,19 @@ pub struct Await {
 
 operation!(Await: "units.await", Query, ReadOnly, Waiting => Vec<UnitView>, "wait until units are settled or stopped");
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AwaitUntil {
     Settled,
     Stopped,
 }
 
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct List {}
 
 operation!(List: "units.list", Query, ReadOnly, Large => Vec<UnitView>, "list all units");
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Look {
     /// All, if none is named. Names that are no unit's are left out.
