@@ -41,11 +41,11 @@ pub(crate) fn find(shared: &Shared, text: &str) -> Result<RunRecord, WireError> 
     match (found.pop(), found.is_empty()) {
         (Some(record), true) => Ok(record),
         (Some(_), false) => Err(error(
-            ErrorCode::AmbiguousRun,
+            ErrorCode::Ambiguous,
             format!("several runs have ids that begin or end with {text:?}; give more of the id"),
         )),
         (None, _) => Err(error(
-            ErrorCode::NoSuchRun,
+            ErrorCode::NotFound,
             format!("there is no run {text:?}; `ostler runs` lists those there are{}", short(text)),
         )),
     }

@@ -267,7 +267,7 @@ async fn answer_calls(mut inbox: mpsc::UnboundedReceiver<GatewayCall>, shared: R
 async fn whole_exposition(shared: &Shared) -> Result<String, Fault> {
     let samples = handlers::samples(shared).await;
     let samples = samples.map_err(|error| Fault::new(FaultCode::InternalError, error.message))?;
-    let apps = apps::unit_statuses(shared, ostler_model::Depth::Whole).await;
+    let apps = handlers::unit_statuses(shared, ostler_model::Depth::Whole).await;
     Ok(exposition(&samples) + &app_exposition(&apps))
 }
 
@@ -281,7 +281,7 @@ async fn watch_apps(shared: Rc<Shared>) {
             known.clear();
             continue;
         }
-        let now = apps::statuses(&shared, ostler_model::Depth::None).await;
+        let now = handlers::statuses(&shared, ostler_model::Depth::None).await;
         for status in &now {
             let is_same = |before: &ostler_model::AppStatus| {
                 before.state == status.state

@@ -89,8 +89,8 @@ impl From<ClientError> for Failure {
         let exit = match &error {
             ClientError::NotRunning { .. } => Exit::NOT_RUNNING,
             ClientError::Refused(refusal) => match refusal.code {
-                ErrorCode::NoSuchRun => Exit::NO_SUCH,
-                ErrorCode::AmbiguousRun | ErrorCode::InvalidRequest => Exit::USAGE,
+                ErrorCode::NotFound => Exit::NO_SUCH,
+                ErrorCode::Ambiguous | ErrorCode::InvalidRequest => Exit::USAGE,
                 ErrorCode::ShuttingDown
                 | ErrorCode::Conflict
                 | ErrorCode::Elsewhere

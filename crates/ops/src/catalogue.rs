@@ -29,6 +29,12 @@ macro_rules! each_operation {
                 $crate::agents::Report
                 $crate::agents::Session
                 $crate::agents::Show
+                $crate::apps::Info
+                $crate::apps::List
+                $crate::apps::Logs
+                $crate::apps::Restart
+                $crate::apps::Start
+                $crate::apps::Stop
                 $crate::daemon::HandOver
                 $crate::daemon::Metrics
                 $crate::daemon::Ping

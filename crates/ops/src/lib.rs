@@ -3,6 +3,7 @@
 //! from here.
 
 pub mod agents;
+pub mod apps;
 mod catalogue;
 pub mod daemon;
 pub mod journal;

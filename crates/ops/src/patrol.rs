@@ -39,7 +39,8 @@ operation!(Order: "patrol.order", Command, Operator, Large => Done, "change the 
 
 /// With a unit's name or without.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(transparent)]
-pub struct Note(pub Vec<PatrolNote>);
+pub struct Note {
+    pub notes: Vec<PatrolNote>,
+}
 
 repeatable!(Note: "patrol.note", Command, Operator, Large => Done, "write entries of the patrol to the journal");

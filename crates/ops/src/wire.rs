@@ -21,9 +21,18 @@ pub struct Request<'a> {
 }
 
 impl<'a> Request<'a> {
-    /// The operation with its parameters; none are the same as `{}`.
+    pub fn new(id: u64, method: &'a str, params: &'a RawValue) -> Self {
+        Self { id, method: Cow::Borrowed(method), params: Some(params) }
+    }
+
+    /// The operation with its parameters; none are the same as `{}`. They are an object: a list would be read as its fields in
+    /// their order.
     pub fn read<O: Operation>(&self) -> Result<O, serde_json::Error> {
-        serde_json::from_str(self.params.map_or("{}", RawValue::get))
+        let params = self.params.map_or("{}", RawValue::get);
+        if !params.starts_with('{') {
+            return Err(serde::de::Error::custom("params: an object is needed"));
+        }
+        serde_json::from_str(params)
     }
 
     /// The line that asks for an operation.
@@ -84,8 +93,8 @@ pub struct WireError {
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ErrorCode {
     InvalidRequest,
-    NoSuchRun,
-    AmbiguousRun,
+    NotFound,
+    Ambiguous,
     ShuttingDown,
     Conflict,
     /// The run is another supervisor's.

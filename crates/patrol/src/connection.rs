@@ -125,6 +125,6 @@ impl Connection {
         if notes.is_empty() {
             return Ok(());
         }
-        self.call(&patrol::Note(notes)).map(|_| ())
+        self.call(&patrol::Note { notes }).map(|_| ())
     }
 }

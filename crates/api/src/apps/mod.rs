@@ -10,5 +10,5 @@ mod rate;
 pub(crate) use connection::serve;
 pub(crate) use crowd::Crowd;
 pub use gateway::{Gateway, Topic};
-pub(crate) use gateway::{GatewayCall, operate, statuses, unit_statuses};
+pub(crate) use gateway::{GatewayCall, operate};
 pub(crate) use rate::Rate;

@@ -38,7 +38,7 @@ impl Handle for Session {
         learned.map(|()| Done {}).map_err(|refused| {
             let code = match &refused {
                 SessionRefused::BadId(_) => ErrorCode::InvalidRequest,
-                SessionRefused::NoSuch(_) => ErrorCode::NoSuchRun,
+                SessionRefused::NoSuch(_) => ErrorCode::NotFound,
                 SessionRefused::Older { .. } => ErrorCode::Conflict,
                 SessionRefused::NotKept(NotKept::ShuttingDown) => ErrorCode::ShuttingDown,
                 SessionRefused::NotKept(_) => ErrorCode::RegistryFailed,

@@ -37,11 +37,11 @@ impl Handle for Show {
         match (found.pop(), found.is_empty()) {
             (Some(mail), true) => Ok(mail),
             (Some(_), false) => Err(error(
-                ErrorCode::AmbiguousRun,
+                ErrorCode::Ambiguous,
                 format!("several messages have ids that end with {id:?}; give more of the id"),
             )),
             (None, _) => Err(error(
-                ErrorCode::NoSuchRun,
+                ErrorCode::NotFound,
                 format!(
                     "there is no mail {id:?}; `ostler mail inbox NAME --all` lists what there is"
                 ),

@@ -1,6 +1,7 @@
 //! What the supervisor does for each operation of the catalogue: one file a subject, named as in the catalogue.
 
 mod agents;
+mod apps;
 mod daemon;
 mod dispatch;
 mod journal;
@@ -11,6 +12,7 @@ mod pools;
 mod runs;
 mod units;
 
+pub(crate) use apps::{statuses, unit_statuses};
 pub(crate) use daemon::samples;
 pub(crate) use dispatch::{cost_of, dispatch};
 pub(crate) use journal::follow;

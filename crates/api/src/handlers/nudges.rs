@@ -25,7 +25,7 @@ impl Handle for Settle {
     async fn handle(self, _: Actor, shared: &Shared) -> Result<Nudge, WireError> {
         let Self { id, receipt, why } = self;
         let settled = shared.engine.settle_nudge(id.clone(), receipt, why).await;
-        let none = || error(ErrorCode::NoSuchRun, format!("there is no nudge {id:?}"));
+        let none = || error(ErrorCode::NotFound, format!("there is no nudge {id:?}"));
         settled.map_err(not_kept)?.ok_or_else(none)
     }
 }

@@ -44,7 +44,7 @@ impl Handle for Order {
 
 impl Handle for Note {
     async fn handle(self, by: Actor, shared: &Shared) -> Result<Done, WireError> {
-        let notes = self.0;
+        let notes = self.notes;
         if notes.len() > NOTES_MOST {
             return Err(invalid(format!("{} notes; at most {NOTES_MOST} a call", notes.len())));
         }

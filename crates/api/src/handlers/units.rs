@@ -88,7 +88,7 @@ async fn known(names: &[String], shared: &Shared) -> Result<Vec<UnitView>, WireE
         if !known.iter().any(|view| view.name == *name) {
             let names: Vec<&str> = known.iter().map(|view| view.name.as_str()).collect();
             let told = format!("there is no unit {name:?}; there is: {}", names.join(", "));
-            return Err(error(ErrorCode::NoSuchRun, told));
+            return Err(error(ErrorCode::NotFound, told));
         }
     }
     known.retain(|view| names.contains(&view.name));

@@ -51,7 +51,7 @@ impl Place {
         }
         let record = match client.call(&Show::of(name)) {
             Ok(record) => record,
-            Err(ClientError::Refused(refusal)) if refusal.code == ErrorCode::NoSuchRun => {
+            Err(ClientError::Refused(refusal)) if refusal.code == ErrorCode::NotFound => {
                 return Err(unit::no_such("unit or run", name, &unit::names(client)?));
             }
             Err(error) => return Err(error.into()),

@@ -26,7 +26,7 @@ pub fn why(context: &Context, arguments: &WhyArguments) -> Result<Exit, Failure>
     }
     let record = match client.call(&Show::of(name)) {
         Ok(record) => record,
-        Err(ClientError::Refused(refusal)) if refusal.code == ErrorCode::NoSuchRun => {
+        Err(ClientError::Refused(refusal)) if refusal.code == ErrorCode::NotFound => {
             return Err(unit::no_such("unit or run", name, &unit::names(&mut client)?));
         }
         Err(error) => return Err(error.into()),

@@ -63,7 +63,7 @@ fn nudges_are_queued_claimed_settled_expired_and_refused() {
     let draft = json!({ "from": "a", "to": "b", "text": "", "priority": "normal", "lifeMs": null });
     assert_eq!(door.refused("nudges.queue", draft).0, "INVALID_REQUEST");
     let none = json!({ "id": "none", "receipt": "delivered", "why": "" });
-    assert_eq!(door.refused("nudges.settle", none).0, "NO_SUCH_RUN");
+    assert_eq!(door.refused("nudges.settle", none).0, "NOT_FOUND");
 
     home.kill_supervisor();
     let mut door = Door::connect(&home);
@@ -103,14 +103,15 @@ fn why_tells_what_the_patrol_decided() {
     let reason = "its heartbeat is 7 min old and 3 messages wait, so it is nudged";
     let note = |what: &str, unit: Option<&str>| json!({ "unit": unit, "what": what, "why": reason, "evidence": { "step": "nudge", "tail": "$\n> " } });
     let notes = [note("patrol-decided", Some("deacon")), note("mass-death", None)];
-    door.ask("patrol.note", json!(notes));
+    door.ask("patrol.note", json!({ "notes": notes }));
     let why = home.ostler(&["why", "deacon"]).ok().text();
     let told = format!("it was judged by the patrol: {reason} (step=nudge, tail=$ >");
     assert!(why.lines().any(|line| line.contains(&told)), "{why}");
     assert!(!why.contains("many sessions died"), "{why}");
     let events = home.ostler(&["events"]).ok().text();
     assert!(events.contains("mass-death") && events.contains("unit=deacon"), "{events}");
-    let (code, told) = door.refused("patrol.note", json!([note("spawned", Some("deacon"))]));
+    let (code, told) =
+        door.refused("patrol.note", json!({ "notes": [note("spawned", Some("deacon"))] }));
     assert_eq!(code, "INVALID_REQUEST", "{told}");
 }
 
@@ -131,5 +132,5 @@ fn a_terminals_screen_is_text() {
     let (code, told) = door.refused("runs.screen", json!({ "run": piped }));
     assert_eq!(code, "CONFLICT");
     assert!(told.contains("no terminal"), "{told}");
-    assert_eq!(door.refused("runs.screen", json!({ "run": "nix" })).0, "NO_SUCH_RUN");
+    assert_eq!(door.refused("runs.screen", json!({ "run": "nix" })).0, "NOT_FOUND");
 }

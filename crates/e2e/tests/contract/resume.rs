@@ -123,7 +123,7 @@ fn what_is_no_session_is_refused() {
     let run = project.home.start(&[], &["sleep", "1000"]);
     for of in ["nobody", &run, "01a1e482-9165-75ad-bdba-f05e5ff2deaa"] {
         let answer = learn(&project, of, json!("s-1"));
-        assert_eq!(answer["error"]["code"], "NO_SUCH_RUN", "{of}: {answer}");
+        assert_eq!(answer["error"]["code"], "NOT_FOUND", "{of}: {answer}");
     }
 }
 

@@ -70,7 +70,7 @@ fn trouble(error: PatrolError) -> Trouble {
     match &error {
         PatrolError::Client(inner) => match &**inner {
             ClientError::Refused(refusal)
-                if matches!(refusal.code, ErrorCode::Conflict | ErrorCode::NoSuchRun) =>
+                if matches!(refusal.code, ErrorCode::Conflict | ErrorCode::NotFound) =>
             {
                 Trouble::Gone(refusal.message.clone())
             }

@@ -94,7 +94,7 @@ fn note(
         why: format!("with {}", answer.told()),
         evidence: Map::from_iter([("question".to_owned(), json!(asked))]),
     };
-    client.call(&Note(vec![note]))?;
+    client.call(&Note { notes: vec![note] })?;
     Ok(())
 }
 

@@ -58,7 +58,7 @@ fn resolve(client: &mut Client, name: &str, units: &[String]) -> Result<Target, 
     }
     match client.call(&Show::of(name)) {
         Ok(record) => Ok(Target::Run { name: name.to_owned(), id: record.run_id }),
-        Err(ClientError::Refused(refusal)) if refusal.code == ErrorCode::NoSuchRun => {
+        Err(ClientError::Refused(refusal)) if refusal.code == ErrorCode::NotFound => {
             Err(unit::no_such("unit or run", name, units))
         }
         Err(error) => Err(error.into()),

@@ -178,7 +178,7 @@ pub fn down(context: &Context, arguments: &DownArguments) -> Result<Exit, Failur
         Ok(_) => {}
         // Its predecessor had withdrawn them already.
         Err(ClientError::Refused(refusal))
-            if refusal.code == ErrorCode::NoSuchRun && client.replaced() > replaced => {}
+            if refusal.code == ErrorCode::NotFound && client.replaced() > replaced => {}
         Err(error) => return Err(error.into()),
     }
     await_units(context, &mut client, names, AwaitUntil::Stopped)?;

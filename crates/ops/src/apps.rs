@@ -1,0 +1,110 @@
+//! Apps: units with a manifest, which talk back.
+
+use crate::operation::{operation, repeatable};
+use ostler_model::{AppPhase, AppStatus, Desired, UnitEnd, Usage};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct List {
+    /// Only those in this state.
+    pub state: Option<AppPhase>,
+    /// Only those with this text in their id.
+    pub search: Option<String>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Apps {
+    pub apps: Vec<AppStatus>,
+}
+
+operation!(List: "apps.list", Query, ReadOnly, Large => Apps, "list apps, with what they use");
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Info {
+    /// The manifest's id, or the unit's name.
+    pub package_id: String,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AppInfo {
+    #[serde(flatten)]
+    pub status: AppStatus,
+    pub unit: String,
+    pub why: String,
+    pub since: u64,
+    pub desired: Desired,
+    pub manifest: Value,
+    pub manifest_path: String,
+    pub config: Value,
+    pub config_version: u64,
+    /// What it said of its own health.
+    pub health: Value,
+    pub ends: Vec<UnitEnd>,
+    pub usage: Option<Usage>,
+}
+
+operation!(Info: "apps.info", Query, ReadOnly, Large => AppInfo, "show an app");
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Logs {
+    /// As in `Info`.
+    pub package_id: String,
+    /// 100 where none are asked for, and at most 10,000.
+    #[serde(default)]
+    pub lines: Option<u64>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct AppLog {
+    pub lines: Vec<AppLine>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AppLine {
+    pub stream: AppStream,
+    pub text: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum AppStream {
+    Stdout,
+    Stderr,
+}
+
+operation!(Logs: "apps.logs", Query, ReadOnly, Large => AppLog, "show the last lines of an app's output");
+
+/// What was asked for is so; or it was only asked for, with `wait: false`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Accepted {
+    pub ok: bool,
+}
+
+macro_rules! of_an_app {
+    ($name:ident) => {
+        #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+        #[serde(rename_all = "camelCase")]
+        pub struct $name {
+            /// The manifest's id, or the unit's name.
+            pub package_id: String,
+            /// Answer when it is so; that is what happens where nothing is said.
+            #[serde(default)]
+            pub wait: Option<bool>,
+        }
+    };
+}
+
+of_an_app!(Start);
+repeatable!(Start: "apps.start", Command, Operator, Waiting => Accepted, "start an app");
+
+of_an_app!(Stop);
+repeatable!(Stop: "apps.stop", Command, Operator, Waiting => Accepted, "stop an app");
+
+of_an_app!(Restart);
+operation!(Restart: "apps.restart", Command, Operator, Waiting => Accepted, "restart an app");
