@@ -79,13 +79,13 @@ fn note_hung(views: &mut [UnitView], shared: &Shared) {
 }
 
 fn hung_since_ms(state: &WatchState) -> Option<u64> {
-    use TroubleKind::{Foreign, Hung, Unseen};
+    use TroubleKind::{Blocked, Foreign, Hung, Unseen};
     let rung = state.rung.as_ref()?;
     let is_hung = match rung.step {
         Step::Interrupt => true,
         Step::Escalate => {
             let what = state.condition.as_ref().map(|trouble| trouble.what);
-            matches!(what, Some(Hung | Foreign | Unseen))
+            matches!(what, Some(Hung | Foreign | Unseen | Blocked))
         }
         Step::Nothing | Step::Start | Step::Nudge | Step::Wake | Step::Restart => false,
     };

@@ -312,7 +312,10 @@ fn c_string(bytes: &[u8]) -> io::Result<CString> {
         .map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "a zero byte in it"))
 }
 
-/// What the spec names, and the run's own id.
+/// What a terminal is where the caller does not say: ours is understood as this one.
+const TERMINAL: &str = "TERM=xterm-256color";
+
+/// What the spec names, and the run's own id. A program on a terminal of ours is told which one it is.
 fn environment_of(spec: &RunSpec, tag: &str) -> io::Result<Vec<CString>> {
     let own = format!("{}=", RunSpec::RUN_ID_VARIABLE);
     let mut environment = spec
@@ -321,6 +324,12 @@ fn environment_of(spec: &RunSpec, tag: &str) -> io::Result<Vec<CString>> {
         .filter(|entry| !entry.as_bytes().starts_with(own.as_bytes()))
         .map(|entry| c_string(entry.as_bytes()))
         .collect::<io::Result<Vec<_>>>()?;
+    let has_terminal =
+        |entry: &CString| entry.as_bytes().len() > 5 && entry.as_bytes().starts_with(b"TERM=");
+    if spec.backend == Backend::Pty && !environment.iter().any(has_terminal) {
+        environment.retain(|entry| entry.as_bytes() != b"TERM=");
+        environment.push(c_string(TERMINAL.as_bytes())?);
+    }
     environment.push(c_string(tag.as_bytes())?);
     Ok(environment)
 }

@@ -314,6 +314,8 @@ pub enum StepOutcome {
     Taken,
     /// When it came to it, it was not needed any more: the agent had come back to life, for one.
     NotNeeded(String),
+    /// No text could be typed: something stands in its input, or it does not take texts yet. That says nothing about the agent.
+    Blocked(String),
     Failed(String),
 }
 
@@ -343,6 +345,8 @@ pub struct WatchState {
     pub moved_at_ms: Option<u64>,
     /// When we last typed into it.
     pub typed_at_ms: Option<u64>,
+    /// Since when no text could be typed into its terminal.
+    pub blocked_since_ms: Option<u64>,
     /// How often it was nudged and did not do its work, and how much work there was then.
     pub nudged: u32,
     pub nudged_work: u32,
@@ -435,6 +439,8 @@ pub enum TroubleKind {
     Limited,
     /// It takes what is typed and does not do its work.
     Ignores,
+    /// It has work, and no text can be typed into its terminal.
+    Blocked,
     /// It moves, but has not come to the end of a cycle for very long.
     Stalled,
     /// It says itself that it is stuck.

@@ -162,7 +162,9 @@ fn speak(
                 (Receipt::Delivered, _) => Done { outcome: StepOutcome::Taken, told },
                 (Receipt::Queued, _) => done(told),
                 // Somebody is to answer or has begun to type: that says nothing about the agent.
-                (_, Some(Refusal::Obstacle | Refusal::NotReady)) => left(told),
+                (_, Some(Refusal::Obstacle | Refusal::NotReady)) => {
+                    Done { outcome: StepOutcome::Blocked(told.clone()), told }
+                }
                 (Receipt::Expired | Receipt::Refused | Receipt::NotSent, _) => failed(told),
             }
         }

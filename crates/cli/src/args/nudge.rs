@@ -10,7 +10,7 @@ nothing is called delivered that did not leave the input box. What waits is type
 before the next nudge.\n\n\
 Exit codes: 0 delivered or queued, 1 refused, expired, or typed and not sent, 3 not running, 4 no such unit.\n\n\
 Examples:\n  ostler nudge deacon \"check your inbox\"\n  git log -3 | ostler nudge mayor -\n  \
-ostler nudge deacon --wake \"are you there?\"    Escape first\n  ostler nudge --list deacon                    what waits, and receipts"
+ostler nudge deacon --wake \"are you there?\"    Escape first\n  ostler nudge --list deacon                    those that wait or have waited, with their receipts"
 )]
 pub struct NudgeArguments {
     /// The unit

@@ -142,7 +142,7 @@ fn list(context: &Context, name: Option<String>, json: bool) -> Result<Exit, Fai
     }
     if nudges.is_empty() {
         let whom = name.map_or_else(String::new, |name| format!(" for {name}"));
-        say!("nothing waits{whom}, and nothing has");
+        say!("no nudge{whom} waits, and none has waited");
         return Ok(Exit::DONE);
     }
     let now_ms = ostler_os::wall_ms();

@@ -188,15 +188,11 @@ fn text(text: &OsStr) -> OsText {
     OsText(text.as_bytes().to_vec())
 }
 
-/// Ours, changed by `--env`. A terminal has a kind even if ours has not.
+/// Ours, changed by `--env`.
 fn environment(arguments: &RunArguments) -> Vec<OsText> {
     let mut variables: Vec<(Vec<u8>, Vec<u8>)> = std::env::vars_os()
         .map(|(name, value)| (name.as_bytes().to_vec(), value.as_bytes().to_vec()))
         .collect();
-    if arguments.pty && !variables.iter().any(|(name, value)| name == b"TERM" && !value.is_empty())
-    {
-        variables.push((b"TERM".to_vec(), b"xterm-256color".to_vec()));
-    }
     for given in &arguments.env {
         let bytes = given.as_bytes();
         let Some(place) = bytes.iter().position(|byte| *byte == b'=') else { continue };

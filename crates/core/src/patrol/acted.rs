@@ -34,10 +34,15 @@ pub fn acted(
             state.typed_at_ms = Some(now_ms);
             state.moved_at_ms = Some(now_ms);
             state.rung = None;
+            state.blocked_since_ms = None;
             state.limited_until_ms = None;
             if seen.pending != PendingSeen::Nothing {
                 state.nudged = state.nudged.saturating_add(1);
             }
+        }
+        // It took no key, so it has not climbed; how long that lasts is looked at.
+        (Step::Nudge | Step::Wake, StepOutcome::Blocked(_)) => {
+            state.blocked_since_ms.get_or_insert(now_ms);
         }
         // What was perhaps not delivered is a rung all the same: the next one is due if nothing moves.
         (Step::Nudge | Step::Wake | Step::Interrupt, _) => {
@@ -54,7 +59,7 @@ pub fn acted(
                 climb(state, Step::Escalate, seen, now_ms);
             }
         }
-        (Step::Escalate, StepOutcome::Failed(_)) => {}
+        (Step::Escalate, StepOutcome::Failed(_) | StepOutcome::Blocked(_)) => {}
     }
 }
 

@@ -60,9 +60,9 @@ fn begun(case: &Case) -> Option<Choice> {
         Choice::escalate(
             case,
             TroubleKind::Waiting,
-            "A line is begun in its input box, and work is waiting: send the line or clear it.",
+            "A line is begun where it reads its input, or looks so, and work is waiting: send the line or clear it.",
         )
     } else {
-        Choice::nothing("A line is begun in its input box, so it is left alone.")
+        Choice::nothing("A line is begun where it reads its input, or looks so: it is left alone.")
     })
 }

@@ -28,7 +28,7 @@ const HUNG: &str = "It does not move, it is very late, and work is waiting";
 
 /// It is late, and there may be work: one nudge, and then time.
 pub(super) fn nudge_once(case: &Case) -> Choice {
-    if let Some(choice) = ignores(case) {
+    if let Some(choice) = ignores(case).or_else(|| blocked(case)) {
         return choice;
     }
     match &case.state.rung {
@@ -45,7 +45,7 @@ pub(super) fn nudge_once(case: &Case) -> Choice {
 /// It is very late, but whether it hangs is not certain: it is spoken to, once a silence.
 pub(super) fn talk(case: &Case) -> Choice {
     let reason = "It is very late, and there is work for it, or may be.";
-    if let Some(choice) = ignores(case) {
+    if let Some(choice) = ignores(case).or_else(|| blocked(case)) {
         return choice;
     }
     match &case.state.rung {
@@ -86,6 +86,19 @@ fn ignores(case: &Case) -> Option<Choice> {
     })
 }
 
+/// No text could be typed for as long as a nudge and a wake have together: a person is to look at the terminal.
+fn blocked(case: &Case) -> Option<Choice> {
+    let ago = case.sight().age_of(case.state.blocked_since_ms?);
+    let patience_ms = case.policy.nudge_wait_ms.saturating_add(case.policy.wake_wait_ms);
+    (ago >= patience_ms).then(|| {
+        Choice::escalate(
+            case,
+            TroubleKind::Blocked,
+            "Its work is waiting, and no text can be typed into its terminal: see what stands there.",
+        )
+    })
+}
+
 /// What shows that it works is only spoken to.
 fn thinks(case: &Case) -> Option<Choice> {
     case.sight().is_thinking().then(|| {
@@ -98,7 +111,7 @@ fn thinks(case: &Case) -> Option<Choice> {
 
 /// It hangs, on all the evidence that can be had.
 pub(super) fn hung(case: &Case) -> Choice {
-    if let Some(choice) = ignores(case) {
+    if let Some(choice) = ignores(case).or_else(|| blocked(case)) {
         return choice;
     }
     let next = match &case.state.rung {

@@ -47,6 +47,7 @@ fn not_in_the_future(state: &mut WatchState, now_ms: u64) {
         &mut state.cycle_since_ms,
         &mut state.moved_at_ms,
         &mut state.typed_at_ms,
+        &mut state.blocked_since_ms,
         &mut state.pending_since_ms,
         &mut state.well_since_ms,
         &mut state.there_since_ms,
@@ -83,6 +84,7 @@ fn is_gone(state: &mut WatchState) {
     state.screen_since_ms = None;
     state.moved_at_ms = None;
     state.typed_at_ms = None;
+    state.blocked_since_ms = None;
     (state.nudged, state.nudged_work) = (0, 0);
     state.cpu_floor_percent = None;
     state.limited_until_ms = None;
@@ -118,6 +120,7 @@ fn lives(
         PendingSeen::Nothing => {
             state.pending_since_ms = None;
             state.rung = None;
+            state.blocked_since_ms = None;
             state.nudged = 0;
         }
         // What was said to it before there was work was about something else.
@@ -146,6 +149,7 @@ fn lives(
     }
     if is_well {
         state.well_since_ms.get_or_insert(now_ms);
+        state.blocked_since_ms = None;
         (state.held, state.held_at_ms) = (0, None);
     } else {
         state.well_since_ms = None;

@@ -73,6 +73,7 @@ fn ends(state: &mut WatchState, seen: &Observation, policy: &PatrolPolicy, now_m
         TroubleKind::Waiting => is_seen && !shows(AgentState::Waiting) && !seen.is_begun,
         TroubleKind::Limited => is_seen && !shows(AgentState::Limited),
         TroubleKind::Ignores
+        | TroubleKind::Blocked
         | TroubleKind::Stalled
         | TroubleKind::Stuck
         | TroubleKind::Unseen
@@ -87,6 +88,7 @@ fn ends(state: &mut WatchState, seen: &Observation, policy: &PatrolPolicy, now_m
         TroubleKind::Waiting
         | TroubleKind::Limited
         | TroubleKind::Ignores
+        | TroubleKind::Blocked
         | TroubleKind::Stalled
         | TroubleKind::Stuck
         | TroubleKind::Unseen

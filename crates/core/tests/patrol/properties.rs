@@ -28,9 +28,10 @@ const SHOWN: [AgentState; 6] = [
     AgentState::Unknown,
 ];
 
-const KINDS: [TroubleKind; 9] = [
+const KINDS: [TroubleKind; 10] = [
     TroubleKind::Limited,
     TroubleKind::Ignores,
+    TroubleKind::Blocked,
     TroubleKind::Waiting,
     TroubleKind::Stalled,
     TroubleKind::Stuck,

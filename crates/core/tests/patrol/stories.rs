@@ -422,3 +422,29 @@ fn orders_come_first() {
         assert!(steps.iter().all(|step| *step == Step::Nothing));
     }
 }
+
+/// P3: as long as no text can be typed the ladder does not climb; a person is told once, and the ladder goes on when a text
+/// is taken again.
+#[test]
+fn a_terminal_that_takes_no_text_reaches_a_person() {
+    let mut watched = watched_with_work();
+    let mut steps = Vec::new();
+    let blocked = StepOutcome::Blocked("something stands in the line".to_owned());
+    for _ in 0..60 {
+        watched.look(&hung());
+        let decision = watched.decide(&hung());
+        let is_typing = matches!(decision.step, Step::Nudge | Step::Wake);
+        let outcome = if is_typing { blocked.clone() } else { StepOutcome::Done };
+        watched.act_with(&hung(), &decision, &outcome);
+        watched.now += TICK;
+        steps.push(decision.step);
+    }
+    let escalations = steps.iter().filter(|step| **step == Step::Escalate).count();
+    assert_eq!(escalations, 1, "{steps:?}");
+    assert!(!steps.contains(&Step::Interrupt) && !steps.contains(&Step::Restart), "{steps:?}");
+    let told = watched.state.condition.as_ref().map(|trouble| trouble.what);
+    assert_eq!(told, Some(TroubleKind::Blocked));
+    watched.state.blocked_since_ms = None;
+    watched.look(&hung());
+    assert_eq!(watched.decide(&hung()).step, Step::Nudge, "it is nudged again");
+}

@@ -48,6 +48,43 @@ fn answered(on: On) {
 }
 
 on_both_terminals! {
+    /// T4: Enter behind a text would take the marked choice: a text for choices is one of them, or nothing is typed.
+    not_approved: a_text_does_not_take_the_marked_choice_pty a_text_does_not_take_the_marked_choice_tmux
+}
+
+fn not_approved(on: On) {
+    let agent = Agent::of(on, "ask remove build");
+    agent.until_asked("remove build?");
+    let refused = agent.call(&["answer", "a", "no, do not do that"]);
+    assert_eq!(refused.code, 1, "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("nothing was typed") && refused.stderr.contains("2. No"),
+        "{}",
+        refused.stderr
+    );
+    agent.until_asked("remove build?");
+    assert!(agent.answers().is_empty(), "{:?}", agent.answers());
+    agent.call(&["answer", "a", "no"]).ok();
+    assert_eq!(agent.answers(), ["chose 2"]);
+}
+
+on_both_terminals! {
+    /// T4: a program that shows nothing of a text gets no Enter behind it.
+    not_shown: a_text_that_does_not_appear_is_not_sent_pty a_text_that_does_not_appear_is_not_sent_tmux
+}
+
+fn not_shown(on: On) {
+    let script = "stty raw -echo; printf 'Proceed? [Y/n] '; dd bs=1 count=9 of=got 2>/dev/null; exec sleep 900";
+    let agent = Agent::running(on, &["sh", "-c", script]);
+    agent.until_asked("Proceed?");
+    let refused = agent.call(&["answer", "a", "later on"]);
+    assert_eq!(refused.code, 1, "{}", refused.stderr);
+    assert!(refused.stderr.contains("typed, not sent"), "{}", refused.stderr);
+    let got = std::fs::read(agent.tmux.project.path("got")).expect("what it got");
+    assert_eq!(String::from_utf8_lossy(&got), "later on", "no Enter");
+}
+
+on_both_terminals! {
     /// T4: where nothing is asked nothing is typed, and why is told.
     refused: an_answer_without_a_question_is_refused_pty an_answer_without_a_question_is_refused_tmux
 }

@@ -121,3 +121,32 @@ fn at_a_question(kept: Kept) {
     assert_eq!(told.json()["receipt"], "refused", "{told:?}");
     assert_eq!(project.lines("heard"), 0);
 }
+
+/// P9: behind a program that discards what it did not read, a free prompt of a terminal that the kernel edits takes the next
+/// text.
+#[test]
+fn a_program_that_discards_its_input_is_not_blocked_for_ever() {
+    let project = Project::new();
+    let (heard, busy) = (project.path("heard"), project.path("busy"));
+    let script = format!(
+        "printf '>>> '; while IFS= read -r line; do echo \"$line\" >> {heard}; [ -e {busy} ] && {{ stty -echo; echo busy; sleep 2; \
+         python3 -c 'import termios; termios.tcflush(0, termios.TCIFLUSH)'; stty echo; }}; printf '>>> '; done"
+    );
+    let body = format!("command = [\"sh\", \"-c\", {script:?}]\nbackend = \"pty\"");
+    project.declare(&[("agent", &body)]);
+    project.up();
+    let town = Town { project };
+    let lines = || std::fs::read_to_string(&heard).unwrap_or_default();
+    std::fs::write(&busy, "").expect("a file");
+    assert_eq!(town.say("first", &["--mode", "immediate"])["receipt"], "delivered");
+    // It discards this one, whatever becomes of it.
+    town.say("second", &["--mode", "immediate"]);
+    std::fs::remove_file(&busy).expect("removed");
+    town.type_by_hand("by hand\n");
+    ostler_e2e::eventually("a person's line is read", || lines().contains("by hand").then_some(()));
+    let told = town.say("third", &[]);
+    assert_eq!(told["receipt"], "delivered", "{told}");
+    ostler_e2e::eventually("it is read alone", || {
+        lines().lines().any(|line| line == "third").then_some(())
+    });
+}

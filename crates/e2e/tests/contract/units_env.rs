@@ -37,6 +37,27 @@ fn a_secret_that_is_not_named_does_not_reach_it() {
     }
 }
 
+/// X1: a program on a terminal of ours is told which kind it is, unless the unit says it.
+#[test]
+fn a_terminal_has_a_kind() {
+    let project = Project::with(&[("TERM", "")]);
+    let body = "command = [\"sleep\", \"1000\"]\nbackend = \"pty\"";
+    let own = format!("{body}\nenv = {{ TERM = \"vt100\" }}");
+    project.declare(&[
+        ("plain", body),
+        ("own", &own),
+        ("piped", "command = [\"sleep\", \"1000\"]"),
+    ]);
+    project.up();
+    let kinds = |name: &str| {
+        let all = environment(&project.process(name));
+        all.into_iter().filter(|entry| entry.starts_with("TERM=")).collect::<Vec<_>>()
+    };
+    assert_eq!(kinds("plain"), ["TERM=xterm-256color"]);
+    assert_eq!(kinds("own"), ["TERM=vt100"]);
+    assert!(kinds("piped").iter().all(|kind| kind == "TERM="), "{:?}", kinds("piped"));
+}
+
 /// X2: what is inherited stays what it was when a unit comes back after a crash of everything.
 #[test]
 fn what_was_inherited_is_kept() {

@@ -23,6 +23,7 @@ const CHANGES: [&str; 13] = [
     "createdAtMs",
     "evidence",
     "why",
+    "state",
 ];
 
 /// Requests of which each works with what those before it left.

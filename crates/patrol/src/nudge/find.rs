@@ -64,7 +64,8 @@ pub fn unit(
     connection: &mut Connection,
     name: &str,
 ) -> Result<Result<Found, Nowhere>, PatrolError> {
-    let call = Look { names: vec![name.to_owned()], depth: Depth::Tree, brief: true };
+    // With its command: that may name an agent whose program is not there yet.
+    let call = Look { names: vec![name.to_owned()], depth: Depth::Tree, brief: false };
     let looks = connection.call(&call)?;
     let found = looks.into_iter().find(|look| look.view.name == name).map(|look| Found {
         view: look.view,

@@ -5,10 +5,11 @@ use super::find::Place;
 use super::known;
 use super::line::{Line, clear};
 use super::speak::{LOOK_EVERY_MS, Typed, forget_unread, pause};
-use super::terminal::Terminal;
+use super::terminal::{Editing, Terminal};
 use super::turn::{HalfDone, Turn};
 use crate::connection::Connection;
 use crate::error::PatrolError;
+use ostler_agents::cautious;
 use ostler_model::{Nudge, Receipt};
 use ostler_ops::nudges::Settle;
 
@@ -90,6 +91,12 @@ fn in_line(terminal: &mut dyn Terminal, half: &HalfDone) -> Remains {
     };
     match looked {
         Ok(look) if line.is_gone(&look) => Remains::None,
+        // Of a line that the kernel edits nothing is left behind a free prompt, once what the kernel holds is dropped: what
+        // stands above is an echo.
+        Ok(look) if half.is_left && is_free_line(terminal, &look) => {
+            forget_unread(terminal);
+            Remains::None
+        }
         Ok(look) if !half.is_left && (line.holds(&look) || line.is_shown(&look)) => {
             match clear(terminal, &line) {
                 (Refusal::StillThere, _) => Remains::StillThere,
@@ -101,6 +108,12 @@ fn in_line(terminal: &mut dyn Terminal, half: &HalfDone) -> Remains {
         Ok(_) => Remains::None,
         Err(_) => Remains::StillThere,
     }
+}
+
+fn is_free_line(terminal: &dyn Terminal, look: &ostler_model::ScreenText) -> bool {
+    matches!(terminal.editing(), Editing::Kernel { .. })
+        && cautious::has_prompt(look)
+        && !cautious::is_begun(look)
 }
 
 /// What was on its way when its typist died may be drawn a moment later.

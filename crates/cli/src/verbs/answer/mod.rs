@@ -2,6 +2,7 @@
 
 mod hand;
 mod keys;
+mod text;
 
 use super::screen::{Place, agent, read, shown};
 use crate::args::AnswerArguments;
@@ -34,6 +35,15 @@ pub fn answer(context: &Context, arguments: &AnswerArguments) -> Result<Exit, Fa
     let _turn = turn(context, &place)?;
     let before = Look::take(&mut client, place.run)?;
     let asked = before.asked(name)?;
+    let record = client.call(&Show::of(place.run))?;
+    let device = record.pid.and_then(ostler_os::terminal_of);
+    // The program gets a line as a whole, whatever it shows.
+    let takes_lines = device.is_some_and(|device| ostler_os::gives_lines(&device).unwrap_or(false));
+    let answer = match takes_lines {
+        true => answer,
+        false => text::for_choices(answer, before.agent.as_ref())
+            .map_err(|told| Failure::failed(anyhow::anyhow!("{name}: {told}")))?,
+    };
     let mut hand = Hand::of(context, &place)?;
     note(&mut client, &place, &answer, asked)?;
     match &answer {
@@ -47,7 +57,13 @@ pub fn answer(context: &Context, arguments: &AnswerArguments) -> Result<Exit, Fa
         }
         Answer::Text(text) => {
             hand.type_in(text)?;
-            until_shown(&mut client, place.run, &before.screen)?;
+            let now = until_shown(&mut client, place.run, &before.screen)?;
+            if !takes_lines && !text::has_appeared(text, &before.screen, &now) {
+                return Err(Failure::failed(anyhow::anyhow!(
+                    "{name}: typed, not sent: the text did not appear on the screen, so Enter was not pressed; \
+                     `ostler screen {name}` shows what it did, and `ostler attach {name}` lets you type"
+                )));
+            }
             hand.press(keys::Key::Enter, false)?;
         }
     }
@@ -215,7 +231,11 @@ fn has_ended(client: &mut Client, run: RunId) -> Result<bool, Failure> {
 
 /// Until something has appeared and stands still: a program may take keys that come at once for a paste, and Enter for a
 /// part of it.
-fn until_shown(client: &mut Client, run: RunId, before: &ScreenText) -> Result<(), Failure> {
+fn until_shown(
+    client: &mut Client,
+    run: RunId,
+    before: &ScreenText,
+) -> Result<ScreenText, Failure> {
     let until_ms = ostler_os::mono_ms() + SHOWN_MS;
     let mut last = before.clone();
     while ostler_os::mono_ms() < until_ms {
@@ -226,5 +246,5 @@ fn until_shown(client: &mut Client, run: RunId, before: &ScreenText) -> Result<(
         }
         last = now;
     }
-    Ok(())
+    Ok(last)
 }

@@ -1,0 +1,82 @@
+//! An answer in words. Enter takes the choice that is marked, so it is pressed only behind a text that the program shows,
+//! or that its terminal keeps as a line.
+
+use super::keys::Answer;
+use ostler_model::{AgentView, ScreenText};
+
+/// A text for a list of choices: the choice with these words, or nothing that can be typed.
+pub fn for_choices(answer: Answer, agent: Option<&AgentView>) -> Result<Answer, String> {
+    let Answer::Text(text) = &answer else { return Ok(answer) };
+    // A number without words is a place to write.
+    let has_words = |choice: &&String| choice.contains(char::is_alphabetic);
+    let choices: Vec<&str> = agent
+        .iter()
+        .flat_map(|agent| agent.choices.iter().filter(has_words).map(String::as_str))
+        .collect();
+    if choices.is_empty() {
+        return Ok(answer);
+    }
+    let meant = choices.iter().filter_map(|choice| numbered(choice));
+    let mut meant = meant.filter(|(_, words)| words.eq_ignore_ascii_case(text.trim()));
+    match (meant.next(), meant.next()) {
+        (Some((number, _)), None) => Ok(Answer::Letter(number)),
+        _ => Err(format!(
+            "it asks for one of its choices, and Enter behind a text would take the one that is marked, so nothing was typed; \
+             answer with a number, an arrow, enter or escape:\n{}",
+            choices.join("\n")
+        )),
+    }
+}
+
+/// `1. Yes` is the key 1 and the words `Yes`. A choice with two digits has no key.
+fn numbered(choice: &str) -> Option<(char, &str)> {
+    let mut letters = choice.trim().chars();
+    let number = letters.next().filter(char::is_ascii_digit)?;
+    let rest = letters.as_str();
+    Some((number, rest.strip_prefix(['.', ')'])?.trim()))
+}
+
+/// Whether the screen shows the text once more than before.
+pub fn has_appeared(text: &str, before: &ScreenText, now: &ScreenText) -> bool {
+    let text = packed(text);
+    let count = |screen: &ScreenText| packed(&screen.lines.concat()).matches(&text).count();
+    count(now) > count(before)
+}
+
+/// Without what a program may draw between the parts of a long line: blanks and the sides of a box.
+fn packed(text: &str) -> String {
+    text.chars().filter(|c| !c.is_whitespace() && !ostler_agents::cautious::is_frame(*c)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn screen(lines: &[&str]) -> ScreenText {
+        ScreenText {
+            lines: lines.iter().map(|line| (*line).to_owned()).collect(),
+            ..ScreenText::default()
+        }
+    }
+
+    #[test]
+    fn a_text_for_choices_is_one_of_them_or_refused() {
+        let choices = ["1. Yes", "2. Yes, and do not ask again", "3. No"].map(str::to_owned);
+        let agent = AgentView { choices: choices.to_vec(), ..AgentView::default() };
+        let given = |text: &str| for_choices(Answer::Text(text.to_owned()), Some(&agent));
+        assert_eq!(given("no"), Ok(Answer::Letter('3')));
+        assert_eq!(given("yes"), Ok(Answer::Letter('1')));
+        assert!(given("no, do not do that").is_err_and(|told| told.contains("3. No")));
+        assert_eq!(for_choices(Answer::Letter('x'), Some(&agent)), Ok(Answer::Letter('x')));
+        let free = Answer::Text("anything".to_owned());
+        assert_eq!(for_choices(free.clone(), Some(&AgentView::default())), Ok(free));
+    }
+
+    #[test]
+    fn a_text_appears_also_in_a_box_and_across_lines() {
+        let before = screen(&["│ > no      │"]);
+        assert!(has_appeared("no way", &before, &screen(&["│ > no      │", "│ no way  │"])));
+        assert!(has_appeared("a long one", &before, &screen(&["│ > a lo │", "│ ng one │"])));
+        assert!(!has_appeared("no", &before, &before));
+    }
+}
