@@ -7,7 +7,6 @@
 //!
 //! Everything here is a function of what it is given. Screens, files and the time come from the caller.
 
-mod book;
 pub mod cautious;
 mod conversation;
 mod error;
@@ -17,9 +16,9 @@ mod limit;
 mod pattern;
 mod process;
 mod profile;
+mod profiles;
 pub mod text;
 
-pub use book::{Book, Source};
 pub use conversation::{
     Conversation, Message, MessageRule, Messages, Place, Recorded, messages_in,
 };
@@ -31,3 +30,4 @@ pub use process::ProgramSeen;
 pub use profile::{
     AfterKey, DialogKind, InputTable, KeyEffects, Keys, Profile, Resume, SendRules, WhileBusy,
 };
+pub use profiles::{Book, Source};

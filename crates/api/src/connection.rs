@@ -2,11 +2,11 @@
 //! connection can ask for many things at once. How many, and how much of it is kept in memory, has bounds
 //! (`callers`): beyond them the connection is not read any further.
 
-use crate::callers::{LARGE, LINE_PART, LINE_SHORT, Line, Place};
+use crate::conn_limits::{LARGE, LINE_PART, LINE_SHORT, Line, Place};
 use crate::find::error;
 use crate::handlers::{cost_of, dispatch, follow};
 use crate::server::Shared;
-use crate::{view, write};
+use crate::{view, write_stream};
 use ostler_model::Actor;
 use ostler_ops::wire::{ErrorCode, MAX_LINE, Request, WireError, response_line};
 use ostler_ops::{Cost, Operation, journal, runs};
@@ -146,7 +146,8 @@ impl Connection {
                 let _busy = self.writing.seat.busy();
                 let (id, run) = (request.id, call.run);
                 let written =
-                    write::serve(id, &run, &self.shared, &mut self.reading, &self.writing).await;
+                    write_stream::serve(id, &run, &self.shared, &mut self.reading, &self.writing)
+                        .await;
                 Then::from(respond(&self.writing, id, &written).await)
             }
             journal::Follow::NAME => {

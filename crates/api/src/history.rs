@@ -4,8 +4,8 @@
 //! minutes. When nobody has looked for so long, or nothing runs, all of it is forgotten and nothing wakes us.
 //! So units nobody looks at cost neither time nor memory; one that is looked at costs 12 bytes a sample.
 
-use crate::looks;
 use crate::server::Shared;
+use crate::usage;
 use ostler_model::{RunId, Usage, UsagePoint};
 use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
@@ -95,7 +95,7 @@ pub(crate) async fn keep(shared: Rc<Shared>) {
         loop {
             tokio::time::sleep(Duration::from_millis(EVERY_MS)).await;
             let is_cared_for = shared.looked.borrow().history.is_cared_for(ostler_os::wall_ms());
-            if !is_cared_for || !looks::sample(&shared).await {
+            if !is_cared_for || !usage::sample(&shared).await {
                 break;
             }
         }

@@ -1,22 +1,22 @@
 //! Faces over the engine. This one is the door: a unix socket, one JSON object a line.
 
 mod apps;
-mod beside;
-mod callers;
+mod background;
+mod conn_limits;
 mod connection;
 mod find;
 mod frames;
 mod handlers;
 mod history;
-mod looks;
+mod input;
 mod mail_files;
 mod metrics;
 mod output_beats;
 mod server;
-mod typing;
+mod usage;
 mod view;
 mod viewers;
-mod write;
+mod write_stream;
 
 pub use apps::{Gateway, Topic};
 pub use metrics::exposition;

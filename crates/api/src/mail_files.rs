@@ -1,7 +1,7 @@
 //! Every mailbox as a file, one message a line, for `cat` and `jq`. The registry is the truth: the file follows it, and
 //! the more it takes to write, the less often it is written.
 
-use crate::beside::beside;
+use crate::background::beside;
 use crate::server::Shared;
 use ostler_model::{InstanceId, Mail, stable_hash};
 use ostler_registry::Reader;

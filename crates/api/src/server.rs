@@ -1,11 +1,11 @@
 //! The thread that opens the door and hears everyone who comes in.
 
 use crate::apps::{self, Crowd, Gateway, GatewayCall, Topic};
-use crate::callers::Callers;
+use crate::conn_limits::Callers;
 use crate::connection;
 use crate::handlers;
-use crate::looks::Looked;
 use crate::metrics::{app_exposition, exposition};
+use crate::usage::Looked;
 use crate::viewers::Viewers;
 use ostler_engine::{Handle, Home, Listening};
 use ostler_model::app_wire::{Fault, FaultCode};

@@ -4,8 +4,8 @@ use crate::connection::{Reading, Writing, respond};
 use crate::find::{error, find};
 use crate::frames::{Frames, Stop};
 use crate::handlers::ended;
+use crate::input;
 use crate::server::Shared;
-use crate::typing;
 use crate::viewers::ViewerId;
 use ostler_engine::{Attached, LogReader, OutputState, Piece};
 use ostler_model::{Backend, RunId, RunRecord, RunState, TerminalSize};
@@ -211,9 +211,9 @@ async fn hear(
                 if let Some(size) = viewer.and_then(|viewer| shared.viewers.typed(run, viewer)) {
                     shared.engine.resize(run, size);
                 }
-                frames.while_heard(reading, typing::give(run, attached, &bytes)).await
+                frames.while_heard(reading, input::give(run, attached, &bytes)).await
             }
-            Ok((FrameKind::EndOfInput, _)) => Ok(typing::end(run, attached, &shared.engine).await),
+            Ok((FrameKind::EndOfInput, _)) => Ok(input::end(run, attached, &shared.engine).await),
             Ok((FrameKind::Resize, size)) => {
                 let size = serde_json::from_slice::<TerminalSize>(&size)
                     .ok()

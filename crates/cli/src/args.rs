@@ -3,7 +3,7 @@
 mod agent;
 mod agents;
 mod daemon;
-mod later;
+mod lazy_args;
 mod mail;
 mod nudge;
 mod patrol;
@@ -19,7 +19,7 @@ pub use daemon::{
     BootArguments, EnableArguments, InitArguments, JsonArguments, Means, Names, StartArguments,
     StatusArguments, UpgradeArguments,
 };
-pub use later::Later;
+pub use lazy_args::Later;
 pub use mail::{
     HandoffArguments, MailArguments, MailCheckArguments, MailInboxArguments, MailReadArguments,
     MailRemoveArguments, MailSendArguments, MailVerb,

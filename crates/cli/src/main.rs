@@ -3,16 +3,16 @@
 mod args;
 mod context;
 mod exit;
-mod judging;
+mod print;
 mod render;
-mod say;
+mod saved_settings;
+mod screen_judge;
 mod settings;
-mod stored;
 mod supervisor;
 mod verbs;
 mod versions;
 
-use crate::say::tell;
+use crate::print::tell;
 use clap::Parser;
 use exit::Exit;
 use std::ffi::OsString;
@@ -31,7 +31,7 @@ fn main() -> ExitCode {
         }
     };
     match verbs::carry_out(arguments) {
-        Ok(_) if say::is_lost() => {
+        Ok(_) if print::is_lost() => {
             tell!("ostler: the result could not be written to standard output");
             ExitCode::from(Exit::FAILED.0)
         }

@@ -1,9 +1,9 @@
 //! The supervisor's own process: the dispatcher, the door and the drain; the first thread only waits.
 
 use crate::exit::{Exit, Failure};
-use crate::judging::Profiles;
+use crate::saved_settings;
+use crate::screen_judge::Profiles;
 use crate::settings;
-use crate::stored;
 use ostler_api::Server;
 use ostler_engine::{EngineError, Guarded, Home, Inheritance, Outcome, Supervisor};
 use std::error::Error;
@@ -112,7 +112,7 @@ impl Faces {
 fn open(inheritance: Inheritance) -> Result<(Supervisor, Server, Faces), Failure> {
     let home =
         Home::from_environment(|name| std::env::var_os(name)).map_err(|error| refused(&error))?;
-    let stored = stored::read(home.path());
+    let stored = saved_settings::read(home.path());
     let variable = |name: &str| std::env::var(name).ok().or_else(|| stored.get(name).cloned());
     let settings = settings::from_environment(variable).map_err(refused_because)?;
     let http = settings::http_from_environment(variable).map_err(refused_because)?;

@@ -1,6 +1,6 @@
 //! A daemon of another version than this program.
 
-use crate::say::tell;
+use crate::print::tell;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 const OURS: &str = env!("CARGO_PKG_VERSION");

@@ -2,7 +2,7 @@
 
 use crate::file::UnitTable;
 use crate::resolve::Reader;
-use crate::words::BackendWord;
+use crate::scalars::BackendWord;
 
 impl Reader<'_> {
     /// The profile's name. Which ones there are, only the program knows that reads screens by them.

@@ -11,7 +11,7 @@ use crate::load::is_unit_name;
 use crate::probes::{self, AgentManifest, Bad, Probe, is_script};
 use crate::problem::Problem;
 use crate::resolve::{Kind, Reader, of_part, resolve};
-use crate::words::{BackendWord, Command, Text, VariableName};
+use crate::scalars::{BackendWord, Command, Text, VariableName};
 use ostler_model::{ContainerSpec, Listed, Part, UnitSpec};
 use serde::Deserialize;
 use serde_json::Value;

@@ -1,9 +1,9 @@
 //! When a unit is ready, whether it is healthy, and how it says that it lives.
 
-use crate::at::At;
 use crate::file::{HealthTable, HeartbeatTable, ReadyTable};
+use crate::located::At;
 use crate::resolve::Reader;
-use crate::words::{ExpectWord, HttpUrl};
+use crate::scalars::{ExpectWord, HttpUrl};
 use ostler_model::{Check, HealthSpec, HeartbeatSpec, ReadySpec};
 use std::ops::Range;
 

@@ -3,7 +3,7 @@
 use crate::file::UnitTable;
 use crate::probes::{self, AgentManifest, Bad, Probe};
 use crate::resolve::{Reader, resolve};
-use crate::words::parse_port;
+use crate::scalars::parse_port;
 use ostler_model::{Check, ContainerSpec, Preset, ReadySpec, RestartPolicy, UnitSpec};
 use std::ops::Range;
 use std::path::Path;
@@ -76,7 +76,7 @@ impl Reader<'_> {
             command: table
                 .command
                 .as_ref()
-                .map(crate::words::Command::argv)
+                .map(crate::scalars::Command::argv)
                 .or_else(|| manifest.command()),
             name: table.container_name.as_ref().map(|name| name.0.to_string()),
             volumes,

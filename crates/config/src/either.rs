@@ -2,7 +2,7 @@
 //! wrong, and where.
 
 use crate::file::{ScheduleTable, UrlTable};
-use crate::words::{Command, Cron};
+use crate::scalars::{Command, Cron};
 use schemars::JsonSchema;
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer, StrDeserializer};
 use serde::de::{Error, MapAccess, SeqAccess, Visitor};

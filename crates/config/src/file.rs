@@ -1,9 +1,9 @@
 //! The shape of the file.
 
-use crate::at::At;
 use crate::either::{HookTarget, ScheduleWord};
+use crate::located::At;
 use crate::patrol::PatrolTable;
-use crate::words::{
+use crate::scalars::{
     Address, AdoptWord, BackendWord, Command, Cron, Duration, ExpectWord, Factor, Free, Grace,
     HttpDoor, HttpUrl, Lease, MissedWord, OverlapWord, Pattern, Percent, PresetWord, SignalName,
     Size, SuspendWord, Text, TimeZone, VariableName, WhenWord,

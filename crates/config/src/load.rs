@@ -7,7 +7,7 @@ use crate::parse::parse;
 use crate::patrol::PATROL;
 use crate::problem::Problem;
 use crate::resolve::Reader;
-use crate::words::AdoptWord;
+use crate::scalars::AdoptWord;
 use ostler_model::{
     AdoptPolicy, DeadmanSpec, HookSpec, HookTarget, OsText, Part, PatrolSpec, PoolSpec, UnitSpec,
 };

@@ -1,10 +1,10 @@
 //! Tables that are put together: of single keys, and of a unit's own and those of all units.
 
 use crate::agent::has_terminal;
-use crate::at::At;
 use crate::file::{AgentsTable, HookTable, PoolTable, ReadyTable, SupervisorTable, UnitTable};
+use crate::located::At;
 use crate::patrol::{PatrolKeys, WatchKeys};
-use crate::words::BackendWord;
+use crate::scalars::BackendWord;
 
 /// A table that can be read key by key.
 pub(crate) trait Piecewise: Default + serde::de::DeserializeOwned {

@@ -1,13 +1,13 @@
 //! From text to the file's tables. Each key of each unit is read for itself, so that one mistake does not hide
 //! the next.
 
-use crate::at::At;
 use crate::file::{ConfigFile, UnitTable};
 use crate::findings::Findings;
+use crate::located::At;
 use crate::merge::Piecewise;
 use crate::patrol;
-use crate::plain;
 use crate::problem::nearest;
+use crate::shape_error;
 use crate::syntax::{self, Syntax};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -39,7 +39,9 @@ pub(crate) fn parse(findings: &mut Findings<'_>) -> ConfigFile {
             "units" => file.units = named(findings, value, name, LATER_UNIT_KEYS),
             "pools" => file.pools = named(findings, value, name, &[]),
             "patrol" => file.patrol = Some(patrol::parse(findings, value)),
-            later if LATER_TABLES.contains(&later) => plain::later(findings, key.span(), name),
+            later if LATER_TABLES.contains(&later) => {
+                shape_error::later(findings, key.span(), name)
+            }
             _ => unknown_table(findings, key.span(), name, &value),
         }
     }
@@ -97,7 +99,7 @@ pub(crate) fn keys<T: Piecewise>(
     };
     for (key, value) in table {
         if later.contains(&key.get_ref().as_ref()) {
-            plain::later(findings, key.span(), key.get_ref());
+            shape_error::later(findings, key.span(), key.get_ref());
             continue;
         }
         match read::<T>(&key, value.clone()) {
@@ -137,13 +139,13 @@ fn tell_each<'a, T: Piecewise>(
             if let Err(error) = read::<T>(key, alone)
                 && !error.message().starts_with("missing field")
             {
-                plain::shape(findings, &error, span.clone());
+                shape_error::shape(findings, &error, span.clone());
                 is_told = true;
             }
         }
     }
     if !is_told {
-        plain::shape(findings, whole, span);
+        shape_error::shape(findings, whole, span);
     }
 }
 

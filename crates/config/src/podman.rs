@@ -5,7 +5,7 @@ use crate::container::ENGINE_VARIABLES;
 use crate::environment::INHERITED;
 use crate::file::UnitTable;
 use crate::resolve::{Kind, Reader, of_part};
-use crate::words::{Command, VariableName};
+use crate::scalars::{Command, VariableName};
 use ostler_model::{Backend, Check, OsText, Part, ReadySpec, UnitSpec};
 
 /// The unit that is our own service.

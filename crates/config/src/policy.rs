@@ -2,7 +2,7 @@
 
 use crate::either::ScheduleWord;
 use crate::file::{BackoffTable, RestartTable, UnitTable};
-use crate::words::{MissedWord, OverlapWord, PresetWord, WhenWord};
+use crate::scalars::{MissedWord, OverlapWord, PresetWord, WhenWord};
 use ostler_model::{
     Backoff, Missed, Overlap, Preset, RestartLimit, RestartPolicy, ScheduleSpec, When,
 };

@@ -1,7 +1,7 @@
 //! What a file says of pools, and which pools its units name.
 
-use crate::at::At;
 use crate::file::{PoolTable, UnitTable};
+use crate::located::At;
 use crate::problem::{named, nearest};
 use crate::resolve::Reader;
 use ostler_model::PoolSpec;

@@ -1,17 +1,17 @@
 //! From the file's words to units.
 
 use crate::app::{ALLOWED, AppDefaults, DEFAULTS_NAME, Manifest, is_own_variable, read_defaults};
-use crate::at::At;
 use crate::container::ENGINE_VARIABLES;
 use crate::environment::{INHERITED, variables};
 use crate::file::{IdleTable, UnitTable};
 use crate::findings::Findings;
 use crate::load::{Circumstances, is_unit_name};
+use crate::located::At;
 use crate::policy::{backoff, restart, schedule};
 use crate::problem::{Problem, nearest};
 use crate::read::read_file;
+use crate::scalars::{BackendWord, Command, SuspendWord};
 use crate::tmux::is_in_tmux;
-use crate::words::{BackendWord, Command, SuspendWord};
 use ostler_model::{
     Backend, HookSpec, IdleSpec, Limits, OsText, Part, Preset, RestartPolicy, StopSpec, Suspend,
     UnitSpec,

@@ -3,7 +3,7 @@
 use crate::environment::INHERITED;
 use crate::file::UnitTable;
 use crate::resolve::{Kind, Reader, of_part};
-use crate::words::{BackendWord, Command, VariableName};
+use crate::scalars::{BackendWord, Command, VariableName};
 use ostler_model::{
     Backend, Check, OsText, Part, ReadySpec, TerminalSize, TmuxOwner, TmuxSpec, UnitSpec,
 };

@@ -4,20 +4,20 @@
 //!
 //! An engine that does not answer is no reason for anything: the shim waits for it, and says so.
 
-mod begin;
 mod engine;
 mod exec;
 mod follow;
 mod listed;
-mod made;
+mod made_note;
 mod make;
 mod memory;
 mod ours;
 mod scripts;
+mod sd_notify;
 mod service;
 mod shim;
+mod start;
 mod watch;
-mod words;
 
 pub use exec::exec;
 pub use service::{conmon, serve, unserved_podman};

@@ -17,7 +17,7 @@ pub(crate) async fn make(docker: &Docker, order: &ContainerOrder) -> Result<Stri
         CreateContainerOptions { name: Some(order.name()), ..CreateContainerOptions::default() };
     let made = docker.create_container(Some(options), body(order)).await?;
     // Without the note it is ours by its name and labels.
-    let _ = crate::made::own(order, &made.id);
+    let _ = crate::made_note::own(order, &made.id);
     match docker.start_container(&made.id, None::<StartContainerOptions>).await {
         Ok(()) => Ok(made.id),
         Err(error) => {

@@ -46,7 +46,7 @@ pub(crate) async fn find(docker: &Docker, order: &ContainerOrder) -> Result<Vec<
             .map_err(|_| Error::JsonDataError { message, column, contents })?,
         Err(error) => return Err(error),
     };
-    let (ids, name) = (crate::made::ids(order), order.name());
+    let (ids, name) = (crate::made_note::ids(order), order.name());
     let one = |listed: Listed| {
         let mut names = listed.names.iter();
         let is_named = names.any(|known| known.trim_start_matches('/') == name);

@@ -16,15 +16,15 @@
 //! shim, which leaves the container. Another shim (`keep_left`) stands for it from then on: it makes nothing, and ends it
 //! as any shim does, so `down` and `stop` leave nothing behind.
 
-use crate::begin::begin;
 use crate::engine::{self, PATIENCE};
 use crate::follow::Place;
-use crate::made;
+use crate::made_note;
 use crate::memory::Memory;
 use crate::ours;
+use crate::sd_notify::Words;
 use crate::service;
+use crate::start::begin;
 use crate::watch::{End, until_ended};
-use crate::words::Words;
 use bollard::Docker;
 use bollard::query_parameters::KillContainerOptions;
 use ostler_model::{ContainerEnd, ContainerEndKind, ContainerOrder};
@@ -138,9 +138,9 @@ pub fn sweep() -> i32 {
                 sleep(AGAIN).await;
                 continue;
             };
-            match timeout(SWEEP, made::clear(&docker, &order)).await {
+            match timeout(SWEEP, made_note::clear(&docker, &order)).await {
                 // An engine that was slow to make it may do so yet.
-                Ok(Ok(())) if made::is_asked_for(&order) && began.elapsed() < LATE => {
+                Ok(Ok(())) if made_note::is_asked_for(&order) && began.elapsed() < LATE => {
                     sleep(BETWEEN).await;
                 }
                 Ok(Ok(())) => break,
@@ -190,7 +190,7 @@ async fn live(order: &ContainerOrder, of: Of) -> End {
         return End::Refused(why.clone());
     }
     if of == Of::Unit && crate::listed::is_unlisted(order) {
-        made::leave(order);
+        made_note::leave(order);
         return End::Refused("it is no longer in the list of agents".to_owned());
     }
     let places = engine::places(|name| std::env::var(name).ok());
@@ -227,7 +227,7 @@ async fn live(order: &ContainerOrder, of: Of) -> End {
     loop {
         let end = if is_asked {
             if is_to_leave(order) {
-                made::leave(order);
+                made_note::leave(order);
                 return End::Left;
             }
             words.say("STOPPING=1");
@@ -275,17 +275,17 @@ fn is_to_leave(order: &ContainerOrder) -> bool {
 
 /// The one that runs already, or a new one. Its id.
 async fn made_for(docker: &Docker, order: &ContainerOrder, words: &Words) -> Result<String, End> {
-    if let Err(error) = made::begin(order) {
+    if let Err(error) = made_note::begin(order) {
         return Err(End::Failed(format!("{}: {error}", order.made_note())));
     }
     match begin(docker, order, words).await {
         Ok(id) => {
-            let _ = made::own(order, &id);
+            let _ = made_note::own(order, &id);
             Ok(id)
         }
         Err(end) => {
             // What is not done in time is left to the supervisor, which knows by the note.
-            if let Ok(Ok(())) = timeout(PATIENCE, made::clear(docker, order)).await {
+            if let Ok(Ok(())) = timeout(PATIENCE, made_note::clear(docker, order)).await {
                 forget(order);
             }
             Err(end)
@@ -300,7 +300,7 @@ async fn still_there(docker: &Docker, order: &ContainerOrder, asked: &mut Asked)
             if let Some(one) = found.iter().find(|one| one.is_running) {
                 return Some(one.id.clone());
             }
-            if let Ok(Ok(())) = timeout(PATIENCE, made::clear(docker, order)).await {
+            if let Ok(Ok(())) = timeout(PATIENCE, made_note::clear(docker, order)).await {
                 forget(order);
                 return None;
             }
@@ -322,7 +322,7 @@ async fn remove(docker: &Docker, id: &str, order: &ContainerOrder) {
 
 fn forget(order: &ContainerOrder) {
     let _ = std::fs::remove_file(order.place_note());
-    made::forget(order);
+    made_note::forget(order);
 }
 
 /// Its signal, its grace, then KILL. `None` if the engine does not answer.

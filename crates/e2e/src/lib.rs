@@ -4,18 +4,19 @@
 //! Nothing here knows how Ostler works inside. The one exception is the registry's file, which a few
 //! tests change from outside to make a past that cannot be had otherwise.
 
+mod app_socket;
 mod call;
-mod door;
+mod control_socket;
 mod home;
 mod process;
 mod registry;
 mod skip;
 mod terminal;
 mod waiting;
-mod wire;
 
+pub use app_socket::Wire;
 pub use call::{Background, Output};
-pub use door::Door;
+pub use control_socket::Door;
 pub use home::{Home, STRANGER};
 pub use process::{Bystander, Process, boot_id, processes_with, signal};
 pub use registry::Registry;
@@ -23,7 +24,6 @@ pub use rustix::process::Signal;
 pub use skip::{is_installed, is_root, skipped};
 pub use terminal::Terminal;
 pub use waiting::{PATIENCE, eventually, eventually_within};
-pub use wire::Wire;
 
 /// A helper program of this crate by its name, for use inside of the crate's tests.
 #[macro_export]

@@ -1,15 +1,15 @@
 //! What a face may ask of the engine.
 
 use crate::agents::AgentAsk;
+use crate::agents::sessions::SessionReply;
 use crate::apps::{Apps, Refused, Vitals};
-use crate::guarding::Felt;
-use crate::hands::Hands;
-use crate::input::Input;
-use crate::mailroom::{MailAsk, MailNews};
+use crate::guardian_link::Felt;
 use crate::output::{OutputState, OutputTotal};
-use crate::patrol_memory::PatrolAsk;
-use crate::pools::PoolRefused;
-use crate::sessions::SessionReply;
+use crate::runs::input::Input;
+use crate::runs::pools::PoolRefused;
+use crate::runs::viewers::Hands;
+use crate::store::mail::{MailAsk, MailNews};
+use crate::store::patrol::PatrolAsk;
 use crate::units::{Declaration, Until};
 use ostler_core::unit::{Ask as UnitAsk, UnitEvent};
 use ostler_model::{Actor, InstanceId, RunId, RunRecord, RunResult, RunSpec, TerminalSize};

@@ -3,71 +3,43 @@
 //! One thread, the dispatcher, owns the state, the registry and every process. A second one drains
 //! output. Faces hold a `Handle`: they ask, and they read.
 
-mod adapters;
 mod agents;
 mod apps;
-mod asks;
-mod commit;
-mod containing;
-mod crash_log;
-mod dispatcher;
+mod backends;
+mod checks;
+mod effects;
 mod error;
-mod failpoint;
-mod guarding;
+mod guardian_link;
 mod handle;
-mod hands;
 mod home;
-mod hooks;
-mod http_check;
-mod idleness;
-mod inheritance;
-mod input;
-mod keeper;
-mod left_containers;
-mod life_log;
-mod limit_watch;
-mod line_watch;
-mod live;
-mod mailroom;
 mod output;
-mod parting;
-mod patrol_memory;
-mod perform;
-mod pools;
-mod prober;
-mod pruning;
-mod pulse;
-mod reconcile;
-mod seating;
-mod sessions;
+mod requests;
+mod runs;
 mod sockets;
-mod spawning;
-mod strays;
-mod talking;
-mod ties;
-mod timetable;
+mod store;
+mod supervisor;
 mod units;
 
+pub use agents::sessions::SessionRefused;
 pub use agents::{AgentSubject, Judge, NotOfRun};
+pub use apps::dispatch::config_version;
 pub use apps::{Apps, Proof, Refused, Told, Vitals};
-pub use dispatcher::{Outcome, Supervisor};
 pub use error::EngineError;
-pub use guarding::Guarded;
+pub use guardian_link::Guarded;
+pub use guardian_link::inheritance::Inheritance;
 pub use handle::{
     Attached, Cancelled, Canceller, Claim, HandOver, Handle, Held, Keeping, SpawnRefused, Stopped,
 };
-pub use hands::{HandOn, Hands};
 pub use home::{Home, HomeError};
-pub use inheritance::Inheritance;
-pub use input::Input;
-pub use mailroom::{MailNews, NotKept};
 pub use ostler_core::unit::Ask as UnitAsk;
 pub use ostler_screen::panic_is_contained;
 pub use output::{LogReader, OutputState, OutputTotal, Piece, default_output_bytes, output_bytes};
-pub use pools::PoolRefused;
-pub use sessions::SessionRefused;
+pub use runs::input::Input;
+pub use runs::pools::PoolRefused;
+pub use runs::viewers::{HandOn, Hands};
 pub use sockets::Listening;
-pub use talking::config_version;
+pub use store::mail::{MailNews, NotKept};
+pub use supervisor::{Outcome, Supervisor};
 pub use units::{Declaration, Until};
 
 /// The runs of this home that its registry says are live, for a caller that cannot ask the supervisor. Another home may
@@ -90,7 +62,7 @@ pub fn recorded_left(home: &Home) -> Vec<String> {
     let records = reader.undead(ostler_os::boot_id()).unwrap_or_default();
     let told = |record: &ostler_model::RunRecord| {
         let alive = record.fingerprint().filter(ostler_os::is_same_process)?;
-        Some(format!("{}: {}", record.scope_key.as_deref()?, strays::why_it_lives(alive.pid)))
+        Some(format!("{}: {}", record.scope_key.as_deref()?, runs::strays::why_it_lives(alive.pid)))
     };
     records.iter().filter(|record| is_of(home, record)).filter_map(told).collect()
 }

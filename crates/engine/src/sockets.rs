@@ -2,10 +2,10 @@
 //! at the last logout, and people remove files. Every 2.5 s each file is compared with the one we bound, by inode, and
 //! bound again if it is not there or is another's.
 
-use crate::dispatcher::Supervisor;
+use crate::checks::prober::Order;
+use crate::guardian_link::inheritance::{APP_DOOR, APP_DOOR_FILE, DOOR, DOOR_FILE, End};
 use crate::home::make_private_folder;
-use crate::inheritance::{APP_DOOR, APP_DOOR_FILE, DOOR, DOOR_FILE, End};
-use crate::prober::Order;
+use crate::supervisor::Supervisor;
 use ostler_model::{Actor, RunId, What};
 use ostler_os::{Door, SocketFile};
 use serde_json::json;
@@ -247,7 +247,7 @@ impl Supervisor {
         for (run, path) in gone {
             let Some(vitals) = self.apps.get(run) else { continue };
             // What cannot be done now is tried again at the next look.
-            let Ok((word, file)) = crate::talking::listen(&path) else { continue };
+            let Ok((word, file)) = crate::apps::dispatch::listen(&path) else { continue };
             if self.guarding.words.contains_key(&run)
                 && let Ok(held) = word.try_clone()
             {

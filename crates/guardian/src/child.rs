@@ -1,9 +1,9 @@
 //! Making and ending the supervisor's process.
 
-use crate::circumstances::DescriptorLimit;
 use crate::executable::Executable;
 use crate::machine::Exit;
 use crate::signals::unblock_all;
+use crate::startup::DescriptorLimit;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::io;

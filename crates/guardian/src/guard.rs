@@ -1,7 +1,6 @@
 //! The loop: what happens is told to the machine, what it decides is done.
 
 use crate::child::{Recipe, Watched, become_sweeper, kill, next_ended, reap, spawn};
-use crate::circumstances::{DescriptorLimit, close_inherited, forget_text, number, take_lock};
 use crate::crash_log::{self, Crash};
 use crate::executable::Executable;
 use crate::machine::{Action, Asked, Event, Exit, Limits, Machine, Purpose};
@@ -9,6 +8,7 @@ use crate::mailbox::Mailbox;
 use crate::output::{Output, log};
 use crate::report::Report;
 use crate::signals::Signals;
+use crate::startup::{DescriptorLimit, close_inherited, forget_text, number, take_lock};
 use crate::state_file::{Counters, replace};
 use crate::store::Store;
 use crate::time::{duration, mono_ms, wall_ms};

@@ -6,7 +6,6 @@
 //! no thread, no runtime, and depends on nothing else of ours.
 
 mod child;
-mod circumstances;
 mod crash_log;
 mod executable;
 mod guard;
@@ -14,17 +13,18 @@ mod machine;
 mod mailbox;
 mod output;
 mod report;
+mod sd_notify;
 mod signals;
+mod startup;
 mod state_file;
 mod store;
 mod time;
-mod words;
 
 pub use crash_log::{Crash, append as append_crash};
 pub use guard::guard;
 pub use machine::{Action, Asked, Event, Exit, HAND_OVER, Limits, Machine, Purpose, REFUSED, Word};
+pub use sd_notify::{Told, parse};
 pub use state_file::Counters;
-pub use words::{Told, parse};
 
 /// Where the guardian of a home is told things; relative to the home.
 pub const SOCKET: &str = "guardian.sock";

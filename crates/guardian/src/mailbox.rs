@@ -1,6 +1,6 @@
 //! The socket at which the supervisor tells us things.
 
-use crate::words::{Told, parse};
+use crate::sd_notify::{Told, parse};
 use rustix::fs::{Mode, OFlags, fstat, lstat, open};
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags,

@@ -1,7 +1,7 @@
 //! Server-sent events: every app as it is, then every change. Nothing is piled up for one who reads slowly: what it
 //! missed is counted, and it may ask again.
 
-use crate::refusal::Refusal;
+use crate::http_error::Refusal;
 use crate::rest::actor;
 use crate::routes::{Face, Shared};
 use crate::token::{Kept, Verdict};

@@ -1,7 +1,7 @@
 //! Who may ask. A page in a browser of this machine can send requests here too, and with a name of its own that
 //! suddenly means 127.0.0.1 it could read the answers: so we answer only to our own names.
 
-use crate::refusal::Refusal;
+use crate::http_error::Refusal;
 use crate::routes::Face;
 use crate::slots::Proven;
 use crate::token::{Verdict, digest};

@@ -1,14 +1,14 @@
 //! Faces over the engine. This one is HTTP: JSON-RPC and REST on one router, for apps. Off unless somebody asks.
 
+mod deadline;
 mod events;
-mod face;
 mod file;
 mod guard;
+mod http_error;
 mod listen;
+mod listener;
 mod openapi;
-mod parts;
-mod patience;
-mod refusal;
+mod openapi_parts;
 mod rest;
 mod routes;
 mod rpc;
@@ -17,7 +17,7 @@ mod settings;
 mod slots;
 mod token;
 
-pub use face::{Http, HttpError};
 pub use listen::{Listening, listening};
+pub use listener::{Http, HttpError};
 pub use settings::{HttpSettings, SettingsError};
 pub use token::Tokens;

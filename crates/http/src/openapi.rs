@@ -1,6 +1,6 @@
 //! The OpenAPI document, made of the routes themselves. `docs/openapi.json` is the same, for people.
 
-use crate::parts::{answers, parameters, reference, schemas};
+use crate::openapi_parts::{answers, parameters, reference, schemas};
 use crate::routes::{Route, routes};
 use axum::Json;
 use serde_json::{Map, Value, json};

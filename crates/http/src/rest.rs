@@ -1,6 +1,6 @@
 //! REST: each is one call to the gateway.
 
-use crate::refusal::Refusal;
+use crate::http_error::Refusal;
 use crate::routes::Shared;
 use axum::Json;
 use axum::extract::rejection::{PathRejection, QueryRejection};

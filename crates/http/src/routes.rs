@@ -1,7 +1,7 @@
 //! Every way in, once: the router and the OpenAPI document are both made of this list.
 
 use crate::guard::{Names, guard};
-use crate::refusal::Refusal;
+use crate::http_error::Refusal;
 use crate::token::Tokens;
 use crate::{events, openapi, rest, rpc};
 use axum::Router;

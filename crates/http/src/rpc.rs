@@ -1,6 +1,6 @@
 //! JSON-RPC 2.0 over POST: one call, or a batch of them.
 
-use crate::refusal::Refusal;
+use crate::http_error::Refusal;
 use crate::rest::actor;
 use crate::routes::Shared;
 use axum::Json;

@@ -1,6 +1,6 @@
 //! Who comes in, how many, and how long each may take.
 
-use crate::patience::Patient;
+use crate::deadline::Patient;
 use crate::routes::with_whole_id;
 use crate::slots::{Proven, Slots};
 use axum::Router;

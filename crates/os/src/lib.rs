@@ -13,12 +13,11 @@ mod error;
 pub use boot::InitSystem;
 pub use error::{SpawnError, SpawnStage};
 pub use platform::background::{Background, start_background, start_beside};
+pub use platform::capabilities::{Facts, facts};
 pub use platform::census::Census;
 pub use platform::client::{Asked, ask_client};
 pub use platform::clock::{mono_ms, started_at_ms, wall_ms};
-pub use platform::door::{Door, Peer, SocketFile, clear_socket, connect, is_forbidden, peer_of};
-pub use platform::facts::{Facts, facts};
-pub use platform::family::{Alive, Family, alive_in_family, kill_family, kill_marked};
+pub use platform::exit_like::end_by_signal;
 pub use platform::files::{
     Allocated, HomeLock, NO_WAITING, Note, be_private, executes, free_bytes, holders, holds_open,
     is_kept_from_callers, is_kept_from_new_runs, is_last_reserve, lift_descriptor_limit,
@@ -31,34 +30,38 @@ pub use platform::identity::{
 };
 pub use platform::inherited::take_inherited;
 pub use platform::init::{Contained, contain};
-pub use platform::kinship::{KinOf, kin_of};
 pub use platform::machine_memory::{MemoryOutlook, memory_outlook};
 pub use platform::members::{Kin, Leader, Member, Members, MemoryState, is_untouchable};
 pub use platform::memory::{forget_text, keep_one_heap, trim};
 pub use platform::memory_watch::{MemoryAlarm, MemorySubject, memory_of, rest_alarm};
 pub use platform::notify::{Heard, Notifier, Sent, hear_words, listen_for_words};
-pub use platform::own_end::end_by_signal;
+pub use platform::pane_process::{
+    Manners, SeatNote, Seated, groups_of_run, join_group, leave_run, make_fifo, own_environment,
+    own_manners,
+};
 pub use platform::pipe::{
     Pipe, Siphon, give_way, nap, read_some, set_capacity, spin_down_timer_slack, write_all,
 };
 pub use platform::poll::{Interest, Poller, Ready, Waker};
 pub use platform::process::{Ending, Process, Signal, die, ending_behind};
+pub use platform::process_tree::{Alive, Family, alive_in_family, kill_family, kill_marked};
 pub use platform::program::Program;
 pub use platform::pty::{Pty, resize, terminal_size};
 pub use platform::reaper::{Notice, Reaped, Reaper, become_reaper, beside_first_thread, read_ends};
+pub use platform::run_of_pid::{KinOf, kin_of};
 pub use platform::run_reaper::{RunReaper, new_reaper_note, reap_run, reapers_below};
 pub use platform::scope::{KillReport, Scope, Watch};
 pub use platform::scope_room::ScopeRoom;
-pub use platform::seat::{
-    Manners, SeatNote, Seated, groups_of_run, join_group, leave_run, make_fifo, own_environment,
-    own_manners,
-};
+pub use platform::socket::{Door, Peer, SocketFile, clear_socket, connect, is_forbidden, peer_of};
 pub use platform::spawn::{Launch, Launched, Launcher, ReaperOrder, Stdio};
 pub use platform::started::{Started, program_of};
-pub use platform::stop_words::StopWords;
+pub use platform::stop_listener::StopWords;
 pub use platform::sweep::{Swept, end_strays, strays, sweep};
 pub use platform::terminal::{
     Foreground, ForegroundEvents, RawMode, close_report, is_terminal, own_terminal_size,
+};
+pub use platform::terminal_input::{
+    LINE_MOST, forget_unread, gives_lines, terminal_of, terminal_size_at, unread,
 };
 pub use platform::tool::{
     Told, become_program, find_tool, init_system, run_here, run_tool, start_tool,
@@ -66,9 +69,6 @@ pub use platform::tool::{
 pub use platform::trust::{
     FolderRefused, distrust_file, make_own_folder, mode_open_to_all, name_of_user, owners_of,
     trust_folder, user_named,
-};
-pub use platform::unread::{
-    LINE_MOST, forget_unread, gives_lines, terminal_of, terminal_size_at, unread,
 };
 pub use platform::usage::{
     Detail, MemberUsage, TreeSubject, TreeUsage, command_of, look_at_trees, time_in_line_ms,

@@ -3,12 +3,12 @@
 
 mod act;
 mod boot;
+mod clear;
 mod command;
 mod connection;
 mod error;
 mod escalate;
 mod files;
-mod forget;
 mod health_check;
 mod heartbeat;
 mod judge;
@@ -20,14 +20,14 @@ mod plan;
 mod report;
 mod screen;
 mod sessions;
-mod shown;
+mod shown_state;
 mod spawns;
 mod tick;
 pub mod triage;
 
+pub use clear::forget;
 pub use connection::{Connection, Connector};
 pub use error::PatrolError;
-pub use forget::forget;
 pub use health_check::{Checked, health_check, killed};
 pub use judge::{Judged, Judgement, Question, judge, would_ask};
 pub use orders::orders_in_force;

@@ -10,7 +10,7 @@ use crate::nudge::{Agent, book};
 use crate::plan::Plan;
 use crate::screen;
 use crate::sessions::{self, Sessions};
-use crate::shown;
+use crate::shown_state;
 use ostler_model::ScreenText;
 use ostler_model::{
     CpuMark, Desired, MailKind, Nudge, Observation, PatrolMemory, PendingSeen, Receipt, RunId,
@@ -85,7 +85,7 @@ pub fn all(
         {
             connection.learn_session(&agent.name, &conversation);
         }
-        let shown = drawn.as_ref().map(|drawn| shown::shown(known.as_ref(), drawn));
+        let shown = drawn.as_ref().map(|drawn| shown_state::shown(known.as_ref(), drawn));
         let (cpu_percent, cpu) = cpu(look, state, now_ms);
         let output_age_ms =
             record.and_then(|run| run.last_output_at_ms).map(|at| now_ms.saturating_sub(at));

@@ -1,7 +1,7 @@
 //! A terminal without a window.
 
-use crate::contain::contained;
-use crate::said::Said;
+use crate::catch_panic::contained;
+use crate::osc::Said;
 use crate::text::text_of;
 use ostler_model::ScreenText;
 use ostler_model::TerminalSize;

@@ -3,12 +3,12 @@
 //! Requests are answered in their order. Whatever a peer does, it costs this connection and no other: what it
 //! sends is limited in size and rate, what it does not read waits here, and it is told why before it is cut off.
 
-use super::crowd::{Crowd, Place, Whose};
+use super::conn_limits::{Crowd, Place, Whose};
 use super::gateway::{Topic, operate};
 use super::message::{write_event, write_response};
 use super::methods;
 use super::rate::{RATE, Rate};
-use crate::callers::{self, Face, LARGE};
+use crate::conn_limits::{self, Face, LARGE};
 use crate::server::Shared;
 use ostler_engine::{Told, Vitals};
 use ostler_model::app_wire::{
@@ -91,7 +91,7 @@ struct Connection {
     /// Whose process it is, by the kernel's word: an app is no operator.
     of_app: Option<Arc<Vitals>>,
     is_misbehaving: bool,
-    place: callers::Place,
+    place: conn_limits::Place,
     shared: Rc<Shared>,
 }
 

@@ -1,10 +1,10 @@
 //! Apps: units with a manifest, which talk back.
 
 use super::dispatch::Handle;
-use crate::beside::beside;
+use crate::background::beside;
 use crate::find::{error, stopping};
-use crate::looks;
 use crate::server::Shared;
+use crate::usage;
 use ostler_engine::{LogReader, OutputState, Piece, UnitAsk, Until, config_version};
 use ostler_model::{
     Actor, AppPhase, AppSpec, AppStatus, AppUsage, Depth, UnitLook, UnitState, UnitView, Usage,
@@ -126,7 +126,7 @@ async fn find(id: &str, shared: &Shared) -> Result<(UnitView, Arc<AppSpec>), Wir
 async fn look(shared: &Shared, depth: Depth) -> HashMap<String, Usage> {
     let call = Look { names: Vec::new(), depth, brief: true };
     let usage = |look: UnitLook| Some((look.view.name, look.usage?));
-    looks::look(call, shared).await.into_iter().flatten().filter_map(usage).collect()
+    usage::look(call, shared).await.into_iter().flatten().filter_map(usage).collect()
 }
 
 pub(crate) async fn statuses(shared: &Shared, depth: Depth) -> Vec<AppStatus> {

@@ -2,8 +2,8 @@
 
 use super::dispatch::Handle;
 use crate::find::{error, stopping};
-use crate::looks;
 use crate::server::Shared;
+use crate::usage;
 use ostler_engine::{Declaration, PoolRefused, UnitAsk, Until};
 use ostler_model::{Actor, Change, Part, UnitLook, UnitView};
 use ostler_ops::Done;
@@ -70,7 +70,7 @@ impl Handle for List {
 
 impl Handle for Look {
     async fn handle(self, _: Actor, shared: &Shared) -> Result<Vec<UnitLook>, WireError> {
-        looks::look(self, shared).await.ok_or_else(stopping)
+        usage::look(self, shared).await.ok_or_else(stopping)
     }
 }
 

@@ -6,7 +6,7 @@ mod nudge;
 mod paint;
 mod progress;
 mod run;
-mod story;
+mod run_history;
 mod table;
 mod unit;
 mod units;
@@ -17,7 +17,7 @@ pub use nudge::{AGENT_COLUMNS, NUDGE_COLUMNS, nudge_row};
 pub use paint::{Colours, Paint};
 pub use progress::{Progress, Shown};
 pub use run::{RUN_COLUMNS, families, result_line, run_row, short, state_line, unit_result_line};
-pub use story::{entry_line, story_line};
+pub use run_history::{entry_line, story_line};
 pub use table::{Align, Cell, Column, Room, cut, table};
 #[cfg(feature = "top")]
 pub use table::{parts, widths};

@@ -1,12 +1,12 @@
 use super::follow::{Ending, Follow, Keys, OnInterrupt};
-use super::lasting::LastingView;
+use super::reconnecting_view::LastingView;
 use super::session::Session;
 use super::unit;
 use crate::args::AttachArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
+use crate::print::tell;
 use crate::render;
-use crate::say::tell;
 use ostler_model::Depth;
 use ostler_ops::runs::{View, ViewFrom};
 use ostler_ops::units::{AwaitUntil, Wake};

@@ -1,8 +1,8 @@
 use crate::args::CancelArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
+use crate::print::{say, tell};
 use crate::render;
-use crate::say::{say, tell};
 use ostler_client::{Client, ClientError};
 use ostler_ops::daemon::Ping;
 use ostler_ops::runs::{Cancel, Cancelled, Show};

@@ -4,8 +4,8 @@ use super::status::Status;
 use crate::args::JsonArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::say::say;
-use crate::{render, settings, stored};
+use crate::print::say;
+use crate::{render, saved_settings, settings};
 use ostler_engine::{check_registry, default_output_bytes, output_bytes};
 use serde_json::json;
 use std::path::Path;
@@ -167,7 +167,7 @@ fn home(context: &Context) -> Vec<Finding> {
 
 /// How much output of all runs is kept, and how much may be.
 fn output(home: &Path) -> Finding {
-    let stored = stored::read(home);
+    let stored = saved_settings::read(home);
     let variable = |name: &str| std::env::var(name).ok().or_else(|| stored.get(name).cloned());
     let settings = settings::from_environment(variable).unwrap_or_default();
     let most = settings.output_bytes.unwrap_or_else(|| default_output_bytes(home));

@@ -1,6 +1,6 @@
 //! Following a run in the foreground: its output here, our keys there, until it ends or we leave.
 
-use super::lasting::{LastingView, Line};
+use super::reconnecting_view::{LastingView, Line};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use ostler_client::{ClientError, Frame};

@@ -1,5 +1,5 @@
 use crate::exit::Exit;
-use crate::say::tell;
+use crate::print::tell;
 use ostler_os::{Ending, Swept, contain};
 use std::ffi::OsString;
 

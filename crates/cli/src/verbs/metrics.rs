@@ -1,7 +1,7 @@
 use crate::args::JsonArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::say::say;
+use crate::print::say;
 use ostler_ops::daemon::Metrics;
 
 pub fn metrics(context: &Context, arguments: &JsonArguments) -> Result<Exit, Failure> {

@@ -4,8 +4,8 @@ use super::mail::{OVERSEER, sender_name};
 use crate::args::{NudgeArguments, NudgeMode};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
+use crate::print::say;
 use crate::render::{self, Colours};
-use crate::say::say;
 use ostler_model::{Nudge, Priority, Receipt};
 use ostler_ops::nudges::List;
 use ostler_patrol::nudge::{

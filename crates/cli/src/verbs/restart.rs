@@ -1,7 +1,7 @@
 use super::{start, stop};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::say::say;
+use crate::print::say;
 use ostler_client::greet;
 use ostler_ops::daemon::Restart;
 use std::time::Duration;

@@ -1,13 +1,13 @@
 //! `ostler run`: one run, in the foreground or not.
 
 use super::follow::{Ending, Follow, Keys, OnInterrupt};
-use super::lasting::LastingView;
 use super::queue;
+use super::reconnecting_view::LastingView;
 use crate::args::RunArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
+use crate::print::{say, tell};
 use crate::render;
-use crate::say::{say, tell};
 use ostler_client::{Client, ClientError, RESENDS_MOST};
 use ostler_model::{
     Backend, Detach, Limits, OsText, Resources, RunId, RunRecord, RunResult, RunSpec, RunState,

@@ -1,8 +1,8 @@
 use crate::args::RunsArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
+use crate::print::say;
 use crate::render::{self, Colours};
-use crate::say::say;
 use ostler_model::RunState;
 use ostler_ops::runs::List;
 

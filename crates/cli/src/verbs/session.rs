@@ -2,7 +2,7 @@
 
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::say::tell;
+use crate::print::tell;
 use ostler_model::{Backend, RunSpec, RunState, TmuxSeat};
 use ostler_ops::runs::Show;
 use std::path::Path;

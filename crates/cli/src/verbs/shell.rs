@@ -3,7 +3,7 @@
 use crate::args::{Arguments, Names};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::say::{say, tell};
+use crate::print::{say, tell};
 use clap::CommandFactory;
 use clap_complete::Shell;
 use ostler_client::greet;

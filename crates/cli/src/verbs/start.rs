@@ -1,7 +1,7 @@
 use super::status::Status;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::say::say;
+use crate::print::say;
 use ostler_client::{ClientError, Found};
 use ostler_ops::daemon::Wake;
 

@@ -1,8 +1,8 @@
 use super::unit;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
+use crate::print::say;
 use crate::render::{ago, plain_duration, plain_time};
-use crate::say::say;
 use ostler_client::{ClientError, greet};
 use ostler_engine::Home;
 use ostler_model::{Depth, PoolView, UnitState, UnitView};

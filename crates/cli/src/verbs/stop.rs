@@ -1,8 +1,8 @@
 use super::status::Status;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
+use crate::print::{say, tell};
 use crate::render;
-use crate::say::{say, tell};
 use ostler_client::{Client, ClientError, greet};
 use ostler_model::{Extinct, RunResult};
 use ostler_ops::daemon::{Shutdown, Stopped};

@@ -1,7 +1,7 @@
 use crate::args::TokenArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::say::{say, tell};
+use crate::print::{say, tell};
 use ostler_http::Tokens;
 use serde_json::json;
 

@@ -1,7 +1,7 @@
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
+use crate::print::say;
 use crate::render;
-use crate::say::say;
 use ostler_client::{Client, ClientError, greet};
 use ostler_ops::daemon::{HandOver, Ping, Pong};
 use serde_json::json;

@@ -1,8 +1,8 @@
 use crate::args::WaitArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
+use crate::print::say;
 use crate::render;
-use crate::say::say;
 use ostler_client::{Client, ClientError};
 use ostler_model::RunResult;
 use ostler_ops::runs::Wait;

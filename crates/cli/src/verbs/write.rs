@@ -2,7 +2,7 @@ use super::session::Session;
 use crate::args::WriteArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::say::say;
+use crate::print::say;
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 

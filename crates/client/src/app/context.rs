@@ -2,9 +2,9 @@
 
 use super::clock;
 use super::error::AppError;
+use super::events::Next;
 use super::link::Link;
-use super::news::Next;
-use super::pulse::Status;
+use super::next_beat::Status;
 use super::stop::{Stop, Wish};
 use serde_json::Value;
 use std::sync::Arc;

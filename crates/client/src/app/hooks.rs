@@ -3,9 +3,9 @@
 use super::answers::Configuration;
 use super::context::Context;
 use super::error::{AppError, Failure};
+use super::events::Next;
 use super::log;
 use super::manifest::{MANIFEST_FILE, Manifest};
-use super::news::Next;
 use super::stop::Stop;
 use std::time::Duration;
 

@@ -10,7 +10,7 @@ use super::connection::{Connection, Heard};
 use super::error::AppError;
 use super::link::{Link, Phase, Why};
 use super::log;
-use super::saying::configuration_of;
+use super::notices::configuration_of;
 use super::stop::{Stop, Wish};
 use super::wire::{Message, encode};
 use serde_json::{Value, json};

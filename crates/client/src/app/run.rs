@@ -3,7 +3,7 @@
 use super::context::Context;
 use super::environment::Environment;
 use super::error::{AppError, Failure};
-use super::heart;
+use super::heartbeat;
 use super::hooks::App;
 use super::link::Link;
 use super::log;
@@ -67,7 +67,7 @@ fn begin(link: &Arc<Link>, manifest: super::Manifest) -> Result<(), AppError> {
     let connection = link.connect()?;
     thread("ostler", link, |link| link.tend(connection))?;
     link.register(manifest)?;
-    thread("ostler-heart", link, heart::beat)?;
+    thread("ostler-heart", link, heartbeat::beat)?;
     link.news.begin_with(link.configuration()?);
     Ok(())
 }

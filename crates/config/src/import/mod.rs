@@ -5,10 +5,10 @@ mod draft;
 mod pm2;
 mod pm2_app;
 mod procfile;
+mod shell_words;
 mod supervisord;
 mod supervisord_file;
 mod supervisord_value;
-mod words;
 
 use crate::findings::place;
 use crate::load::{Circumstances, load};

@@ -2,10 +2,10 @@
 
 use super::draft::{Draft, Line, duration, quoted};
 use super::pm2_app::{App, Ecosystem};
-use super::words::split;
+use super::shell_words::split;
 use super::{Source, Taken};
-use crate::plain::mistyped;
 use crate::problem::Problem;
+use crate::shape_error::mistyped;
 
 /// pm2 asks with INT, and waits this long.
 const KILL_TIMEOUT_MS: u64 = 1_600;

@@ -1,6 +1,6 @@
 //! One app of an ecosystem file. Read by hand, so that a mistake has its line and no key is lost in silence.
 
-use super::words::split;
+use super::shell_words::split;
 use serde::de::{Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use std::fmt;

@@ -1,7 +1,7 @@
 //! `name: command` lines, as foreman and others read them.
 
 use super::draft::{Draft, Line};
-use super::words::without_shell;
+use super::shell_words::without_shell;
 use super::{Source, Taken};
 use crate::problem::Problem;
 

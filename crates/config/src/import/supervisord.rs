@@ -1,9 +1,9 @@
 //! The programs of supervisord.conf.
 
 use super::draft::{Draft, Line, quoted};
+use super::shell_words::split;
 use super::supervisord_file::{Entry, Section, sections};
 use super::supervisord_value::{Names, expand, shell_word, truth, variables};
-use super::words::split;
 use super::{Source, Taken};
 use crate::problem::Problem;
 

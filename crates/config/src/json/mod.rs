@@ -2,7 +2,7 @@
 
 mod fields;
 mod read;
-mod words;
+mod syntax_error;
 
 pub(crate) use fields::{Unknown, file, known, list, number, object, text, texts, whole};
 pub(crate) use read::parse;

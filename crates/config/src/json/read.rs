@@ -1,6 +1,6 @@
 //! From text to values. The first break ends it, because what follows is often only its echo.
 
-use super::words;
+use super::syntax_error;
 use super::{Json, Key, Node, Object};
 use crate::findings::Findings;
 use serde_json::Number;
@@ -63,7 +63,7 @@ impl<'a> Reader<'a> {
     }
 
     fn unexpected<T>(&self, told: &str, hint: &str) -> Outcome<T> {
-        Err(words::unexpected(self.text, self.at, told, hint))
+        Err(syntax_error::unexpected(self.text, self.at, told, hint))
     }
 
     fn file(&mut self) -> Outcome<Node> {
@@ -155,7 +155,7 @@ impl<'a> Reader<'a> {
                 Some('}') => return self.comma_too_many(),
                 None => return self.unclosed(begin, "the object is not closed", "a } is missing"),
                 Some('"') => {}
-                Some(_) => return Err(words::no_key(self.text, self.at)),
+                Some(_) => return Err(syntax_error::no_key(self.text, self.at)),
             }
             let name = self.string()?;
             let key = Key { span: key_at..self.at, name };
@@ -213,7 +213,7 @@ impl<'a> Reader<'a> {
         let span = self.at..self.at + long;
         let written = &rest[..long];
         self.at = span.end;
-        serde_json::from_str(written).map_err(|_| words::no_number(span, written))
+        serde_json::from_str(written).map_err(|_| syntax_error::no_number(span, written))
     }
 
     fn string(&mut self) -> Outcome<String> {
@@ -225,15 +225,17 @@ impl<'a> Reader<'a> {
             let plain = rest.find(|c: char| c == '"' || c == '\\' || c < ' ');
             let Some(plain) = plain else {
                 let end = rest.find(['\n', '\r']).map_or(self.text.len(), |end| self.at + end);
-                return Err(words::unclosed_text(begin..end));
+                return Err(syntax_error::unclosed_text(begin..end));
             };
             whole.push_str(&rest[..plain]);
             self.at += plain;
             match self.peek() {
                 Some('"') => break,
                 Some('\\') => whole.push(self.escape()?),
-                Some('\n' | '\r') | None => return Err(words::unclosed_text(begin..self.at)),
-                Some(sign) => return Err(words::control(self.at, sign)),
+                Some('\n' | '\r') | None => {
+                    return Err(syntax_error::unclosed_text(begin..self.at));
+                }
+                Some(sign) => return Err(syntax_error::control(self.at, sign)),
             }
         }
         self.at += 1;
@@ -253,7 +255,7 @@ impl<'a> Reader<'a> {
             Some('u') => return self.unicode(begin),
             other => {
                 let end = begin + 1 + other.map_or(0, char::len_utf8);
-                return Err(words::no_escape(begin..end));
+                return Err(syntax_error::no_escape(begin..end));
             }
         };
         self.at += 2;

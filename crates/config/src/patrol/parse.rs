@@ -1,8 +1,8 @@
 //! Reading `[patrol]`, key by key.
 
 use super::tables::{PatrolTable, WatchKeys, WatchTable};
-use crate::at::At;
 use crate::findings::Findings;
+use crate::located::At;
 use crate::merge::Piecewise;
 use crate::parse::{LATER_UNIT_KEYS, keys};
 use std::collections::BTreeMap;

@@ -1,11 +1,11 @@
 //! From the words of `[patrol]` to what is watched, and the units that are.
 
 use super::tables::{LadderTable, PatrolTable, TriageTable, WatchKeys, WatchTable};
-use crate::at::At;
 use crate::environment::INHERITED;
 use crate::file::{RestartTable, UnitTable};
+use crate::located::At;
 use crate::resolve::{Kind, Reader, of_part, resolve};
-use crate::words::{BackendWord, Command, Text, VariableName, WhenWord};
+use crate::scalars::{BackendWord, Command, Text, VariableName, WhenWord};
 use ostler_model::{Part, PatrolPolicy, PatrolSpec, TriageSpec, UnitSpec, WatchSpec};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -255,7 +255,7 @@ impl Reader<'_> {
 
 fn policy(table: &LadderTable) -> PatrolPolicy {
     let mut policy = PatrolPolicy::default();
-    let set = |value: &mut u64, said: Option<crate::words::Duration>| {
+    let set = |value: &mut u64, said: Option<crate::scalars::Duration>| {
         if let Some(said) = said {
             *value = said.0;
         }

@@ -1,8 +1,8 @@
 //! The shape of `[patrol]`.
 
-use crate::at::At;
 use crate::file::{LimitTable, UnitTable};
-use crate::words::{Command, Duration, Text};
+use crate::located::At;
+use crate::scalars::{Command, Duration, Text};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 use std::borrow::Cow;

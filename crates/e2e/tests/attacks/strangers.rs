@@ -263,7 +263,7 @@ fn what_everybody_can_write_is_not_run() {
         let text = "[units.x]\ncommand = [\"sleep\", \"1000\"]\nenv_file = \"secrets.env\"\n[units.y]\nmanifest = \"app\"\n";
         std::fs::write(&file, text).expect("written");
         std::fs::write(&env, "A=1\n").expect("written");
-        let app = r#"{"id":"y","name":"y","version":"1.0.0","main":"y.js"}"#;
+        let app = r#"{"id":"y","name":"y","version":"1.0.0","type":"app","protocol":{"version":"1.0"},"main":"y.js"}"#;
         std::fs::write(&manifest, app).expect("written");
         std::fs::write(folder.join("app/y.js"), "").expect("written");
         for path in [&file, &env, &manifest] {

@@ -28,7 +28,7 @@ fn a_giant_window_is_clamped_by_the_daemon() {
     let supervisor = home.supervisor().expect("a supervisor");
     let mut door = Door::connect(&home);
     let viewing = door.ask(
-        "view",
+        "runs.view",
         json!({
             "run": run, "from": "screen", "follow": true, "interactive": true,
             "size": { "columns": 20_000, "rows": 20_000 },

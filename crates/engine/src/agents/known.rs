@@ -1,8 +1,8 @@
 //! What is known of agents, on the dispatcher's side.
 
 use super::watch::{Order, Reply, Watched, cut};
-use crate::dispatcher::Supervisor;
 use crate::handle::{Ask, Handle};
+use crate::supervisor::Supervisor;
 use ostler_core::Event;
 use ostler_core::agent::AgentEvent;
 use ostler_model::{

@@ -2,6 +2,7 @@
 
 mod judge;
 mod known;
+pub(crate) mod sessions;
 mod watch;
 
 pub use judge::{AgentSubject, Judge};

@@ -1,11 +1,12 @@
 //! Units that talk back: what they prove, what they say, and what they are told.
 
+pub(crate) mod dispatch;
 mod proof;
-mod said;
+mod sd_notify;
+mod status;
 mod table;
-mod vitals;
 
 pub use proof::Proof;
-pub(crate) use said::hear;
+pub(crate) use sd_notify::hear;
+pub use status::{Told, Vitals};
 pub use table::{Apps, Refused};
-pub use vitals::{Told, Vitals};

@@ -1,21 +1,21 @@
 //! One drain for pipe and PTY: descriptor → bounded chunks → segment files with an index, and an
 //! in-memory tail. Every viewer reads by offset, so a slow one never slows the run.
 
-mod drain;
 mod open_logs;
 mod reader;
 mod screen;
 mod segment;
-mod siphon;
+mod splice;
 mod state;
 mod total;
+mod writer;
 
 pub use reader::{LogReader, Piece};
 pub use state::OutputState;
 pub use total::{OutputTotal, default_output_bytes, output_bytes};
 
-pub(crate) use drain::{Drain, DrainEvent, NewLog, Resumed, Source};
 pub(crate) use screen::Screen;
 pub(crate) use segment::{StreamKind, end_on_disk};
-pub(crate) use siphon::left_over;
+pub(crate) use splice::left_over;
 pub(crate) use total::{Sweep, Swept};
+pub(crate) use writer::{Drain, DrainEvent, NewLog, Resumed, Source};

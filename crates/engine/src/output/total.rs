@@ -4,8 +4,8 @@
 //! removed until 5 % of the bound are free again: first of runs that ended well, then of those that failed, each the
 //! oldest first. Their records stay. If that is not enough, the logs of live runs lose their oldest segments.
 
-use super::drain::DrainEvent;
 use super::segment::segments;
+use super::writer::DrainEvent;
 use ostler_model::{RunId, RunRecord, Termination};
 use ostler_registry::{Reader, RunQuery};
 use std::collections::HashMap;

@@ -3,7 +3,7 @@
 //! The leaves stand in a folder of ours inside the cgroup we were started in, wherever cgroup v2 is
 //! mounted: at the usual place, or beside the v1 hierarchies. Only groups we made are touched.
 
-use super::reserve;
+use super::reserved_fds;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
@@ -120,7 +120,7 @@ impl Leaf {
             let length = File::open(self.path.join("cgroup.events"))?.read(&mut text)?;
             Ok(!text[..length].windows(11).any(|window| window == b"populated 0"))
         };
-        match reserve::spend(look) {
+        match reserved_fds::spend(look) {
             Ok(is_populated) => Some(is_populated),
             Err(error) if is_gone(&error) => None,
             Err(_) => Some(true),
@@ -129,7 +129,7 @@ impl Leaf {
 
     /// `None` if they cannot be listed.
     pub(super) fn listed(&self) -> Option<Vec<i32>> {
-        match reserve::spend(|| fs::read_to_string(self.path.join("cgroup.procs"))) {
+        match reserved_fds::spend(|| fs::read_to_string(self.path.join("cgroup.procs"))) {
             Err(error) if !is_gone(&error) => None,
             Ok(_) | Err(_) => Some(self.members()),
         }
@@ -143,7 +143,7 @@ impl Leaf {
     }
 
     pub(super) fn holds(&self, pid: i32) -> bool {
-        let Ok(groups) = reserve::spend(|| fs::read_to_string(format!("/proc/{pid}/cgroup")))
+        let Ok(groups) = reserved_fds::spend(|| fs::read_to_string(format!("/proc/{pid}/cgroup")))
         else {
             return false;
         };
@@ -157,7 +157,7 @@ impl Leaf {
 
     /// All at once, by the kernel; it cannot be outrun by forking.
     pub(super) fn kill(&self) -> bool {
-        reserve::spend(|| fs::write(self.path.join("cgroup.kill"), "1")).is_ok()
+        reserved_fds::spend(|| fs::write(self.path.join("cgroup.kill"), "1")).is_ok()
     }
 
     /// A descriptor that becomes ready when `populated` changes.
@@ -186,7 +186,7 @@ fn is_gone(error: &io::Error) -> bool {
 }
 
 pub(super) fn collect_members(path: &Path, members: &mut Vec<i32>) {
-    if let Ok(text) = reserve::spend(|| fs::read_to_string(path.join("cgroup.procs"))) {
+    if let Ok(text) = reserved_fds::spend(|| fs::read_to_string(path.join("cgroup.procs"))) {
         members.extend(
             text.lines().filter_map(|line| line.parse::<i32>().ok()).filter(|pid| *pid > 0),
         );
@@ -203,7 +203,7 @@ pub(super) fn sub_groups(path: &Path) -> Vec<PathBuf> {
             .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
         Ok(folders.map(|entry| entry.path()).collect())
     };
-    reserve::spend(list).unwrap_or_default()
+    reserved_fds::spend(list).unwrap_or_default()
 }
 
 /// Whether a process is in the group of some run.

@@ -1,7 +1,7 @@
 //! Who descends from whom.
 
 use super::identity::{is_taken, stat};
-use super::reserve;
+use super::reserved_fds;
 use ostler_model::RunSpec;
 use std::collections::HashSet;
 use std::fs;
@@ -31,7 +31,7 @@ fn listed_children(pid: i32) -> io::Result<Vec<i32>> {
     let mut children = Vec::new();
     for task in absent_is_empty(numbers_in(&folder))? {
         let path = format!("{folder}/{task}/children");
-        let list = absent_is_empty(reserve::spend(|| fs::read_to_string(&path)))?;
+        let list = absent_is_empty(reserved_fds::spend(|| fs::read_to_string(&path)))?;
         children.extend(list.split_ascii_whitespace().filter_map(|pid| pid.parse::<i32>().ok()));
     }
     Ok(children)
@@ -39,7 +39,7 @@ fn listed_children(pid: i32) -> io::Result<Vec<i32>> {
 
 /// The entries of a folder whose names are numbers. It uses a reserved descriptor if there is no other.
 fn numbers_in(folder: &str) -> io::Result<Vec<i32>> {
-    reserve::spend(|| {
+    reserved_fds::spend(|| {
         let entries = fs::read_dir(folder)?.flatten();
         Ok(entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect())
     })

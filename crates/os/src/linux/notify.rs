@@ -1,7 +1,7 @@
 //! Telling whoever looks after us (our guardian, or systemd) in the words of sd_notify, and handing them
 //! descriptors to hold.
 
-use super::door::{SocketFile, address, clear_socket};
+use super::socket::{SocketFile, address, clear_socket};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{

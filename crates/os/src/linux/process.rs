@@ -1,7 +1,7 @@
 //! A process we may signal: held by descriptor, so that a recycled number is never hit.
 
 use super::identity::{boot_id, corpse_status, stat};
-use super::reserve;
+use super::reserved_fds;
 use ostler_model::Fingerprint;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
@@ -204,12 +204,12 @@ pub(super) fn open_pid(pid: i32) -> Option<OwnedFd> {
 #[expect(clippy::disallowed_methods, reason = "this is where members are signalled, checked")]
 pub(super) fn signal_checked(pid: i32, signal: Signal, is_meant: impl FnOnce() -> bool) -> bool {
     let Some(pid) = Pid::from_raw(pid) else { return false };
-    let opened = reserve::spend(|| Ok(pidfd_open(pid, PidfdFlags::empty())?));
+    let opened = reserved_fds::spend(|| Ok(pidfd_open(pid, PidfdFlags::empty())?));
     let Ok(descriptor) = opened else { return false };
     let is_done = is_meant() && pidfd_send_signal(&descriptor, signal.number()).is_ok();
     drop(descriptor);
     // It may have been one of those that are held back.
-    reserve::hold_back();
+    reserved_fds::hold_back();
     is_done
 }
 

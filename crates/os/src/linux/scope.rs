@@ -12,12 +12,12 @@ use super::limits::Held;
 use super::members::{
     Kin, Leader, Members, MemoryState, among_children, in_census, is_untouchable, sort_members,
 };
+use super::pane_process::SeatNote;
 use super::poll::Interest;
 use super::process::{Process, Signal, open_pid, signal_checked};
-use super::reserve;
+use super::reserved_fds;
 use super::run_reaper::{self, RunReaper};
-use super::seat::SeatNote;
-use super::spare::OpenLeaf;
+use super::spare_cgroups::OpenLeaf;
 use ostler_model::{Enforced, Means};
 use std::collections::HashSet;
 use std::fs;
@@ -216,7 +216,7 @@ impl Scope {
     /// Who is alive in it. A process may leave its cgroup (whoever may write there can), so what descends
     /// from the run is looked for in any case.
     pub fn members(&self, leader: Leader, kin: &Kin<'_>) -> Members {
-        reserve::hold_back();
+        reserved_fds::hold_back();
         let mut is_unseen = false;
         let mut found = match &self.leaf {
             Some(boundary) => match boundary.populated() {

@@ -2,9 +2,9 @@
 
 use super::cgroup::{self, Leaf};
 use super::limits::{Held, LimitRoom};
-use super::reserve;
+use super::reserved_fds;
 use super::scope::{Boundary, Lineage, Scope};
-use super::spare::Spares;
+use super::spare_cgroups::Spares;
 use ostler_model::{Enforced, Resources};
 use std::fs;
 use std::path::PathBuf;
@@ -21,14 +21,14 @@ pub struct ScopeRoom {
 
 impl ScopeRoom {
     pub fn open(instance: &str) -> Self {
-        reserve::hold_back();
+        reserved_fds::hold_back();
         let limits = LimitRoom::new(instance, true);
         Self { room: cgroup::make_room(instance), limits, spares: Spares::new(), dying: Vec::new() }
     }
 
     /// A room that has no kernel boundary to offer.
     pub fn without_boundary(instance: &str, why: &str) -> Self {
-        reserve::hold_back();
+        reserved_fds::hold_back();
         let limits = LimitRoom::new(instance, true);
         Self { room: Err(why.to_owned()), limits, spares: Spares::new(), dying: Vec::new() }
     }

@@ -4,7 +4,7 @@
 //! (vfork's bargain), so a failure is told through plain memory: which step, which error. It is born
 //! inside its cgroup and held by descriptor from its first instant.
 
-use super::birth::{
+use super::child_setup::{
     Entry, Holds, Plan, ReaperPlan, SHELL, child, ignored_signals, raw_clone, reaper,
 };
 use super::files::Allocated;
@@ -13,7 +13,7 @@ use super::process::{Process, open_pid, unique_number};
 use super::program::{Program, c_string};
 use super::run_reaper::{RunReaper, VERB, start_of_root};
 use super::scope::Scope;
-use super::seats::{Seats, open_nothing};
+use super::stdio_slots::{Seats, open_nothing};
 use crate::error::{SpawnError, SpawnStage};
 use ostler_model::Fingerprint;
 use std::ffi::CString;

@@ -1,6 +1,6 @@
 //! The one reader of `/proc/PID/stat`. Fields have the numbers that proc(5) gives them.
 
-use super::reserve;
+use super::reserved_fds;
 use std::fs;
 use std::io::Read;
 
@@ -22,7 +22,7 @@ impl StatLine {
             let length = fs::File::open(&path)?.read(&mut bytes)?;
             Ok(Self::new(bytes, length))
         };
-        reserve::spend(read).ok()?
+        reserved_fds::spend(read).ok()?
     }
 
     /// From text that was read already.

@@ -5,7 +5,7 @@
 
 use super::cgroup::Leaf;
 use super::descent::children_of;
-use super::seat::SeatNote;
+use super::pane_process::SeatNote;
 use super::stat_line::StatLine;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, fstat, openat, statat};
 use std::collections::{HashMap, HashSet};

@@ -2,7 +2,7 @@
 
 use super::agent::{Agent, book};
 use super::modes::Modes;
-use super::own::OwnTerminal;
+use super::own_terminal::OwnTerminal;
 use super::pane::TmuxTerminal;
 use super::terminal::{Editing, Terminal, Trouble};
 use super::{Refusal, Whose};

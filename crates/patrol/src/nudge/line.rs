@@ -1,9 +1,9 @@
 //! The input line of a program without a profile: whether it holds a text, and whether nothing of the text is left in it.
 
 use super::Refusal;
-use super::speak::{LOOK_EVERY_MS, Typed, forget_unread, pause};
 use super::terminal::{Key, Paste, Terminal, Trouble};
 use super::text::{tail, visible};
+use super::typing::{LOOK_EVERY_MS, Typed, forget_unread, pause};
 use ostler_agents::cautious::{self, is_frame_line};
 use ostler_model::ScreenText;
 

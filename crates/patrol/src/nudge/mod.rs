@@ -7,20 +7,20 @@
 
 mod agent;
 mod find;
-mod known;
 mod line;
 mod modes;
-mod own;
+mod own_terminal;
 mod pane;
 mod proof;
 mod recover;
-mod say;
-mod speak;
+mod send;
 mod terminal;
 mod text;
 mod turn;
-mod unknown;
+mod typing;
 mod waiting;
+mod with_profile;
+mod without_profile;
 
 use crate::connection::{Connection, Connector};
 use crate::error::PatrolError;
@@ -32,11 +32,11 @@ use ostler_model::{NudgeDraft, Priority, Receipt, ScreenText, UnitState, letter_
 use ostler_ops::daemon::Ping;
 use ostler_ops::nudges::Queue;
 use ostler_ops::units::Wake;
-use say::{Wanted, say};
-use speak::Said;
+use send::{Wanted, say};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use turn::Turn;
+use typing::Said;
 
 pub use agent::{Agent, book, own_profiles};
 pub use waiting::{Patience, deliver_waiting};
@@ -305,7 +305,7 @@ fn look_idle(place: &mut Place) -> Result<Option<String>, terminal::Trouble> {
         if judged.state == AgentState::Working {
             return Ok(Some(format!("it works ({})", judged.evidence)));
         }
-        return Ok(known::obstacle(&judged).map(|(_, why)| why));
+        return Ok(with_profile::obstacle(&judged).map(|(_, why)| why));
     }
     ostler_os::nap(Duration::from_millis(IDLE_MS));
     let then = place.terminal.look()?;
@@ -314,7 +314,7 @@ fn look_idle(place: &mut Place) -> Result<Option<String>, terminal::Trouble> {
         Some(Obstacle::Asks(asked)) => Some(format!("it asks: {}", asked.text)),
         Some(Obstacle::Begun) => Some("somebody has begun to type there".to_owned()),
         None if is_quiet(&first, &then) => {
-            unknown::begun(&*place.terminal, &then).map(str::to_owned)
+            without_profile::begun(&*place.terminal, &then).map(str::to_owned)
         }
         None => Some("its screen changes".to_owned()),
     })

@@ -2,11 +2,11 @@
 
 use super::Refusal;
 use super::find::Place;
-use super::known;
 use super::line::{Line, clear};
-use super::speak::{LOOK_EVERY_MS, Typed, forget_unread, pause};
 use super::terminal::{Editing, Terminal};
 use super::turn::{HalfDone, Turn};
+use super::typing::{LOOK_EVERY_MS, Typed, forget_unread, pause};
+use super::with_profile;
 use crate::connection::Connection;
 use crate::error::PatrolError;
 use ostler_agents::cautious;
@@ -75,7 +75,7 @@ fn remains(place: &mut Place, half: &HalfDone) -> Remains {
     let Place { terminal, agent, .. } = place;
     match agent {
         Some(agent) if agent.profile.input.is_some() => {
-            known::recover(&mut **terminal, agent, &half.typed.text)
+            with_profile::recover(&mut **terminal, agent, &half.typed.text)
         }
         Some(_) | None => in_line(&mut **terminal, half),
     }

@@ -1,6 +1,6 @@
 //! One at a time per unit, across processes; and a note of what is being typed, for whoever finds it half done.
 
-use super::speak::Typed;
+use super::typing::Typed;
 use ostler_os::HomeLock;
 use serde::{Deserialize, Serialize};
 use std::io;

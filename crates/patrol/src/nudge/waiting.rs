@@ -2,9 +2,9 @@
 
 use super::find::{self, Place};
 use super::recover::recover;
-use super::say::{Wanted, over, say};
-use super::speak::Said;
+use super::send::{Wanted, over, say};
 use super::turn::Turn;
+use super::typing::Said;
 use super::{Before, Idle, Refusal, Whose, folder, is_idle, learn, receipt_of, take_turn};
 use crate::connection::{Connection, Connector};
 use crate::error::PatrolError;

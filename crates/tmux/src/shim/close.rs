@@ -2,8 +2,8 @@
 //! a server gives only once.
 
 use super::End;
-use super::hand::Sitting;
 use super::make::Made;
+use super::pane_protocol::Sitting;
 use crate::call::{Server, TmuxError};
 use crate::list::list;
 use ostler_model::TmuxOrder;

@@ -1,7 +1,7 @@
 //! The session: whose the name is, what an earlier shim left, and a new one.
 
 use super::close::close_id;
-use super::{End, end_tree, failed, hand, words::Words};
+use super::{End, end_tree, failed, pane_protocol, sd_notify::Words};
 use crate::call::{Server, TmuxError};
 use crate::list::{HOME, Pane, RUN, UNIT, list};
 use ostler_model::TmuxOrder;
@@ -99,7 +99,7 @@ pub(crate) fn make(server: &Server, order: &TmuxOrder) -> Result<Made, End> {
     let program = program.to_string_lossy().into_owned();
     // tmux reads what follows a # as a question, even as a command that it runs.
     let cwd = order.cwd.replace('#', "##");
-    let seat = hand::place(order);
+    let seat = pane_protocol::place(order);
     let mut words: Vec<&str> = vec!["new-session", "-d", "-P", "-F", PRINTED, "-s", name];
     words.extend(["-x", &columns, "-y", &rows, "-c", &cwd, "--", &program, "seat", &seat]);
     let marks = [(HOME, &order.home), (UNIT, &order.unit), (RUN, &order.run)];

@@ -14,22 +14,22 @@
 //! ends what is in it; the next shim of the unit, or `sweep`, closes it.
 
 mod close;
-mod hand;
 mod make;
 mod output;
-mod take;
-mod words;
+mod pane_exec;
+mod pane_protocol;
+mod sd_notify;
 
-pub use take::take;
+pub use pane_exec::take;
 
 use crate::call::{Server, TmuxError};
 use crate::note;
 use close::{Taken, close};
-use hand::Sitting;
 use make::{Made, make};
 use ostler_model::{TmuxEnd, TmuxEndKind, TmuxOrder, TmuxOwner};
 use ostler_os::{Ending, Family, Interest, Poller, Process, Ready, Signal, StopWords};
-use words::Words;
+use pane_protocol::Sitting;
+use sd_notify::Words;
 
 /// The same again would fail again.
 const CONFIG: i32 = 78;
@@ -81,7 +81,7 @@ pub fn keep() -> i32 {
         Err(error) => End::Failed(format!("signals cannot be heard: {error}")),
     };
     note::close_seat(&order);
-    for left in [output::place(&order), hand::place(&order)] {
+    for left in [output::place(&order), pane_protocol::place(&order)] {
         let _ = std::fs::remove_file(left);
     }
     let noted = |kind, why: String| {
@@ -152,12 +152,12 @@ fn live(order: &TmuxOrder, stop: &StopWords) -> End {
     if stop.take() {
         return End::Asked;
     }
-    let made = hand::open(order).and_then(|door| Ok((make(&server, order)?, door)));
+    let made = pane_protocol::open(order).and_then(|door| Ok((make(&server, order)?, door)));
     let (made, door) = match made {
         Ok(made) => made,
         Err(end) => return end,
     };
-    let seated = hand::hand_over(&server, order, &made, door, stop);
+    let seated = pane_protocol::hand_over(&server, order, &made, door, stop);
     let sitting = match seated {
         Ok(sitting) => sitting,
         Err(end) => {

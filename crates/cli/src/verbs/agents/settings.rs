@@ -1,7 +1,7 @@
 //! The settings by which an agent reports what it does: printed, or put into its own configuration.
 
 use crate::exit::{Exit, Failure};
-use crate::say::say;
+use crate::print::say;
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 

@@ -4,7 +4,7 @@ use super::find;
 use crate::args::{RunArguments, TestArguments};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::say::say;
+use crate::print::say;
 use crate::verbs::run::begin_unshown;
 use ostler_agents::{Book, Judged, Profile};
 use ostler_client::{Client, ClientError};

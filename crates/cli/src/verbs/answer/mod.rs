@@ -1,6 +1,6 @@
 //! An answer to a question on a terminal: it is looked for first, and afterwards whether it is gone.
 
-mod hand;
+mod keyboard;
 mod keys;
 mod text;
 
@@ -8,9 +8,9 @@ use super::screen::{Place, agent, read, shown};
 use crate::args::AnswerArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
+use crate::print::{say, tell};
 use crate::render;
-use crate::say::{say, tell};
-use hand::{Hand, turn};
+use keyboard::{Hand, turn};
 use keys::Answer;
 use ostler_client::Client;
 use ostler_model::{AgentState, AgentView, PatrolNote, RunId, RunState, ScreenText, What};

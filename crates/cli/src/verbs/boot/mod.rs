@@ -12,7 +12,7 @@ use super::status::Status;
 use crate::args::{BootArguments, EnableArguments, Means};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::say::say;
+use crate::print::say;
 use cron::Cron;
 use launchd::Launchd;
 use ostler_os::InitSystem;

@@ -2,8 +2,8 @@
 
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::say::tell;
-use crate::verbs::lasting::LastingView;
+use crate::print::tell;
+use crate::verbs::reconnecting_view::LastingView;
 use crate::verbs::unit;
 use ostler_client::{Client, ClientError, Frame};
 use ostler_model::{Depth, Entry, RunId, RunRecord, UnitState};

@@ -4,7 +4,7 @@ use super::identity::own_name;
 use crate::args::HandoffArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::say::say;
+use crate::print::say;
 use ostler_model::MailKind;
 
 /// Mail to oneself, for the session that follows. The journal tells of it.

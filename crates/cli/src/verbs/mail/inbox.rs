@@ -3,8 +3,8 @@ use super::identity::name_or_overseer;
 use crate::args::MailInboxArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
+use crate::print::say;
 use crate::render::{self, Colours};
-use crate::say::say;
 
 pub fn inbox(context: &Context, arguments: MailInboxArguments) -> Result<Exit, Failure> {
     let MailInboxArguments { name, all, json } = arguments;

@@ -2,8 +2,8 @@ use super::client::MailClient;
 use crate::args::MailReadArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
+use crate::print::{is_lost, say};
 use crate::render;
-use crate::say::{is_lost, say};
 use ostler_ops::mail::{Settle, Show};
 
 pub fn read(context: &Context, arguments: &MailReadArguments) -> Result<Exit, Failure> {

@@ -2,7 +2,7 @@ use super::client::MailClient;
 use crate::args::MailRemoveArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::say::say;
+use crate::print::say;
 use ostler_ops::mail::{Remove, Show};
 
 /// Every id must be one: nothing is done by halves.

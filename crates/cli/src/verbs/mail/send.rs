@@ -4,7 +4,7 @@ use super::identity::name_or_overseer;
 use crate::args::MailSendArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::say::say;
+use crate::print::say;
 use ostler_model::{Mail, MailKind};
 
 pub fn send(context: &Context, arguments: MailSendArguments) -> Result<Exit, Failure> {

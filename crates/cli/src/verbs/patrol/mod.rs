@@ -10,7 +10,7 @@ mod tick;
 use crate::args::{PatrolArguments, PatrolVerb};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::say::say;
+use crate::print::say;
 use ostler_client::UnitAsk;
 use ostler_patrol::{Checked, PatrolError, health_check, killed};
 

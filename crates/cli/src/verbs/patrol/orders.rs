@@ -4,7 +4,7 @@ use super::{failure, plan};
 use crate::args::{SaidState, SayArguments};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::say::{say, tell};
+use crate::print::{say, tell};
 use ostler_client::{ClientError, UnitAsk};
 use ostler_model::{Declared, DeclaredState, Desired, Order, PendingSpawn, TownOrders, WatchSaid};
 use ostler_ops::patrol;

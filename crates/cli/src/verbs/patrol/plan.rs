@@ -2,7 +2,7 @@
 
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::say::tell;
+use crate::print::tell;
 use crate::verbs::unit::file;
 use ostler_ops::units::List;
 use ostler_patrol::{Connector, Plan};

@@ -3,7 +3,7 @@
 use super::plan;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::say::{say, tell};
+use crate::print::{say, tell};
 use ostler_patrol::{How, PatrolError, Ticked, log, note_running, tick};
 use std::path::Path;
 use std::time::Duration;

@@ -3,8 +3,8 @@
 use super::{failure, plan};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
+use crate::print::say;
 use crate::render::{Align, Cell, Colours, Column, Room, ago, plain_duration, table, width};
-use crate::say::say;
 use ostler_model::{HeartbeatSeen, Order, PendingSeen, Step};
 use ostler_patrol::{Judged, judge};
 use serde_json::json;

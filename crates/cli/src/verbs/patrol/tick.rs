@@ -2,7 +2,7 @@ use super::{failure, plan};
 use crate::args::TriageArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::say::say;
+use crate::print::say;
 use ostler_patrol::{How, Ticked, tick as one_tick, would_ask};
 
 /// One tick, now.

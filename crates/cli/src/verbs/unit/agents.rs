@@ -5,7 +5,7 @@ use super::file;
 use super::up::declare;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::say::{say, tell};
+use crate::print::{say, tell};
 use ostler_config::{Circumstances, load};
 use ostler_model::{ChangeKind, UnitSpec};
 use ostler_ops::units::Declare;

@@ -1,8 +1,8 @@
 use super::file;
 use crate::args::CheckArguments;
 use crate::exit::{Exit, Failure};
+use crate::print::say;
 use crate::render;
-use crate::say::say;
 use ostler_config::{JsonKind, Problem, check_config_json, json_kind};
 use serde_json::{Value, json};
 use std::path::Path;

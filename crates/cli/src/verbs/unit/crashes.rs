@@ -2,8 +2,8 @@ use super::look::{look, names, no_such};
 use crate::args::CrashesArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
+use crate::print::say;
 use crate::render::{self, Align, Cell, Colours, Column, Room};
-use crate::say::say;
 use ostler_model::{Depth, UnitEnd};
 use serde::Serialize;
 

@@ -2,7 +2,7 @@
 
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::say::tell;
+use crate::print::tell;
 use ostler_config::{Circumstances, Config, MANIFEST_NAME, Problem, load, text_of};
 use ostler_engine::Home;
 use ostler_model::OsText;

@@ -1,7 +1,7 @@
 use super::file;
 use crate::args::ImportArguments;
 use crate::exit::{Exit, Failure};
-use crate::say::{say, tell};
+use crate::print::{say, tell};
 use serde_json::json;
 
 /// Prints what becomes of another tool's file; starts nothing, and writes nothing.

@@ -2,8 +2,8 @@ use super::look::document;
 use crate::args::ListArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
+use crate::print::{say, tell};
 use crate::render::{self, Colours};
-use crate::say::{say, tell};
 use ostler_model::Depth;
 use ostler_ops::units::Look;
 

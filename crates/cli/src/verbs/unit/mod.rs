@@ -1,23 +1,22 @@
 //! Units: what is declared to run.
 
 mod agents;
-mod asked;
-mod awaiting;
 mod check;
+mod control;
 mod crashes;
 mod declared;
+mod details;
 pub mod file;
 mod import;
 mod list;
 mod look;
-mod sheet;
 mod show;
 mod up;
+mod wait;
 
 pub use agents::agents;
-pub use asked::{asked, declare_one, in_no_file};
-pub use awaiting::await_units;
 pub use check::check;
+pub use control::{asked, declare_one, in_no_file};
 pub use crashes::crashes;
 pub use import::import;
 pub use list::list;
@@ -28,3 +27,4 @@ pub use show::show;
 #[cfg(feature = "top")]
 pub use show::told;
 pub use up::{declare, down, reload, up};
+pub use wait::await_units;

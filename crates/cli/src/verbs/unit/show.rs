@@ -1,10 +1,10 @@
 use super::declared;
+use super::details::{Sheet, tree_lines};
 use super::look::{self, document, look, no_such};
-use super::sheet::{Sheet, tree_lines};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
+use crate::print::{say, tell};
 use crate::render::{self, Colours, Paint};
-use crate::say::{say, tell};
 use crate::verbs::logs::{Line, last_lines};
 use crate::verbs::screen;
 use ostler_client::{Client, ClientError};

@@ -1,12 +1,12 @@
-use super::awaiting::await_units;
 use super::file;
 use super::look::look;
+use super::wait::await_units;
 use crate::args::{DownArguments, ReloadUnitsArguments, UpArguments};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
+use crate::print::{say, tell};
 use crate::render::unit_line;
-use crate::say::{say, tell};
-use crate::stored;
+use crate::saved_settings;
 use crate::verbs::upgrade;
 use ostler_client::{Client, ClientError};
 use ostler_config::{Config, SupervisorSettings};
@@ -197,7 +197,7 @@ pub fn down(context: &Context, arguments: &DownArguments) -> Result<Exit, Failur
 /// To a supervisor that has the settings which the file gives it.
 fn connect_as_told(context: &Context, settings: &SupervisorSettings) -> Result<Client, Failure> {
     let client = context.connect()?;
-    if !stored::keep(context.home.path(), settings)? {
+    if !saved_settings::keep(context.home.path(), settings)? {
         return Ok(client);
     }
     drop(client);

@@ -2,20 +2,20 @@
 //! looking after; this process declares the unit, tells what happens to it in the document's words, passes its
 //! output and our signals on, and ends as the document wants it.
 
-mod chronicle;
 mod claim;
-mod happenings;
+mod event_mapper;
+mod inputs;
 mod output;
 mod settings;
-mod story;
+mod watchdog_log;
 
 use crate::args::WatchArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::render;
-use chronicle::{Chronicle, Level};
 use claim::Claim;
-use happenings::Happening;
+use event_mapper::{Step, Story};
+use inputs::Happening;
 use ostler_client::Client;
 use ostler_model::{Entry, RunId, UnitView};
 use ostler_ops::journal::Entries;
@@ -28,7 +28,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
-use story::{Step, Story};
+use watchdog_log::{Chronicle, Level};
 
 /// After KILL: for the news of it, and for what is left to do here. Together the document's second.
 const NEWS_MS: u64 = 600;
@@ -58,7 +58,7 @@ pub fn watch(context: &Context, arguments: WatchArguments) -> Result<Exit, Failu
     }
     let before = newest(&mut client)?;
     let (happen, happenings) = channel();
-    happenings::hear_signals(signals, happen.clone());
+    inputs::hear_signals(signals, happen.clone());
     let mut watch = Watch {
         context,
         log,
@@ -132,9 +132,9 @@ impl Watch<'_> {
         // From now on there is something to take over.
         let after = self.claim.left_at.unwrap_or(self.before);
         self.claim.told_until(after);
-        happenings::begin(client, &self.settings.unit)?;
+        inputs::begin(client, &self.settings.unit)?;
         let name = self.settings.name();
-        happenings::follow_journal(self.context, name, after, self.happen.clone());
+        inputs::follow_journal(self.context, name, after, self.happen.clone());
         Ok(())
     }
 
@@ -218,7 +218,7 @@ impl Watch<'_> {
         self.story.leave();
         let runs = self.story.has_server();
         let happen = self.happen.clone();
-        happenings::stop(self.context, &self.settings.unit, signal, runs, happen);
+        inputs::stop(self.context, &self.settings.unit, signal, runs, happen);
     }
 
     fn finish(mut self, code: u8) -> Exit {
@@ -226,7 +226,7 @@ impl Watch<'_> {
         let (context, name) = (self.context.clone(), self.settings.name().to_owned());
         let (is_done, done) = channel();
         std::thread::spawn(move || {
-            let _ = is_done.send(happenings::withdraw(&context, &name));
+            let _ = is_done.send(inputs::withdraw(&context, &name));
         });
         let until_ms = ostler_os::mono_ms() + patience_ms;
         let left = || Duration::from_millis(until_ms.saturating_sub(ostler_os::mono_ms()));

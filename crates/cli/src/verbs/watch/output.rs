@@ -2,7 +2,7 @@
 //! nothing but this.
 
 use crate::context::Context;
-use crate::verbs::lasting::LastingView;
+use crate::verbs::reconnecting_view::LastingView;
 use ostler_client::Frame;
 use ostler_model::RunId;
 use ostler_ops::runs::{View, ViewFrom};

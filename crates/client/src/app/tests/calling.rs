@@ -1,6 +1,6 @@
 use super::super::error::Code;
-use super::super::news::Next;
-use super::super::pulse::Status;
+use super::super::events::Next;
+use super::super::next_beat::Status;
 use super::super::stop::{Stop, Wish};
 use super::fake_kernel::{FakeKernel, Manner};
 use super::*;

@@ -6,7 +6,7 @@ mod resuming;
 
 use super::environment::Environment;
 use super::error::AppError;
-use super::heart;
+use super::heartbeat;
 use super::link::Link;
 use super::manifest::Manifest;
 use fake_kernel::FakeKernel;
@@ -51,7 +51,7 @@ impl Linked {
 
     fn begin_heart(&mut self) {
         let link = Arc::clone(&self.link);
-        self.threads.push(thread::spawn(move || heart::beat(&link)));
+        self.threads.push(thread::spawn(move || heartbeat::beat(&link)));
     }
 
     fn beat(&self) -> Result<(), AppError> {

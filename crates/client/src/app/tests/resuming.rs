@@ -1,4 +1,4 @@
-use super::super::news::Next;
+use super::super::events::Next;
 use super::fake_kernel::Manner;
 use super::*;
 use serde_json::json;

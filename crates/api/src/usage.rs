@@ -1,0 +1,197 @@
+//! What units use. It is looked at only while somebody cares, and beside the door's own thread.
+
+use crate::background::beside;
+use crate::history::History;
+use crate::server::Shared;
+use ostler_engine::Held;
+use ostler_model::{
+    Depth, ProcessUsage, RunId, Step, TroubleKind, UnitLook, UnitView, Usage, WatchState,
+};
+use ostler_ops::units::Look;
+use ostler_os::{Detail, TreeSubject, TreeUsage, look_at_trees};
+use std::collections::HashMap;
+
+/// How many are looked at quickly. One takes some 50 µs, because the kernel adds up a group when it is asked.
+const QUICK_MOST: usize = 64;
+/// Nearer to the last look than this, that one is still true.
+const FRESH_MS: u64 = 200;
+/// Farther than this from the last look, the time since its start says more.
+const STALE_MS: u64 = 60_000;
+
+/// What was seen last, and before.
+#[derive(Debug, Default)]
+pub(crate) struct Looked {
+    last: HashMap<RunId, Usage>,
+    pub(crate) history: History,
+}
+
+/// `None` if the supervisor has stopped.
+pub(crate) async fn look(call: Look, shared: &Shared) -> Option<Vec<UnitLook>> {
+    let mut views = shared.engine.unit_views().await?;
+    if !call.names.is_empty() {
+        views.retain(|view| call.names.contains(&view.name));
+    }
+    note_hung(&mut views, shared);
+    let live = views.iter().filter(|view| view.pid.is_some()).count();
+    let is_looked_at = match call.depth {
+        Depth::None => false,
+        Depth::Quick => (1..=QUICK_MOST).contains(&live),
+        Depth::Whole | Depth::Tree => live > 0,
+    };
+    if is_looked_at {
+        shared.looked.borrow_mut().history.somebody_looked(ostler_os::wall_ms());
+        look_at(&views, call.depth, shared).await;
+    }
+    let looked = shared.looked.borrow();
+    let with_usage = |mut view: UnitView| {
+        if call.brief {
+            view.command.clear();
+            view.depends_on.clear();
+            view.ends.clear();
+            view.file = None;
+        }
+        let usage = view.run_id.and_then(|run| looked.last.get(&run)).cloned();
+        let mut usage = usage.filter(|_| call.depth != Depth::None && view.pid.is_some());
+        if let Some(usage) = usage.as_mut().filter(|_| call.depth != Depth::Tree) {
+            usage.tree.clear();
+        }
+        let history = match view.run_id {
+            Some(run) if call.names.len() == 1 => looked.history.of(run),
+            Some(_) | None => Vec::new(),
+        };
+        UnitLook { view, usage, history }
+    };
+    Some(views.into_iter().map(with_usage).collect())
+}
+
+/// What the patrol found: it woke them, and they did not move. A new process after a restart is another agent until it was
+/// found so itself, and one that asks, or takes what is typed, is not hung.
+fn note_hung(views: &mut [UnitView], shared: &Shared) {
+    let memory = shared.read(|reader| reader.patrol(shared.engine.instance()));
+    let states = memory.map(|memory| memory.states).unwrap_or_default();
+    for (name, state) in states {
+        let Some(at_ms) = hung_since_ms(&state) else { continue };
+        let is_it = |view: &&mut UnitView| view.name == name && view.since_ms <= at_ms;
+        if let Some(view) = views.iter_mut().find(is_it) {
+            view.agent.get_or_insert_default().hung_since_ms = Some(at_ms);
+        }
+    }
+}
+
+fn hung_since_ms(state: &WatchState) -> Option<u64> {
+    use TroubleKind::{Blocked, Foreign, Hung, Unseen};
+    let rung = state.rung.as_ref()?;
+    let is_hung = match rung.step {
+        Step::Interrupt => true,
+        Step::Escalate => {
+            let what = state.condition.as_ref().map(|trouble| trouble.what);
+            matches!(what, Some(Hung | Foreign | Unseen | Blocked))
+        }
+        Step::Nothing | Step::Start | Step::Nudge | Step::Wake | Step::Restart => false,
+    };
+    is_hung.then_some(rung.at_ms)
+}
+
+/// One more point of each unit's history; false if nothing runs.
+pub(crate) async fn sample(shared: &Shared) -> bool {
+    let Some(mut views) = shared.engine.unit_views().await else { return false };
+    views.retain(|view| view.pid.is_some());
+    if views.is_empty() {
+        return false;
+    }
+    look_at(&views, Depth::Whole, shared).await;
+    true
+}
+
+async fn look_at(views: &[UnitView], depth: Depth, shared: &Shared) {
+    let boundaries = shared.engine.boundaries().await;
+    let now_ms = ostler_os::wall_ms();
+    let subjects: Vec<(RunId, u64, TreeSubject)> = {
+        let mut looked = shared.looked.borrow_mut();
+        if looked.last.len() > 2 * views.len() + 16 {
+            // Of runs that are over.
+            looked.last.retain(|run, _| boundaries.contains_key(run));
+            looked.history.keep_only(|run| boundaries.contains_key(&run));
+        }
+        let is_due =
+            |seen: &Usage| depth == Depth::Tree || now_ms.saturating_sub(seen.at_ms) >= FRESH_MS;
+        views
+            .iter()
+            .filter_map(|view| Some((view, view.run_id?, view.pid?)))
+            .filter(|(_, run, _)| looked.last.get(run).is_none_or(is_due))
+            .map(|(view, run, root)| {
+                let held = boundaries.get(&run).cloned().unwrap_or_default();
+                let Held { boundary, seat, reaper } = held;
+                let started_ms = view.started_at_ms.unwrap_or(now_ms);
+                (run, started_ms, TreeSubject { root, boundary, reaper, seat })
+            })
+            .collect()
+    };
+    if subjects.is_empty() {
+        return;
+    }
+    let detail = if depth == Depth::Tree { Detail::Processes } else { Detail::Sums };
+    let looked = beside(move || {
+        let trees: Vec<TreeSubject> =
+            subjects.iter().map(|(_, _, subject)| subject.clone()).collect();
+        (look_at_trees(&trees, detail), subjects)
+    });
+    let Some((seen, subjects)) = looked.await else { return };
+    let now_ms = ostler_os::wall_ms();
+    let mut looked = shared.looked.borrow_mut();
+    for (seen, (run, started_ms, _)) in seen.into_iter().zip(subjects) {
+        if let Some(seen) = seen {
+            let usage = usage(seen, looked.last.get(&run), started_ms, now_ms);
+            looked.history.add(run, &usage);
+            looked.last.insert(run, usage);
+        }
+    }
+}
+
+fn usage(seen: TreeUsage, before: Option<&Usage>, started_ms: u64, now_ms: u64) -> Usage {
+    let gap_ms = |before: &&Usage| now_ms.saturating_sub(before.at_ms);
+    let near = before.filter(|before| (FRESH_MS..STALE_MS).contains(&gap_ms(before)));
+    // Without a leaf, what ends takes its time with it.
+    let (since_ms, used_ms) = near
+        .filter(|before| before.cpu_ms <= seen.cpu_ms)
+        .map_or((started_ms, seen.cpu_ms), |before| (before.at_ms, seen.cpu_ms - before.cpu_ms));
+    let over_ms = now_ms.saturating_sub(since_ms).max(1);
+    let process = |member: ostler_os::MemberUsage| ProcessUsage {
+        pid: member.pid,
+        parent: member.parent,
+        command: member.command,
+        cpu_ms: member.cpu_ms,
+        memory_bytes: member.memory_bytes,
+    };
+    Usage {
+        at_ms: now_ms,
+        cpu_percent: (used_ms as f64 * 1_000.0 / over_ms as f64).round() / 10.0,
+        over_ms,
+        cpu_ms: seen.cpu_ms,
+        memory_bytes: seen.memory_bytes,
+        processes: seen.members as u64,
+        read_bytes: seen.read_bytes,
+        written_bytes: seen.written_bytes,
+        descriptors: seen.descriptors,
+        tree: seen.processes.into_iter().map(process).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(cpu_ms: u64) -> TreeUsage {
+        TreeUsage { cpu_ms, memory_bytes: 1, members: 1, ..TreeUsage::default() }
+    }
+
+    #[test]
+    fn the_share_is_since_the_last_look_or_since_the_start() {
+        let first = usage(seen(500), None, 10_000, 20_000);
+        assert_eq!((first.cpu_percent, first.over_ms), (5.0, 10_000));
+        let second = usage(seen(1_500), Some(&first), 10_000, 21_000);
+        assert_eq!((second.cpu_percent, second.over_ms), (100.0, 1_000));
+        let late = usage(seen(3_000), Some(&first), 10_000, 110_000);
+        assert_eq!((late.cpu_percent, late.over_ms), (3.0, 100_000));
+    }
+}

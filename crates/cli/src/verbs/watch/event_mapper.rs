@@ -1,0 +1,284 @@
+//! From the journal to the document's events: what is told of the server, and when there is no more to tell.
+
+use super::watchdog_log::{Level, Line};
+use crate::render;
+use ostler_model::{Entry, RunId, What};
+use serde_json::{Map, Value, json};
+use std::collections::VecDeque;
+
+/// What follows from something that happened.
+#[derive(Clone, Debug)]
+pub enum Step {
+    Tell(Line),
+    /// A new server: its output is shown.
+    Show(RunId),
+    /// The first one could not even be executed: another try would not be another program.
+    NeverRan(RunId),
+    /// It is over, with this exit code.
+    End(u8),
+}
+
+/// Too many restarts.
+pub const BROKEN: u8 = 100;
+
+#[derive(Clone, Copy, Debug)]
+struct Server {
+    run: RunId,
+    pid: Option<i32>,
+    began_ms: u64,
+}
+
+/// How the last one ended.
+#[derive(Clone, Copy, Debug, Default)]
+struct Ended {
+    code: Option<i64>,
+    signal: Option<i64>,
+}
+
+impl Ended {
+    fn exit(self) -> u8 {
+        match (self.code, self.signal) {
+            (_, Some(signal)) => (128 + signal).clamp(0, 255) as u8,
+            (Some(code), None) => code.clamp(0, 255) as u8,
+            // How it ended is not known: it did not go well.
+            (None, None) => 1,
+        }
+    }
+
+    fn fields(self) -> [(&'static str, Value); 2] {
+        let signal = self.signal.map(|number| render::signal(number as i32));
+        [("exitCode", json!(self.code)), ("signal", json!(signal))]
+    }
+}
+
+#[derive(Debug)]
+pub struct Story {
+    server: Option<Server>,
+    last: Option<Ended>,
+    total_restarts: u64,
+    recent_ms: VecDeque<u64>,
+    window_ms: u64,
+    reset_after_ms: u64,
+    /// Our own check ended it.
+    is_unhealthy: bool,
+    /// Somebody wants it to end, or we do.
+    is_leaving: bool,
+    has_run: bool,
+}
+
+fn fields<const N: usize>(pairs: [(&str, Value); N]) -> Map<String, Value> {
+    pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+impl Story {
+    pub fn new(window_ms: u64, reset_after_ms: u64) -> Self {
+        Self {
+            server: None,
+            last: None,
+            total_restarts: 0,
+            recent_ms: VecDeque::new(),
+            window_ms,
+            reset_after_ms,
+            is_unhealthy: false,
+            is_leaving: false,
+            has_run: false,
+        }
+    }
+
+    /// One that ran before we came.
+    pub fn found(&mut self, run: RunId, pid: Option<i32>, began_ms: u64, restarts: u64) {
+        self.server = Some(Server { run, pid, began_ms });
+        self.total_restarts = restarts;
+        self.has_run = true;
+    }
+
+    pub fn leave(&mut self) {
+        self.is_leaving = true;
+    }
+
+    pub fn has_server(&self) -> bool {
+        self.server.is_some()
+    }
+
+    /// How the last one ended; 0 if there was none.
+    pub fn exit(&self) -> u8 {
+        self.last.map_or(0, Ended::exit)
+    }
+
+    pub fn line<const N: usize>(
+        &self,
+        at_ms: u64,
+        level: Level,
+        event: &'static str,
+        more: [(&str, Value); N],
+    ) -> Line {
+        let pid = self.server.and_then(|server| server.pid);
+        Line { at_ms, level, event, pid, more: fields(more) }
+    }
+
+    pub fn hear(&mut self, entry: &Entry) -> Vec<Step> {
+        let mut steps = Steps { at_ms: entry.at_ms, steps: Vec::new() };
+        let number = |name: &str| entry.evidence.get(name).and_then(Value::as_i64);
+        match entry.what {
+            What::Intent => {
+                steps.tell(self, Level::Debug, "spawning_server", [("command", json!(entry.why))]);
+            }
+            What::Spawned => {
+                let Some(run) = entry.run_id else { return Vec::new() };
+                let pid = number("pid").map(|pid| pid as i32);
+                self.server = Some(Server { run, pid, began_ms: entry.at_ms });
+                self.has_run = true;
+                self.is_unhealthy = false;
+                steps.tell(self, Level::Info, "server_spawned", [("runId", json!(run))]);
+                steps.steps.push(Step::Show(run));
+            }
+            What::SpawnFailed => {
+                let error = json!(entry.why);
+                steps.tell(self, Level::Error, "server_spawn_failed", [("error", error)]);
+            }
+            What::CheckFailed => {
+                let more = [
+                    ("failures", json!(number("inARow"))),
+                    ("threshold", json!(number("most"))),
+                    ("error", json!(entry.why)),
+                ];
+                steps.tell(self, Level::Warn, "health_check_failed", more);
+            }
+            What::CheckPassed => {
+                let before = json!(number("inARow"));
+                let more = [("previousFailures", before)];
+                steps.tell(self, Level::Info, "health_check_recovered", more);
+            }
+            What::UnitUnhealthy => {
+                self.is_unhealthy = true;
+                let more = [("reason", json!(entry.why))];
+                steps.tell(self, Level::Error, "health_check_threshold_exceeded", more);
+            }
+            What::TermSent => {
+                let more = [("graceMs", json!(number("graceMs")))];
+                steps.tell(self, Level::Info, "stopping_child_process", more);
+            }
+            What::KillSent => {
+                steps.tell(self, Level::Warn, "force_killing_child", []);
+            }
+            What::Exited => self.exited(entry, &mut steps),
+            What::UnitAgain => self.again(entry, &mut steps),
+            What::UnitOver => self.over(entry, &mut steps),
+            What::BreakerOpened => {
+                self.why_it_ended(&mut steps);
+                let more = [
+                    ("reason", json!(entry.why)),
+                    ("totalRestarts", json!(self.total_restarts)),
+                    ("windowMs", json!(self.window_ms)),
+                ];
+                steps.tell(self, Level::Error, "circuit_breaker_tripped", more);
+                let more = [("exitCode", json!(BROKEN))];
+                steps.tell(self, Level::Error, "spawn_blocked_circuit_breaker", more);
+                steps.steps.push(Step::End(BROKEN));
+            }
+            What::UnitStopAsked | What::UnitWithdrawn if !self.is_leaving => {
+                self.is_leaving = true;
+                let more = [("by", json!(entry.who.to_string()))];
+                steps.tell(self, Level::Info, "stop_requested", more);
+                if self.server.is_none() {
+                    steps.steps.push(Step::End(self.exit()));
+                }
+            }
+            What::UnitRestartAsked => {
+                let more = [("by", json!(entry.who.to_string()))];
+                steps.tell(self, Level::Info, "restart_requested", more);
+            }
+            _ => {}
+        }
+        steps.steps
+    }
+
+    fn exited(&mut self, entry: &Entry, steps: &mut Steps) {
+        let number = |name: &str| entry.evidence.get(name).and_then(Value::as_i64);
+        let ended = Ended { code: number("exitCode"), signal: number("exitSignal") };
+        self.last = Some(ended);
+        // One that a watch before us saw begin may end before the one that is there now.
+        let own = self.server.filter(|server| Some(server.run) == entry.run_id);
+        let began_ms = own.map_or(entry.at_ms, |server| server.began_ms);
+        let uptime_ms = entry.at_ms.saturating_sub(began_ms);
+        let [code, signal] = ended.fields();
+        let more = [
+            code,
+            signal,
+            ("uptime", json!(uptime_ms)),
+            ("uptimeSeconds", json!(uptime_ms / 1_000)),
+            ("wasExpected", json!(self.is_leaving)),
+        ];
+        steps.tell(self, Level::Info, "process_exited", more);
+        if uptime_ms > self.reset_after_ms {
+            let more = [("uptime", json!(uptime_ms))];
+            steps.tell(self, Level::Info, "successful_run_detected", more);
+        }
+        let failed = entry.evidence.get("termination").is_some_and(|word| word == "spawn-error");
+        self.server = self.server.filter(|_| own.is_none());
+        if failed && !self.has_run {
+            steps.steps.extend(entry.run_id.map(Step::NeverRan));
+        } else if self.is_leaving {
+            steps.steps.push(Step::End(ended.exit()));
+        }
+    }
+
+    /// By our own check, or by itself.
+    fn why_it_ended(&mut self, steps: &mut Steps) {
+        let ended = self.last.unwrap_or_default();
+        if std::mem::take(&mut self.is_unhealthy) {
+            steps.tell(self, Level::Warn, "health_check_restart", ended.fields());
+        } else if ended.code == Some(75) {
+            steps.tell(self, Level::Info, "restart_requested", ended.fields());
+        } else {
+            steps.tell(self, Level::Warn, "unexpected_exit", ended.fields());
+        }
+    }
+
+    fn again(&mut self, entry: &Entry, steps: &mut Steps) {
+        self.why_it_ended(steps);
+        let number = |name: &str| entry.evidence.get(name).and_then(Value::as_u64).unwrap_or(0);
+        self.total_restarts += 1;
+        self.recent_ms.push_back(entry.at_ms);
+        let since = entry.at_ms.saturating_sub(self.window_ms);
+        self.recent_ms.retain(|at_ms| *at_ms > since);
+        let more = [
+            ("backoffMs", json!(number("waitMs"))),
+            ("consecutiveFailures", json!(number("inARow"))),
+            ("totalRestarts", json!(self.total_restarts)),
+            ("recentRestarts", json!(self.recent_ms.len())),
+        ];
+        steps.tell(self, Level::Info, "scheduling_restart", more);
+    }
+
+    fn over(&mut self, entry: &Entry, steps: &mut Steps) {
+        let ended = self.last.unwrap_or_default();
+        let class = entry.evidence.get("class").and_then(Value::as_str).unwrap_or_default();
+        let (level, event) = match class {
+            "clean" => (Level::Info, "clean_exit"),
+            "config" => (Level::Error, "configuration_error"),
+            "asked" => (Level::Info, "intentional_signal"),
+            _ => (Level::Error, "fatal_error_no_restart"),
+        };
+        steps.tell(self, level, event, ended.fields());
+        steps.tell(self, Level::Info, "restart_skipped", [("reason", json!(event))]);
+        steps.steps.push(Step::End(ended.exit()));
+    }
+}
+
+struct Steps {
+    at_ms: u64,
+    steps: Vec<Step>,
+}
+
+impl Steps {
+    fn tell<const N: usize>(
+        &mut self,
+        story: &Story,
+        level: Level,
+        event: &'static str,
+        more: [(&str, Value); N],
+    ) {
+        self.steps.push(Step::Tell(story.line(self.at_ms, level, event, more)));
+    }
+}

@@ -1,0 +1,105 @@
+//! What an app says to Ostler of itself.
+
+use super::answers::{Configuration, Registration};
+use super::clock;
+use super::error::{AppError, Code};
+use super::events::Asked;
+use super::link::{Link, Phase, Why, begin};
+use super::manifest::Manifest;
+use super::next_beat::Pulse;
+use super::stop::{Stop, Wish};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+impl Link {
+    pub(super) fn register(&self, manifest: Manifest) -> Result<(), AppError> {
+        let params = self.registration(&manifest);
+        self.registered(&self.request("app.register", params)?)?;
+        self.lock().manifest = Some(manifest);
+        Ok(())
+    }
+
+    pub(super) fn registration(&self, manifest: &Manifest) -> Value {
+        let mut params = json!({ "manifest": manifest.value() });
+        if let Some(secret) = &self.environment.secret {
+            params["secret"] = secret.as_str().into();
+        }
+        params
+    }
+
+    pub(super) fn registered(&self, result: &Value) -> Result<(), AppError> {
+        let registration = Registration::of(result)?;
+        let mut state = self.lock();
+        state.token = Some(registration.token);
+        state.interval = registration.interval.unwrap_or(self.environment.heartbeat);
+        Ok(())
+    }
+
+    pub(super) fn ready(&self) -> Result<(), AppError> {
+        self.request("app.ready", json!({}))?;
+        self.lock().is_ready = true;
+        Ok(())
+    }
+
+    pub(super) fn configuration(&self) -> Result<Configuration, AppError> {
+        configuration_of(self.request("config.get", json!({})))
+    }
+
+    /// How often a heartbeat is expected.
+    pub(super) fn interval(&self) -> Duration {
+        self.lock().interval
+    }
+
+    /// Says how the app is. What is not changed is repeated from the last time.
+    pub(super) fn heartbeat(
+        &self,
+        change: impl FnOnce(&mut Pulse) -> Result<(), AppError>,
+    ) -> Result<(), AppError> {
+        change(&mut self.lock().pulse)?;
+        self.beat(&mut |method, params| self.request(method, params))
+    }
+
+    /// The first request decides. Ostler is told of one that is not its own, and not waited for.
+    pub(super) fn ask(&self, stop: Stop) {
+        let notice = json!({ "reason": stop.reason(), "timeout": clock::as_ms(stop.timeout()) });
+        let wish = stop.wish();
+        // Whoever is woken by it finds the notice made.
+        let mut state = self.lock();
+        match (self.news.ask(stop), wish) {
+            (Asked::InTime, Wish::Own) => {
+                state.notice = begin(&mut state, "app.shutdown", notice).ok();
+            }
+            (Asked::Early, _) => {
+                // How the start fares matters no more.
+                drop(state);
+                self.end(Why::Closed);
+            }
+            (Asked::InTime | Asked::Before, _) => {}
+        }
+    }
+
+    /// Waits until Ostler knows of an end that is not its wish: if the process were gone first, nobody would know why.
+    pub(super) fn be_known(&self, time: Duration) {
+        let mut state = self.lock();
+        let Some(notice) = state.notice.take() else { return };
+        if state.phase != Phase::Open || self.answer(state, notice, "app.shutdown", time).is_err() {
+            return;
+        }
+        // A notice is answered before it is written down. This one is answered after that.
+        let mut state = self.lock();
+        if let Ok(after) = begin(&mut state, "config.get", json!({})) {
+            let _ = self.answer(state, after, "config.get", time);
+        }
+    }
+}
+
+/// An app that has no configuration has an empty one.
+pub(super) fn configuration_of(answer: Result<Value, AppError>) -> Result<Configuration, AppError> {
+    match answer {
+        Ok(result) => Ok(Configuration::of(&result)),
+        Err(AppError::Refused { code: Code::NotFound | Code::MethodNotFound, .. }) => {
+            Ok(Configuration::none())
+        }
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,23 @@
+//! Values with a meaning of their own. Each is checked where it is read, so that what is wrong with it has its
+//! exact place. A message that says what would be right has it after a `; `.
+
+mod app_config;
+mod choice;
+mod command;
+mod duration;
+mod percent;
+mod size;
+mod supervisor;
+mod text;
+
+pub use app_config::Free;
+pub use choice::{
+    AdoptWord, BackendWord, ExpectWord, MissedWord, OverlapWord, PresetWord, SignalName,
+    SuspendWord, WhenWord,
+};
+pub use command::Command;
+pub use duration::{Duration, Grace, parse_duration};
+pub use percent::Percent;
+pub use size::{Size, parse_size};
+pub use supervisor::{HttpDoor, Lease};
+pub use text::{Address, Cron, Factor, HttpUrl, Pattern, Text, TimeZone, VariableName, parse_port};

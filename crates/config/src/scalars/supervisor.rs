@@ -1,0 +1,117 @@
+//! What may be said about the daemon itself.
+
+use crate::scalars::Duration;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{Error, Visitor};
+use serde::{Deserialize, Deserializer};
+use std::borrow::Cow;
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
+
+/// Where HTTP is spoken: on this machine alone; nowhere if it is empty.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HttpDoor(pub Option<SocketAddr>);
+
+fn parse_door(text: &str) -> Result<Option<SocketAddr>, String> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let Ok(address) = text.parse::<SocketAddr>() else {
+        let port = text.rsplit(':').next().and_then(|port| port.parse::<u16>().ok());
+        let port = port.unwrap_or(7420);
+        return Err(format!(
+            "{text:?} is not an address; write it as 127.0.0.1:{port}, or \"\" for no HTTP"
+        ));
+    };
+    let is_own = match address.ip() {
+        IpAddr::V4(ip) => ip.is_loopback(),
+        IpAddr::V6(ip) => ip.is_loopback(),
+    };
+    if !is_own {
+        return Err(format!(
+            "{text:?} could be reached from other machines; write 127.0.0.1:{}, and let a proxy or ssh -L lead to it",
+            address.port()
+        ));
+    }
+    Ok(Some(address))
+}
+
+impl<'de> Deserialize<'de> for HttpDoor {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Text;
+        impl Visitor<'_> for Text {
+            type Value = HttpDoor;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an address in quotes, such as \"127.0.0.1:7420\"")
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<HttpDoor, E> {
+                parse_door(text).map(HttpDoor).map_err(E::custom)
+            }
+        }
+        deserializer.deserialize_any(Text)
+    }
+}
+
+impl JsonSchema for HttpDoor {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "HttpDoor".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "examples": ["127.0.0.1:7420", "[::1]:7420", ""] })
+    }
+}
+
+/// How long a claim on the runs lasts if it is not renewed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lease(pub u64);
+
+const LEASE_LEAST_MS: u64 = 100;
+
+impl<'de> Deserialize<'de> for Lease {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let Duration(lease) = Duration::deserialize(deserializer)?;
+        if lease < LEASE_LEAST_MS {
+            return Err(D::Error::custom("this lease is too short; it is at least 100ms"));
+        }
+        Ok(Lease(lease))
+    }
+}
+
+impl JsonSchema for Lease {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Lease".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "examples": ["30s"] })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_this_machine_is_spoken_to() {
+        assert_eq!(parse_door(""), Ok(None));
+        for text in ["127.0.0.1:7420", "[::1]:7420", "127.9.9.9:0"] {
+            assert_eq!(parse_door(text), Ok(text.parse().ok()), "{text}");
+        }
+        for text in
+            ["0.0.0.0:80", "[::]:80", "10.0.0.1:80", "localhost:80", "80", ":80", "127.0.0.1"]
+        {
+            assert!(parse_door(text).is_err(), "{text}");
+        }
+    }
+}

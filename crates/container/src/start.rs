@@ -1,0 +1,92 @@
+//! The container that runs already, or a new one.
+
+use crate::made_note;
+use crate::make;
+use crate::ours::{self, Holder};
+use crate::sd_notify::Words;
+use crate::watch::End;
+use bollard::Docker;
+use bollard::errors::Error;
+use ostler_model::ContainerOrder;
+use std::time::Duration;
+use tokio::time::sleep;
+
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+/// So often the engine may say that it cannot before it is believed.
+const FAILURES_MOST: u32 = 5;
+const CONFLICT: u16 = 409;
+/// It does not answer, as far as anybody who looks is concerned.
+const SLOW: Duration = Duration::from_secs(10);
+
+/// Its id.
+pub(crate) async fn begin(
+    docker: &Docker,
+    order: &ContainerOrder,
+    words: &Words,
+) -> Result<String, End> {
+    let mut pause = FIRST_PAUSE;
+    let mut failures = 0;
+    loop {
+        let mut tried = std::pin::pin!(tried(docker, order));
+        let begun = tokio::select! {
+            begun = &mut tried => begun,
+            () = sleep(SLOW) => {
+                words.say("STATUS=unknown, deferred: the container engine takes its time");
+                tried.await
+            }
+        };
+        match begun {
+            Ok(id) => return Ok(id),
+            Err(Error::DockerResponseServerError { status_code, message })
+                if (400..500).contains(&status_code) && status_code != CONFLICT =>
+            {
+                return Err(End::Refused(refusal(order, status_code, &message)));
+            }
+            // One engine says so when the name is taken, the other only that it failed.
+            Err(Error::DockerResponseServerError { status_code, message }) => {
+                match ours::holder(docker, order).await {
+                    Ok(Holder::Other(other)) => {
+                        return Err(End::Refused(format!(
+                            "another container, {other}, has the name {:?} and is not ours: \
+                             remove or rename it, or give the unit another container_name",
+                            order.name()
+                        )));
+                    }
+                    // One of ours is on its way out, and has the name for a moment yet.
+                    Ok(Holder::Own | Holder::Nobody) if status_code == CONFLICT => {}
+                    Ok(Holder::Own | Holder::Nobody) | Err(_) => failures += 1,
+                }
+                if failures >= FAILURES_MOST {
+                    return Err(End::Failed(message.trim().to_owned()));
+                }
+            }
+            // Nothing is known of it.
+            Err(error) => words.say(&format!("STATUS=unknown, deferred: {error}")),
+        }
+        sleep(pause).await;
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+async fn tried(docker: &Docker, order: &ContainerOrder) -> Result<String, Error> {
+    for found in ours::find(docker, order).await? {
+        if found.is_running && found.is_same {
+            return Ok(found.id);
+        }
+        ours::remove(docker, &found.id).await?;
+    }
+    // What others of us left is gone.
+    made_note::forget(order);
+    let _ = made_note::begin(order);
+    make::make(docker, order).await
+}
+
+fn refusal(order: &ContainerOrder, status: u16, message: &str) -> String {
+    let message = message.trim();
+    let is_image = message.to_ascii_lowercase().contains("image");
+    if status == 404 && is_image {
+        return format!("the image {:?} is not there ({message}): pull it first", order.spec.image);
+    }
+    message.to_owned()
+}

@@ -1,0 +1,178 @@
+//! The sessions of agents: learned from whoever knows them, kept by unit, and named where a unit is resumed.
+
+use crate::handle::{Ask, Handle};
+use crate::store::mail::NotKept;
+use crate::supervisor::Supervisor;
+use ostler_core::unit::Declared;
+use ostler_model::{AgentSession, OsText, RunId, RunRecord, What};
+use serde_json::json;
+use thiserror::Error;
+use tokio::sync::oneshot;
+
+/// How long the session of a unit that is no longer declared is kept: it may be declared again.
+const KEPT_MS: u64 = 90 * 24 * 60 * 60 * 1_000;
+
+/// Why a session is not remembered.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum SessionRefused {
+    #[error(
+        "{0:?} cannot be the id of a session: at most 200 letters, digits and - _ . : are one, and it begins with a letter or a digit"
+    )]
+    BadId(String),
+    #[error("no unit and no run of a unit is called {0:?}; `ostler ls` lists the units")]
+    NoSuch(String),
+    #[error("run {run} is not the last run of {unit}, so its session is not that of {unit} now")]
+    Older { run: RunId, unit: String },
+    #[error(transparent)]
+    NotKept(#[from] NotKept),
+}
+
+pub(crate) type SessionReply = oneshot::Sender<Result<(), SessionRefused>>;
+
+/// What a unit that has run before is started with.
+pub(crate) enum Resumption<'a> {
+    /// Its command: there is nothing to resume.
+    Command,
+    /// Its command, though it has `resume`: that names a session, and none is known.
+    NoSession,
+    /// These words.
+    Resume(Vec<OsText>, Option<&'a AgentSession>),
+}
+
+impl Supervisor {
+    pub(crate) fn learn_session(
+        &mut self,
+        of: String,
+        session: Option<String>,
+    ) -> Result<(), SessionRefused> {
+        if let Some(bad) = session.as_ref().filter(|id| !AgentSession::is_id(id)) {
+            return Err(SessionRefused::BadId(bad.clone()));
+        }
+        let (unit, run) = self.whose_session(&of)?;
+        let Some(record) = self.world.unit(&unit) else {
+            return Err(SessionRefused::NoSuch(of));
+        };
+        let program = AgentSession::program_of(&record.spec.argv).to_owned();
+        let known = self.sessions.get(&unit).map(|known| (&known.id, &known.program));
+        if known == session.as_ref().map(|id| (id, &program)) {
+            return Ok(());
+        }
+        let learned_at_ms = ostler_os::wall_ms();
+        let session = session.map(|id| AgentSession { id, program, learned_at_ms });
+        self.keep_session(&unit, session.clone()).map_err(NotKept::from)?;
+        let (what, why) = match &session {
+            Some(session) => (What::SessionLearned, session.id.as_str()),
+            None => (What::SessionForgotten, "somebody asked for it"),
+        };
+        self.push_entry(run, what, why, json!({ "unit": unit }));
+        Ok(())
+    }
+
+    fn keep_session(
+        &mut self,
+        unit: &str,
+        session: Option<AgentSession>,
+    ) -> Result<(), ostler_registry::RegistryError> {
+        self.registry.keep_session(self.instance, unit, session.as_ref())?;
+        match session {
+            Some(session) => self.sessions.insert(unit.to_owned(), session),
+            None => self.sessions.remove(unit),
+        };
+        Ok(())
+    }
+
+    /// The unit that is meant, and the run of it that tells its session.
+    fn whose_session(&self, of: &str) -> Result<(String, Option<RunId>), SessionRefused> {
+        if self.world.unit(of).is_some() {
+            return Ok((of.to_owned(), self.world.unit_run(of)));
+        }
+        let no_such = || SessionRefused::NoSuch(of.to_owned());
+        let run: RunId = of.parse().map_err(|_| no_such())?;
+        let stored = || self.registry.run(run).ok().flatten();
+        let record: RunRecord =
+            self.world.record(run).cloned().or_else(stored).ok_or_else(no_such)?;
+        let unit = record.unit.ok_or_else(no_such)?;
+        let last = self.world.unit_run(&unit).or_else(|| {
+            let runs = self.registry.runs_of(&unit, 1).unwrap_or_default();
+            runs.first().map(|record| record.run_id)
+        });
+        match last {
+            Some(last) if last != run => Err(SessionRefused::Older { run, unit }),
+            Some(_) | None => Ok((unit, Some(run))),
+        }
+    }
+
+    /// What the unit is started with as this run.
+    pub(crate) fn resumption(&self, unit: &str, run: RunId) -> Resumption<'_> {
+        let Some(record) = self.world.unit(unit) else { return Resumption::Command };
+        let Some(resume) = &record.spec.resume else { return Resumption::Command };
+        let is_named = resume.iter().any(|word| word.contains(AgentSession::PLACEHOLDER));
+        let program = AgentSession::program_of(&record.spec.argv);
+        let session = self.sessions.get(unit).filter(|session| session.program == program);
+        match (is_named, session) {
+            (true, Some(session)) => {
+                let put = |word: &String| word.replace(AgentSession::PLACEHOLDER, &session.id);
+                let words = resume.iter().map(|word| OsText::from(&*put(word))).collect();
+                Resumption::Resume(words, Some(session))
+            }
+            (true, None) if self.has_run(unit, run) => Resumption::NoSession,
+            (false, _) if self.has_run(unit, run) => {
+                Resumption::Resume(resume.iter().map(|word| OsText::from(&**word)).collect(), None)
+            }
+            (true, None) | (false, _) => Resumption::Command,
+        }
+    }
+
+    /// The journal knows with what it was started.
+    pub(crate) fn note_resumption(&mut self, unit: &str, run: RunId) {
+        let (what, why) = match self.resumption(unit, run) {
+            Resumption::Command => return,
+            Resumption::NoSession => {
+                let why =
+                    "its resume names {session}, and no session of it is known: its command is run";
+                (What::Degraded, why.to_owned())
+            }
+            Resumption::Resume(_, Some(session)) => {
+                (What::Resumed, format!("session {} of {}", session.id, session.program))
+            }
+            Resumption::Resume(_, None) => (What::Resumed, "it has run before".to_owned()),
+        };
+        self.run_entry(run, what, &why, json!({ "unit": unit }));
+    }
+
+    /// Another program knows nothing of the sessions of the one before.
+    pub(crate) fn forget_foreign_sessions(&mut self, declared: &[Declared]) {
+        for Declared { spec, .. } in declared {
+            let program = AgentSession::program_of(&spec.argv);
+            let known = self.sessions.get(&spec.name);
+            let Some(known) = known.filter(|known| known.program != program) else { continue };
+            let why = format!("its program is {program}, and was {}", known.program);
+            // If it cannot be written now, it is not used either: the program differs.
+            if self.keep_session(&spec.name, None).is_ok() {
+                self.entry(What::SessionForgotten, &why, json!({ "unit": spec.name }));
+            }
+        }
+    }
+
+    pub(crate) fn forget_old_sessions(&mut self) {
+        let before_ms = ostler_os::wall_ms().saturating_sub(KEPT_MS);
+        let is_old = |session: &AgentSession| session.learned_at_ms < before_ms;
+        if self.sessions.values().any(is_old)
+            && self.registry.forget_sessions(self.instance, before_ms).is_ok()
+        {
+            self.sessions = self.registry.sessions(self.instance).unwrap_or_default();
+        }
+    }
+}
+
+impl Handle {
+    /// Answers when it is on disk.
+    pub async fn learn_session(
+        &self,
+        of: String,
+        session: Option<String>,
+    ) -> Result<(), SessionRefused> {
+        let answer = self.ask(|reply| Ask::Session { of, session, reply }).await;
+        answer.unwrap_or(Err(SessionRefused::NotKept(NotKept::ShuttingDown)))
+    }
+}

@@ -1,0 +1,228 @@
+//! Units that talk back, on the dispatcher's side: who they are, what they are started with, what they are told.
+
+use crate::apps::{Refused, Told, Vitals};
+use crate::checks::prober::Order;
+use crate::guardian_link::inheritance::End;
+use crate::handle::Claim;
+use crate::runs::table::LiveRun;
+use crate::supervisor::Supervisor;
+use ostler_core::Event;
+use ostler_core::unit::UnitEvent;
+use ostler_model::{AppSpec, Check, OsText, RunId, UnitSpec, What, stable_hash};
+use serde_json::{Value, json};
+use std::fmt::Write;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixDatagram;
+use std::path::Path;
+use std::sync::Arc;
+
+const HOME_VARIABLE: &str = "OSTLER_HOME";
+const NOTED_EVERY_MS: u64 = 10_000;
+/// What a language without 64-bit numbers can hold.
+const EXACT_BITS: u32 = 53;
+
+impl Supervisor {
+    /// What a unit needs to know to talk back, or to call us, in its environment.
+    pub(crate) fn ways_of(&self, spec: &UnitSpec, run: RunId) -> Vec<OsText> {
+        let mut ways = Vec::new();
+        let mut say =
+            |name: &str, value: &str| ways.push(OsText::from(&*format!("{name}={value}")));
+        if let Some(app) = &spec.app {
+            let socket = self.apps.socket();
+            let socket = socket.to_string_lossy();
+            for name in ["OPENCLAWOS_SOCKET", "OPENCLAWOS_KERNEL_SOCKET", "OPENCLAW_KERNEL_SOCKET"]
+            {
+                say(name, &socket);
+            }
+            say("OPENCLAWOS_APP_ID", &app.id);
+            say("OPENCLAWOS_LAUNCH_SECRET", &self.apps.proof().launch_secret(run));
+            if let Some(heartbeat) = &spec.heartbeat {
+                say("OSTLER_HEARTBEAT_MS", &heartbeat.interval_ms.to_string());
+            }
+            return ways;
+        }
+        // What it calls is answered by us. A container has no way here, and who says another home means it.
+        let is_home = |text: &OsText| text.0.starts_with(format!("{HOME_VARIABLE}=").as_bytes());
+        let is_said = spec.env.contains_key(HOME_VARIABLE) || spec.inherited.iter().any(is_home);
+        if spec.container.is_none() && !is_said {
+            say(HOME_VARIABLE, &self.home.path().to_string_lossy());
+        }
+        if says_itself(spec) {
+            say("NOTIFY_SOCKET", &self.home.word_of(&spec.name).to_string_lossy());
+            if let Some(heartbeat) = &spec.heartbeat {
+                say("WATCHDOG_USEC", &heartbeat.timeout_ms.saturating_mul(1_000).to_string());
+            }
+        }
+        ways
+    }
+
+    /// From before it is started until it is over. After a supervisor before us the places are the same. One that nobody
+    /// could hear is an error: it would say that it is ready, and wait for ever.
+    pub(crate) fn vitals_of(&mut self, unit: &str, run: RunId) -> io::Result<Option<Arc<Vitals>>> {
+        if let Some(known) = self.apps.get(run) {
+            return Ok(Some(known));
+        }
+        let Some(spec) = self.world.unit(unit).map(|record| &record.spec) else { return Ok(None) };
+        let says = says_itself(spec);
+        if spec.app.is_none() && !says {
+            return Ok(None);
+        }
+        let id = spec.app.as_ref().map(|app| app.id.clone());
+        let vitals = Arc::new(Vitals::new(run, unit.to_owned(), id, spec.heartbeat));
+        if says {
+            let word = self.word_of(unit, run)?;
+            self.prober.order(Order::Hear { run, word, vitals: Arc::clone(&vitals) })?;
+        }
+        self.apps.add(Arc::clone(&vitals));
+        Ok(Some(vitals))
+    }
+
+    /// As a supervisor before us left it, or a new one, which is held for whoever comes after us until the unit is ready:
+    /// one that sends a sign of life every second would fill it, and wait.
+    fn word_of(&mut self, unit: &str, run: RunId) -> io::Result<UnixDatagram> {
+        let path = self.home.word_of(unit);
+        if let Some(held) = self.guarding.words.get(&run)
+            && let Ok(file) = ostler_os::SocketFile::at(&path)
+        {
+            let word = held.try_clone().map(UnixDatagram::from)?;
+            self.sockets.add_word(run, file);
+            return Ok(word);
+        }
+        let (word, file) = listen(&path)?;
+        self.sockets.add_word(run, file);
+        if !self.world.is_unit_there(unit)
+            && let Ok(held) = word.try_clone()
+        {
+            let held = OwnedFd::from(held);
+            self.guarding.keeper.keep(&End::Word.name(run), &held);
+            self.guarding.words.insert(run, held);
+        }
+        Ok(word)
+    }
+
+    /// The caller must be of the run that was started for the app, or have what only that was given.
+    pub(crate) fn register(&mut self, claim: &Claim) -> Result<Arc<Vitals>, Refused> {
+        let running = self.apps.of_app(&claim.app);
+        let has_secret = |vitals: &&Arc<Vitals>| {
+            let proof = self.apps.proof();
+            claim.secret.as_ref().is_some_and(|secret| proof.is_launch_secret(vitals.run, secret))
+        };
+        let own = self.whose(claim.pid);
+        let found = running.iter().find(has_secret);
+        let found = found.or_else(|| running.iter().find(|app| Some(app.run) == own));
+        if let Some(found) = found {
+            return Ok(Arc::clone(found));
+        }
+        let mut notes = Vec::new();
+        let unit_of = |run| self.world.record(run).and_then(|record| record.unit.clone());
+        if let Some((run, unit)) = own.and_then(|run| Some((run, unit_of(run)?))) {
+            let why = format!("it said that it is {:?}, which is another app", claim.app);
+            notes.push((unit, run, why));
+        }
+        for vitals in &running {
+            let why = format!("process {} said that it is this app, and is not", claim.pid);
+            notes.push((vitals.unit.clone(), vitals.run, why));
+        }
+        for (name, run, why) in notes {
+            let evidence = json!({ "pid": claim.pid, "claimed": claim.app });
+            self.note_app(name, UnitEvent::Noted { run, what: What::AppRefused, why, evidence });
+        }
+        Err(if running.is_empty() { Refused::NotRunning } else { Refused::Stranger })
+    }
+
+    /// The run that a process belongs to, by the kernel's word.
+    pub(crate) fn whose(&self, pid: i32) -> Option<RunId> {
+        let kin = ostler_os::kin_of(pid)?;
+        // The stronger word first: who sits in a pane descends from the tmux server, which is a run of its own.
+        let named = kin.boundary_name().and_then(|name| name.strip_prefix("run-")?.parse().ok());
+        let is_inside = |live: &&LiveRun| {
+            let boundary = live.scope.as_ref().and_then(ostler_os::Scope::boundary);
+            boundary.is_some_and(|boundary| kin.is_in(&boundary))
+        };
+        let runs = || self.live.values();
+        // Mostly the boundary is called after its run; one that was let go has that of the run it came of.
+        let inside = named.and_then(|run: RunId| {
+            self.live.get(&run).filter(is_inside).or_else(|| runs().find(is_inside))
+        });
+        let is_seated = |live: &&LiveRun| {
+            let seated = live.scope.as_ref().and_then(ostler_os::Scope::seated);
+            seated.is_some_and(|seated| kin.descends_from(seated))
+        };
+        let is_descended = |live: &&LiveRun| {
+            let first = live.process.as_ref().map(|process| process.fingerprint().pid);
+            let reaper = live.scope.as_ref().and_then(ostler_os::Scope::reaper);
+            let reaper = reaper.filter(|reaper| reaper.is_alive());
+            let reaper = reaper.map(|reaper| reaper.fingerprint().pid);
+            first.into_iter().chain(reaper).any(|above| kin.descends_from(above))
+        };
+        let found = inside.or_else(|| runs().find(is_seated));
+        found.or_else(|| runs().find(is_descended)).map(|live| live.run)
+    }
+
+    /// What an app makes us say is said once in a while, and how often it would have been: nobody fills our journal.
+    pub(crate) fn note_app(&mut self, name: String, mut event: UnitEvent) {
+        if let UnitEvent::Noted { what, why, .. } = &mut event
+            && *what != What::AppRegistered
+        {
+            let now_ms = ostler_os::mono_ms();
+            let (at_ms, more) = self.noted.entry((name.clone(), what.as_str())).or_default();
+            if *at_ms > 0 && now_ms.saturating_sub(*at_ms) < NOTED_EVERY_MS {
+                *more += 1;
+                return;
+            }
+            *at_ms = now_ms;
+            let more = std::mem::take(more);
+            if more > 0 {
+                let _ = write!(why, "; {more} more times since it was last told");
+            }
+        }
+        self.events.push_back(Event::Unit { name, event });
+    }
+
+    /// An app that listens is asked over its socket; whether it was.
+    pub(crate) fn ask_app_to_end(&mut self, run: RunId) -> bool {
+        let Some(vitals) = self.apps.get(run).filter(|vitals| vitals.app.is_some()) else {
+            return false;
+        };
+        let timeout_ms = self.world.record(run).map_or(0, |record| record.grace_ms);
+        let reason = "it is to end".to_owned();
+        let is_told = vitals.tell(Told::Shutdown { timeout_ms, reason });
+        if is_told {
+            let why = format!("it has {timeout_ms} ms to clean up and exit");
+            self.run_entry(run, What::AppToldToEnd, &why, json!({ "graceMs": timeout_ms }));
+        }
+        is_told
+    }
+
+    /// An app that runs on with another configuration is told it.
+    pub(crate) fn tell_config(&self, unit: &str, app: &AppSpec) {
+        let run = self.world.unit_run(unit);
+        if let Some(vitals) = run.and_then(|run| self.apps.get(run)) {
+            let (config, version) = (app.config.clone(), config_version(&app.config));
+            vitals.tell(Told::Config { config, version });
+        }
+    }
+}
+
+/// The same for the same configuration.
+pub fn config_version(config: &Value) -> u64 {
+    stable_hash(config.to_string().as_bytes()) >> (u64::BITS - EXACT_BITS)
+}
+
+/// By the words of sd_notify.
+fn says_itself(spec: &UnitSpec) -> bool {
+    // A container's shim says when it runs.
+    if spec.container.is_some() {
+        return true;
+    }
+    let is_notify = matches!(&spec.ready, Some(ready) if ready.check == Check::Notify);
+    spec.app.is_none() && (is_notify || spec.heartbeat.is_some())
+}
+
+pub(crate) fn listen(place: &Path) -> io::Result<(UnixDatagram, ostler_os::SocketFile)> {
+    if let Some(folder) = place.parent() {
+        crate::home::make_private_folder(folder)?;
+    }
+    ostler_os::listen_for_words(place)
+}

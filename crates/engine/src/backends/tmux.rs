@@ -1,0 +1,173 @@
+//! A unit that lives in a session of tmux: its run is the shim, which is told in its environment what to make. What it
+//! leaves in notes is read where the kernel alone does not tell: who sits in the pane, and why it ended.
+
+use crate::home::make_private_folder;
+use crate::supervisor::Supervisor;
+use ostler_model::{
+    Backend, Limits, OsText, RunId, RunRecord, RunSpec, TerminalSize, TmuxEnd, TmuxEndKind,
+    TmuxOrder, TmuxOwner, TmuxSeat, TmuxSpec, UnitSpec, What,
+};
+use serde_json::json;
+use std::path::PathBuf;
+
+impl Supervisor {
+    /// Makes the run of a unit the run of its session's shim.
+    pub(crate) fn seat(&self, unit: &UnitSpec, run: RunId, spec: &mut RunSpec) {
+        let Some(tmux) = unit.tmux.as_deref().filter(|_| unit.backend == Backend::Tmux) else {
+            return;
+        };
+        let order = TmuxOrder {
+            spec: tmux.clone(),
+            argv: spec.argv.iter().map(OsText::shown).collect(),
+            cwd: unit.cwd.clone(),
+            stop_signal: unit.stop.signal,
+            grace_ms: unit.stop.grace_ms,
+            home: self.instance.to_string(),
+            unit: unit.name.clone(),
+            run: run.to_string(),
+            notes: self.seat_notes(&unit.name, "").display().to_string(),
+            own_sockets: match tmux.server {
+                TmuxOwner::Ours => Some(self.make_sockets(&unit.name)),
+                TmuxOwner::Other => None,
+            },
+        };
+        let Ok(order) = serde_json::to_string(&order) else { return };
+        let Ok(program) = ostler_os::own_executable() else { return };
+        spec.argv = vec![
+            OsText(program.into_os_string().into_encoded_bytes()),
+            OsText::from("shim"),
+            OsText::from(&*unit.name),
+        ];
+        spec.env.push(OsText::from(&*format!("{}={order}", TmuxOrder::VARIABLE)));
+        spec.size = tmux.size;
+        spec.limits.grace_ms = spec.limits.grace_ms.saturating_add(CLOSE_MS);
+    }
+
+    /// A folder in which a server of the program's own has its place; it ends with the run. Where it cannot be made, the
+    /// program's tmux fails, which is better than a session that nobody owns.
+    fn make_sockets(&self, unit: &str) -> String {
+        let place = self.home.sockets_of(unit);
+        let above = place.parent().map(make_private_folder);
+        if above.is_none_or(|above| above.is_ok()) {
+            let _ = make_private_folder(&place);
+        }
+        place.display().to_string()
+    }
+
+    /// A server of tmux or podman is never started, nor asked, where somebody else could answer in its place.
+    pub(crate) fn secure_sockets_of(&self, unit: &str) -> std::io::Result<()> {
+        let Some(spec) = self.world.unit(unit).map(|record| &record.spec) else { return Ok(()) };
+        if spec.tmux.is_none() && spec.part.is_none() {
+            return Ok(());
+        }
+        self.home.secure_folder_of(&self.home.tmux_socket())?;
+        self.home.secure_folder_of(&self.home.podman_socket())
+    }
+
+    /// Where a session's shim keeps what others have to know.
+    fn seat_notes(&self, unit: &str, end: &str) -> PathBuf {
+        let folder = self.home.path().join(TmuxOrder::FOLDER);
+        let _ = std::fs::create_dir_all(&folder);
+        folder.join(format!("{}{end}", TmuxOrder::note_name(unit)))
+    }
+
+    /// The note of who sits in the pane, of a run that has a session.
+    pub(crate) fn seat_note_of(&self, record: &RunRecord) -> Option<PathBuf> {
+        let unit = record.unit.as_deref().filter(|_| record.backend_id == Backend::Tmux)?;
+        Some(self.seat_notes(unit, ".seat"))
+    }
+
+    /// The process that a person means: not the shim, but who sits in its pane.
+    pub(crate) fn pid_shown(&self, record: &RunRecord) -> Option<i32> {
+        let live = self.live.get(&record.run_id).filter(|_| record.backend_id == Backend::Tmux);
+        let note = live.and_then(|live| live.scope.as_ref()?.seat());
+        let seated = note.and_then(|note| ostler_os::SeatNote::read(note));
+        seated.map(|seated| seated.pid).or(record.pid)
+    }
+
+    /// What became of the session of a run that is over.
+    pub(crate) fn close_session(&mut self, record: &RunRecord) {
+        let Some(unit) = record.unit.clone().filter(|_| record.backend_id == Backend::Tmux) else {
+            return;
+        };
+        let note = self.seat_notes(&unit, ".end");
+        let end = std::fs::read(&note).ok().and_then(|text| serde_json::from_slice(&text).ok());
+        if let Some(end) = end.filter(|end: &TmuxEnd| end.run == record.run_id.to_string()) {
+            let what = match end.kind {
+                TmuxEndKind::Refused => What::Refused,
+                TmuxEndKind::Failed => What::SpawnFailed,
+                TmuxEndKind::Taken => What::RootExited,
+            };
+            self.run_entry(record.run_id, what, &end.why, json!({ "unit": record.unit }));
+        }
+        let _ = std::fs::remove_file(note);
+        let _ = std::fs::remove_dir_all(self.home.sockets_of(&unit));
+        self.sweep_session(&unit);
+    }
+
+    /// A shim that was killed left its session, and its note says so. One whose unit is to be started again is closed
+    /// by the next shim.
+    fn sweep_session(&mut self, unit: &str) {
+        let Some(seat) = self.seat_left(unit) else { return };
+        if seat.is_closed {
+            let _ = std::fs::remove_file(self.seat_notes(unit, ".seat"));
+            return;
+        }
+        if self.stopping || self.is_to_run(unit) || self.sweep_of(unit).is_some() {
+            return;
+        }
+        let order = TmuxOrder {
+            spec: TmuxSpec {
+                session: seat.session,
+                socket: seat.socket,
+                server: TmuxOwner::Other,
+                size: TerminalSize::default(),
+                program: Some(seat.program),
+                is_ready_when_seated: false,
+            },
+            argv: Vec::new(),
+            cwd: "/".to_owned(),
+            stop_signal: TERM,
+            grace_ms: Limits::DEFAULT_GRACE_MS,
+            home: seat.home,
+            unit: unit.to_owned(),
+            run: seat.run,
+            notes: self.seat_notes(unit, "").display().to_string(),
+            own_sockets: None,
+        };
+        let Ok(order) = serde_json::to_string(&order) else { return };
+        let order = OsText::from(&*format!("{}={order}", TmuxOrder::VARIABLE));
+        self.sweep_after(unit, vec![order]);
+    }
+
+    fn seat_left(&self, unit: &str) -> Option<TmuxSeat> {
+        let text = std::fs::read_to_string(self.seat_notes(unit, ".seat")).ok()?;
+        serde_json::from_str(text.split_once('\n')?.1).ok()
+    }
+
+    /// What shims left behind while there was no supervisor, or when one went with them.
+    pub(crate) fn sweep_sessions(&mut self) {
+        let Ok(entries) = std::fs::read_dir(self.home.path().join(TmuxOrder::FOLDER)) else {
+            return;
+        };
+        let units = entries.flatten().filter_map(|entry| {
+            let name = entry.file_name();
+            self.seat_left(name.to_str()?.strip_suffix(".seat")?).map(|seat| seat.unit)
+        });
+        for unit in units.collect::<Vec<_>>() {
+            if self.world.unit_run(&unit).is_none() {
+                self.sweep_session(&unit);
+            }
+        }
+    }
+}
+
+const TERM: i32 = 15;
+/// What tmux may need to tell how it ended and to close a session, beyond the program's own grace.
+const CLOSE_MS: u64 = 10_000;
+
+/// Wanted a session, and there was no tmux when it was declared.
+pub(crate) fn lacks_tmux(unit: &UnitSpec) -> Option<&'static str> {
+    let tmux = unit.tmux.as_deref()?;
+    tmux.program.is_none().then_some("there is no tmux on the PATH: it has a terminal of ours")
+}

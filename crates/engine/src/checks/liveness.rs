@@ -1,0 +1,88 @@
+//! Waiting for what a unit says, and judging its silence.
+
+use crate::apps::Vitals;
+use crate::checks::prober::Probed;
+use ostler_core::heartbeat::Judgement;
+use ostler_core::unit::UnitEvent;
+use ostler_model::HeartbeatSpec;
+use std::time::Duration;
+use tokio::time::timeout;
+
+/// Each step has its own time and its own error.
+pub(crate) async fn until_ready(
+    vitals: &Vitals,
+    register_ms: Option<u64>,
+    ready_ms: u64,
+) -> UnitEvent {
+    let run = vitals.run;
+    if let Some(register_ms) = register_ms
+        && !until(vitals, register_ms, |vitals| vitals.is_registered() || vitals.is_ready()).await
+    {
+        let why = format!("it did not call app.register within {register_ms} ms");
+        return UnitEvent::NotReady { run, why };
+    }
+    if until(vitals, ready_ms, Vitals::is_ready).await {
+        return UnitEvent::Ready { run };
+    }
+    let why = match register_ms {
+        Some(_) => format!("it registered, and did not call app.ready within {ready_ms} ms"),
+        None => format!("not within {ready_ms} ms: it did not say READY=1"),
+    };
+    UnitEvent::NotReady { run, why }
+}
+
+/// False if it is not so in time. A unit may ask for more.
+async fn until(vitals: &Vitals, most_ms: u64, is_so: impl Fn(&Vitals) -> bool) -> bool {
+    let due = ostler_os::mono_ms().saturating_add(most_ms);
+    loop {
+        let change = vitals.change();
+        if is_so(vitals) {
+            return true;
+        }
+        let left = due.max(vitals.extended_mono_ms()).saturating_sub(ostler_os::mono_ms());
+        if left == 0 {
+            return false;
+        }
+        let _ = timeout(Duration::from_millis(left), change).await;
+    }
+}
+
+/// Until it is dead to us. Who is silent and comes back is told to be well again.
+pub(crate) async fn watch(vitals: &Vitals, spec: HeartbeatSpec, tell: &(dyn Fn(Probed) + Sync)) {
+    let run = vitals.run;
+    let say = |event| tell(Probed { unit: vitals.unit.clone(), event });
+    // What came before is not held against it: it had a time of its own to become ready.
+    vitals.begin();
+    let mut ails = false;
+    loop {
+        let change = vitals.change();
+        let (is_unhealthy, silent_ms, until_ms) = match vitals.judge(&spec) {
+            Judgement::Well { until_ms } => (false, 0, until_ms),
+            Judgement::Unhealthy { silent_ms, until_ms } => (true, silent_ms, until_ms),
+            Judgement::Dead { silent_ms, missed } => {
+                if !ails {
+                    say(UnitEvent::Ailing { run, why: silence(silent_ms, spec.timeout_ms) });
+                }
+                let why = format!(
+                    "{missed} heartbeats missed: silent for {silent_ms} ms, expected every {} ms",
+                    spec.interval_ms
+                );
+                return say(UnitEvent::Unhealthy { run, why });
+            }
+        };
+        if is_unhealthy && !ails {
+            say(UnitEvent::Ailing { run, why: silence(silent_ms, spec.timeout_ms) });
+        } else if !is_unhealthy && ails {
+            say(UnitEvent::Well { run });
+        }
+        ails = is_unhealthy;
+        let left = until_ms.saturating_sub(ostler_os::mono_ms());
+        // While it ails, the next beat is to be seen when it comes.
+        let left = if ails { left.min(spec.interval_ms.max(1)) } else { left };
+        let _ = timeout(Duration::from_millis(left.max(1)), change).await;
+    }
+}
+
+fn silence(silent_ms: u64, timeout_ms: u64) -> String {
+    format!("no heartbeat for {silent_ms} ms, more than {timeout_ms} ms is not healthy")
+}

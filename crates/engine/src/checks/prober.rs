@@ -1,0 +1,509 @@
+//! The thread that asks units whether they are ready and healthy. Each check has its own clock; one that
+//! hangs is given up at its timeout and delays no other.
+
+use crate::apps::{self, Vitals};
+use crate::checks::http::{get, get_healthy, post};
+use crate::checks::liveness;
+use crate::checks::ready_line::LineWatch;
+use crate::handle::Handle;
+use crate::output::{LogReader, OutputState, Piece};
+use ostler_core::unit::{Idle, UnitEvent};
+use ostler_model::{
+    CHECK_UNKNOWN, Check, DeadmanSpec, HealthSpec, HeartbeatSpec, OsText, ReadySpec, RunId,
+    RunSpec, SpawnErrorKind, UnitState, What,
+};
+use std::io;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+use tokio::net::TcpStream;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep, timeout};
+
+/// Between two questions whether it is ready.
+const READY_EVERY: Duration = Duration::from_millis(100);
+/// One question; an answer that got lost is asked for again.
+const QUESTION_MOST: Duration = Duration::from_secs(5);
+/// So many failures of a check are noted one after the other, and from then on one each so often.
+const NOTES_AT_ONCE: u64 = 20;
+const NOTE_EVERY_MS: u64 = 10_000;
+
+/// What a check needs to know of its unit.
+pub(crate) struct Subject {
+    pub(crate) unit: String,
+    pub(crate) run: RunId,
+    pub(crate) output: Option<Arc<OutputState>>,
+    /// What it says itself, if it does.
+    pub(crate) vitals: Option<Arc<Vitals>>,
+    /// A run in the unit's own circumstances, for checks that are commands.
+    pub(crate) like: Box<RunSpec>,
+    /// What takes a command to where the unit is: into its container.
+    pub(crate) before: Vec<OsText>,
+}
+
+pub(crate) enum Order {
+    Ready {
+        subject: Subject,
+        ready: ReadySpec,
+        /// Of an app: how long it has until it has registered.
+        register_ms: Option<u64>,
+    },
+    /// What it says by sd_notify.
+    Hear {
+        run: RunId,
+        word: std::os::unix::net::UnixDatagram,
+        vitals: Arc<Vitals>,
+    },
+    /// Its heartbeats are expected from now on.
+    Pulse {
+        vitals: Arc<Vitals>,
+        heartbeat: HeartbeatSpec,
+    },
+    Health {
+        subject: Subject,
+        health: HealthSpec,
+    },
+    /// Whether it is ready, asked for all its life.
+    Readiness {
+        subject: Subject,
+        health: HealthSpec,
+    },
+    /// Whether this command says that nobody is attached; idle since then, if so.
+    Unattended {
+        subject: Subject,
+        argv: Vec<String>,
+        mono_ms: u64,
+    },
+    Forget(RunId),
+    Post(Message),
+    /// These and no others are told, again and again, that all is well.
+    Deadmen(Vec<DeadmanSpec>),
+}
+
+/// Something that somebody is told.
+pub(crate) struct Message {
+    pub(crate) url: String,
+    pub(crate) body: String,
+}
+
+/// What a check has found.
+pub(crate) struct Probed {
+    pub(crate) unit: String,
+    pub(crate) event: UnitEvent,
+}
+
+/// Its thread begins with the first check: who has none does not pay for it.
+pub(crate) struct Prober {
+    engine: Handle,
+    tell: Tell,
+    begun: Option<Begun>,
+}
+
+struct Begun {
+    orders: mpsc::UnboundedSender<Order>,
+    thread: JoinHandle<()>,
+}
+
+impl Prober {
+    /// `tell` is called on the prober's thread and must not block.
+    pub(crate) fn new(engine: Handle, tell: impl Fn(Probed) + Send + Sync + 'static) -> Self {
+        Self { engine, tell: Arc::new(tell), begun: None }
+    }
+
+    pub(crate) fn order(&mut self, order: Order) -> io::Result<()> {
+        let begun = match self.begun.take() {
+            Some(begun) => begun,
+            None => begin(self.engine.clone(), Arc::clone(&self.tell))?,
+        };
+        let _ = begun.orders.send(order);
+        self.begun = Some(begun);
+        Ok(())
+    }
+
+    /// The run is over: nobody wants to know any more.
+    pub(crate) fn forget(&self, run: RunId) {
+        if let Some(begun) = &self.begun {
+            let _ = begun.orders.send(Order::Forget(run));
+        }
+    }
+}
+
+fn begin(engine: Handle, tell: Tell) -> io::Result<Begun> {
+    let (orders, inbox) = mpsc::unbounded_channel();
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
+    let thread = std::thread::Builder::new()
+        .name("prober".to_owned())
+        .stack_size(512 << 10)
+        .spawn(move || runtime.block_on(work(inbox, engine, tell)))?;
+    Ok(Begun { orders, thread })
+}
+
+impl Drop for Prober {
+    fn drop(&mut self) {
+        if let Some(Begun { orders, thread }) = self.begun.take() {
+            drop(orders);
+            let _ = thread.join();
+        }
+    }
+}
+
+pub(crate) type Tell = Arc<dyn Fn(Probed) + Send + Sync>;
+
+async fn work(mut inbox: mpsc::UnboundedReceiver<Order>, engine: Handle, tell: Tell) {
+    let mut tasks: tokio::task::JoinSet<()> = tokio::task::JoinSet::new();
+    let mut deadmen = Vec::new();
+    let mut running: std::collections::HashMap<RunId, Vec<tokio::task::AbortHandle>> =
+        std::collections::HashMap::new();
+    loop {
+        let order = tokio::select! {
+            order = inbox.recv() => order,
+            Some(_) = tasks.join_next(), if !tasks.is_empty() => continue,
+        };
+        let Some(order) = order else { break };
+        match order {
+            Order::Hear { run, word, vitals } => {
+                let (engine, tell) = (engine.clone(), Arc::clone(&tell));
+                let task = tasks.spawn(apps::hear(word, vitals, engine, tell));
+                running.entry(run).or_default().push(task);
+            }
+            Order::Pulse { vitals, heartbeat } => {
+                let (tell, run) = (Arc::clone(&tell), vitals.run);
+                let task =
+                    tasks.spawn(async move { liveness::watch(&vitals, heartbeat, &*tell).await });
+                running.entry(run).or_default().push(task);
+            }
+            Order::Ready { subject, ready, register_ms } => {
+                let (tell, engine, run) = (Arc::clone(&tell), engine.clone(), subject.run);
+                let task = tasks.spawn(async move {
+                    let unit = subject.unit.clone();
+                    tell(Probed {
+                        unit,
+                        event: until_ready(subject, ready, register_ms, &engine).await,
+                    });
+                });
+                running.entry(run).or_default().push(task);
+            }
+            Order::Health { subject, health } => {
+                let (tell, engine, run) = (Arc::clone(&tell), engine.clone(), subject.run);
+                let task = tasks.spawn(async move {
+                    let why = until_unhealthy(&subject, &health, &engine, &*tell).await;
+                    let unit = subject.unit;
+                    tell(Probed { unit, event: UnitEvent::Unhealthy { run, why } });
+                });
+                running.entry(run).or_default().push(task);
+            }
+            Order::Readiness { subject, health } => {
+                let (tell, engine, run) = (Arc::clone(&tell), engine.clone(), subject.run);
+                let task = tasks
+                    .spawn(async move { stay_ready(&subject, &health, &engine, &*tell).await });
+                running.entry(run).or_default().push(task);
+            }
+            Order::Unattended { subject, argv, mono_ms } => {
+                let (tell, engine, run) = (Arc::clone(&tell), engine.clone(), subject.run);
+                let task = tasks.spawn(async move {
+                    let idle = match execute(&argv, &subject, QUESTION_MOST, &engine).await {
+                        Ok(()) => Idle::Since { mono_ms },
+                        Err(_) => Idle::No,
+                    };
+                    tell(Probed { unit: subject.unit, event: UnitEvent::Idle { run, idle } });
+                });
+                running.entry(run).or_default().push(task);
+            }
+            Order::Post(message) => {
+                tasks.spawn(async move { deliver(message).await });
+            }
+            Order::Deadmen(wanted) => {
+                for task in deadmen.drain(..) {
+                    let task: tokio::task::AbortHandle = task;
+                    task.abort();
+                }
+                for one in wanted {
+                    let engine = engine.clone();
+                    deadmen.push(tasks.spawn(async move { keep_telling(one, &engine).await }));
+                }
+            }
+            Order::Forget(run) => {
+                for task in running.remove(&run).unwrap_or_default() {
+                    task.abort();
+                }
+            }
+        }
+    }
+}
+
+async fn until_ready(
+    subject: Subject,
+    ready: ReadySpec,
+    register_ms: Option<u64>,
+    engine: &Handle,
+) -> UnitEvent {
+    let run = subject.run;
+    if let (Check::App | Check::Notify, Some(vitals)) = (&ready.check, &subject.vitals) {
+        return liveness::until_ready(vitals, register_ms, ready.timeout_ms).await;
+    }
+    let most = Duration::from_millis(ready.timeout_ms);
+    let asked = async {
+        match &ready.check {
+            Check::Delay(ms) => sleep(Duration::from_millis(*ms)).await,
+            Check::Line(pattern) => until_line(pattern, subject.output.clone()).await,
+            check => {
+                while ask(check, &subject, most.min(QUESTION_MOST), engine).await.is_err() {
+                    sleep(READY_EVERY).await;
+                }
+            }
+        }
+    };
+    // A delay is its own time.
+    let is_delay = matches!(ready.check, Check::Delay(_));
+    if is_delay {
+        asked.await;
+        return UnitEvent::Ready { run };
+    }
+    match timeout(most, asked).await {
+        Ok(()) => UnitEvent::Ready { run },
+        Err(_) => {
+            let why = match ask(&ready.check, &subject, Duration::from_secs(1), engine).await {
+                Err(No { why, .. }) => format!("not within {} ms: {why}", ready.timeout_ms),
+                Ok(()) => format!("not within {} ms", ready.timeout_ms),
+            };
+            UnitEvent::NotReady { run, why }
+        }
+    }
+}
+
+/// Returns when it has failed so often in a row that it is not healthy any more.
+async fn until_unhealthy(
+    subject: &Subject,
+    health: &HealthSpec,
+    engine: &Handle,
+    tell: &(dyn Fn(Probed) + Send + Sync),
+) -> String {
+    let first = Instant::now() + Duration::from_millis(health.start_after_ms);
+    let mut clock = interval_at(first, Duration::from_millis(health.interval_ms.max(1)));
+    // What takes longer than the time between two is not made up for.
+    clock.set_missed_tick_behavior(MissedTickBehavior::Skip);
+    let most = Duration::from_millis(health.timeout_ms);
+    let (mut failures, mut successes) = (0, 0);
+    let mut notes = Notes::new(subject, health);
+    loop {
+        clock.tick().await;
+        match ask(&health.check, subject, most, engine).await {
+            Ok(()) => {
+                successes += 1;
+                if failures > 0 && successes >= health.successes {
+                    notes.add(tell, What::CheckPassed, "it answered well", failures);
+                    failures = 0;
+                }
+            }
+            // Nothing was learned of it.
+            Err(No { is_known: false, .. }) => {}
+            Err(No { why, .. }) => {
+                successes = 0;
+                failures += 1;
+                notes.add(tell, What::CheckFailed, &why, failures);
+                if failures >= health.failures {
+                    return format!("{failures} checks in a row failed, the last: {why}");
+                }
+            }
+        }
+    }
+}
+
+/// Ready when it passes. Failing later is told, and nothing follows from it.
+async fn stay_ready(
+    subject: &Subject,
+    health: &HealthSpec,
+    engine: &Handle,
+    tell: &(dyn Fn(Probed) + Send + Sync),
+) {
+    let mut clock = tokio::time::interval(Duration::from_millis(health.interval_ms.max(1)));
+    clock.set_missed_tick_behavior(MissedTickBehavior::Skip);
+    let most = Duration::from_millis(health.timeout_ms);
+    let (mut failures, mut successes) = (0, 0);
+    let mut is_ready = false;
+    let mut notes = Notes::new(subject, health);
+    let say = |event: UnitEvent| tell(Probed { unit: subject.unit.clone(), event });
+    let run = subject.run;
+    loop {
+        clock.tick().await;
+        match ask(&health.check, subject, most, engine).await {
+            Ok(()) => {
+                (failures, successes) = (0, successes + 1);
+                if successes == health.successes {
+                    say(if is_ready { UnitEvent::Well { run } } else { UnitEvent::Ready { run } });
+                    is_ready = true;
+                }
+            }
+            Err(No { is_known: false, .. }) => {}
+            Err(No { why, .. }) => {
+                (failures, successes) = (failures + 1, 0);
+                let why = format!("not ready: {why}");
+                if is_ready && failures == health.failures {
+                    say(UnitEvent::Ailing { run, why });
+                } else if !is_ready {
+                    notes.add(tell, What::CheckFailed, &why, failures);
+                }
+            }
+        }
+    }
+}
+
+/// What single checks found, for the journal; one that goes wrong again and again does not fill it.
+struct Notes<'a> {
+    subject: &'a Subject,
+    most: u32,
+    /// On the clock that nobody sets: what is told costs its part of this.
+    spent_until_ms: u64,
+}
+
+impl<'a> Notes<'a> {
+    fn new(subject: &'a Subject, health: &HealthSpec) -> Self {
+        Self { subject, most: health.failures, spent_until_ms: 0 }
+    }
+
+    fn add(&mut self, tell: &(dyn Fn(Probed) + Send + Sync), what: What, why: &str, failures: u32) {
+        let now_ms = ostler_os::mono_ms();
+        let spent_ms = self.spent_until_ms.max(now_ms);
+        if spent_ms - now_ms >= NOTES_AT_ONCE * NOTE_EVERY_MS {
+            return;
+        }
+        self.spent_until_ms = spent_ms + NOTE_EVERY_MS;
+        let evidence = serde_json::json!({ "inARow": failures, "most": self.most });
+        let (unit, run) = (self.subject.unit.clone(), self.subject.run);
+        tell(Probed { unit, event: UnitEvent::Noted { run, what, why: why.to_owned(), evidence } });
+    }
+}
+
+/// A check that did not say that all is well.
+struct No {
+    why: String,
+    /// False where the check could not even be made: then nothing is known.
+    is_known: bool,
+}
+
+impl No {
+    fn known(why: impl Into<String>) -> Self {
+        Self { why: why.into(), is_known: true }
+    }
+
+    fn unknown(why: impl Into<String>) -> Self {
+        Self { why: why.into(), is_known: false }
+    }
+}
+
+async fn ask(check: &Check, subject: &Subject, most: Duration, engine: &Handle) -> Result<(), No> {
+    let answer = async {
+        let known = match check {
+            Check::Http(url) => get(url).await,
+            Check::HttpHealthy(url) => get_healthy(url).await,
+            Check::Tcp(address) => TcpStream::connect(address)
+                .await
+                .map(drop)
+                .map_err(|error| format!("{address}: {error}")),
+            Check::Exec(argv) => return execute(argv, subject, most, engine).await,
+            Check::Line(_) => Err("no such line".to_owned()),
+            Check::Notify => Err("it did not say READY=1".to_owned()),
+            Check::App => Err("it did not call app.ready".to_owned()),
+            Check::Delay(_) => Ok(()),
+        };
+        known.map_err(No::known)
+    };
+    match check {
+        // Its run has the limit, and is ended with all it started.
+        Check::Exec(_) => answer.await,
+        _ => timeout(most, answer).await.unwrap_or_else(|_| Err(No::known("no answer in time"))),
+    }
+}
+
+/// A run like any other, in the unit's own circumstances: owned, limited, ended completely.
+async fn execute(
+    argv: &[String],
+    subject: &Subject,
+    most: Duration,
+    engine: &Handle,
+) -> Result<(), No> {
+    let mut spec = subject.like.clone();
+    let words = argv.iter().map(|word| OsText(word.clone().into_bytes()));
+    spec.argv = subject.before.iter().cloned().chain(words).collect();
+    spec.limits.timeout_ms = Some(most.as_millis() as u64);
+    // Nobody listens to what it says.
+    spec.limits.no_output_timeout_ms = None;
+    let name = argv.first().cloned().unwrap_or_default();
+    let Some(record) = engine.check(spec).await else {
+        return Err(No::unknown(format!("{name}: refused")));
+    };
+    match (&record.error, record.spawn_error_kind) {
+        // That the machine has no room for a check says nothing of the unit.
+        (
+            Some(error),
+            Some(
+                SpawnErrorKind::OutOfMemory
+                | SpawnErrorKind::OutOfDescriptors
+                | SpawnErrorKind::OutOfProcesses,
+            ),
+        ) => return Err(No::unknown(error)),
+        (Some(error), Some(_)) => return Err(No::known(error)),
+        (Some(_), None) | (None, _) => {}
+    }
+    let result = record.result();
+    if result.exit_code == Some(CHECK_UNKNOWN) && !subject.before.is_empty() {
+        return Err(No::unknown(format!("{name}: the container engine does not answer")));
+    }
+    if result.timed_out {
+        return Err(No::known(format!("{name}: not in time")));
+    }
+    match (result.exit_code, result.exit_signal) {
+        (Some(0), _) => Ok(()),
+        (Some(code), _) => Err(No::known(format!("{name}: exit {code}"))),
+        (None, Some(signal)) => Err(No::known(format!("{name}: signal {signal}"))),
+        (None, None) => Err(No::unknown(format!("{name}: how it ended is not known"))),
+    }
+}
+
+/// Five times at most, with longer and longer pauses.
+async fn deliver(message: Message) {
+    for pause_s in [1, 2, 4, 8, 0] {
+        let sent = post(&message.url, &message.body);
+        match timeout(Duration::from_secs(10), sent).await {
+            Ok(Ok(())) => return,
+            Ok(Err(_)) | Err(_) => sleep(Duration::from_secs(pause_s)).await,
+        }
+    }
+}
+
+/// As long as no unit is in error, they hear from us; silence is the alarm.
+async fn keep_telling(deadman: DeadmanSpec, engine: &Handle) {
+    let every = Duration::from_millis(deadman.every_ms.max(100));
+    loop {
+        let views = engine.unit_views().await;
+        if views.is_some_and(|views| views.iter().all(|view| view.state != UnitState::Error)) {
+            let _ = timeout(every, get(&deadman.url)).await;
+        }
+        sleep(every).await;
+    }
+}
+
+async fn until_line(pattern: &str, output: Option<Arc<OutputState>>) {
+    let (Some(output), Some(mut watch)) = (output, LineWatch::new(pattern)) else {
+        return std::future::pending().await;
+    };
+    let mut reader = LogReader::new(Arc::clone(&output));
+    let mut offset = 0;
+    loop {
+        match reader.next(offset) {
+            Ok(Piece::Bytes { bytes, .. }) => {
+                offset += bytes.len() as u64;
+                if watch.add(&bytes) {
+                    return;
+                }
+                // Other checks are on this thread too.
+                tokio::task::yield_now().await;
+            }
+            Ok(Piece::Gap { to, .. }) => offset = to,
+            Ok(Piece::CaughtUp) if output.is_ended() => return std::future::pending().await,
+            Ok(Piece::CaughtUp) => output.more_than(offset).await,
+            Err(_) => return std::future::pending().await,
+        }
+    }
+}

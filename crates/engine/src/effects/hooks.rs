@@ -1,0 +1,59 @@
+//! Telling somebody outside: by a command of theirs, or a message to their address.
+
+use crate::checks::prober::{Message, Order};
+use crate::supervisor::Supervisor;
+use ostler_model::{Actor, Condition, DeadmanSpec, HookTarget, OsText, RunSpec};
+use serde_json::json;
+use std::collections::BTreeSet;
+
+/// A command that tells somebody has this long.
+const HOOK_MS: u64 = 30_000;
+
+impl Supervisor {
+    pub(crate) fn tell_hook(&mut self, unit: &str, condition: Condition, why: &str) {
+        let Some(record) = self.world.unit(unit) else { return };
+        let Some(target) = record.spec.hooks.target(condition).cloned() else { return };
+        match target {
+            HookTarget::Url(url) => {
+                let body = json!({
+                    "unit": unit,
+                    "condition": condition,
+                    "why": why,
+                    "atMs": ostler_os::wall_ms(),
+                    "home": self.home.path().display().to_string(),
+                });
+                let _ = self.prober.order(Order::Post(Message { url, body: body.to_string() }));
+            }
+            HookTarget::Command(argv) => {
+                let mut spec = crate::units::run_spec(&record.spec);
+                spec.argv = argv.iter().map(|word| OsText(word.clone().into_bytes())).collect();
+                spec.env.extend(
+                    [
+                        format!("OSTLER_UNIT={unit}"),
+                        format!("OSTLER_CONDITION={}", condition.as_str()),
+                        format!("OSTLER_WHY={why}"),
+                    ]
+                    .map(|variable| OsText(variable.into_bytes())),
+                );
+                spec.session_id = RunSpec::HOOK_SESSION.to_owned();
+                spec.unit = None;
+                spec.scope_key = None;
+                spec.limits.timeout_ms = Some(HOOK_MS);
+                let _ = self.new_run(Box::new(spec), Actor::Supervisor);
+            }
+        }
+    }
+
+    /// Whoever wants to hear from us as long as all is well.
+    pub(crate) fn tend_deadmen(&mut self) {
+        let wanted: BTreeSet<DeadmanSpec> = self
+            .world
+            .unit_records()
+            .filter_map(|record| record.spec.hooks.deadman.clone())
+            .collect();
+        if wanted != self.deadmen {
+            self.deadmen.clone_from(&wanted);
+            let _ = self.prober.order(Order::Deadmen(wanted.into_iter().collect()));
+        }
+    }
+}

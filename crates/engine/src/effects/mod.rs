@@ -1,0 +1,226 @@
+//! Carrying out what was decided. What comes of it goes back as an event.
+
+pub(crate) mod hooks;
+pub(crate) mod spawn;
+
+use crate::handle::{Cancelled, SpawnRefused};
+use crate::runs::table::{LiveRun, SCOPE_TOKEN};
+use crate::store::commit::Durable;
+use crate::supervisor::{Supervisor, now};
+use ostler_core::{Action, Event, MachineMemory, Refusal, Signal};
+use ostler_model::{Backend, RunId, RunRecord, What};
+use ostler_registry::Theft;
+use serde_json::json;
+use std::cell::OnceCell;
+
+impl Supervisor {
+    pub(crate) fn perform(&mut self, action: Action, durable: Durable) {
+        match action {
+            Action::Save(_)
+            | Action::Note(_)
+            | Action::Count(..)
+            | Action::SaveUnit(_)
+            | Action::RemoveUnit(_)
+            | Action::SavePool(_)
+            | Action::RemovePool(_)
+            | Action::EndRun { .. } => {}
+            Action::Launch(unit) => self.launch(&unit),
+            Action::Tell { unit, condition, why } => self.tell_hook(&unit, condition, &why),
+            Action::Crashed { unit, run, ran_ms, told } => {
+                self.log_crash(&unit, &run, ran_ms, &told);
+            }
+            Action::LookIdle { unit, run } => self.look_idle(unit, run),
+            Action::CheckReady { unit, run } => self.check_ready(unit, run),
+            Action::CheckHealth { unit, run } => self.check_health(unit, run),
+            Action::Spawn(run) => match durable {
+                Durable::No if self.is_owed(run) => self.refuse_unrecorded(run),
+                // The intent of one that waited for its place was written when it came.
+                Durable::Yes | Durable::No if self.is_still_ours(run) => self.spawn(run),
+                // Another supervisor settled the intent while we stood still.
+                Durable::Yes | Durable::No => {}
+            },
+            Action::Adopt(record) => self.adopt(&record),
+            // It may have come to its end later in the same turn: then nobody is signalled.
+            Action::Signal { run, signal } => {
+                if self.world.record(run).is_some() {
+                    self.signal(run, signal);
+                }
+            }
+            Action::Watch(run) => self.watch_or_tell(run),
+            Action::LetGo(run) => self.let_go(run),
+            Action::Finish(record) => self.finish_run(*record),
+            Action::Abandon(run) => self.abandon(run),
+            Action::Queued(run) => self.answer_queued(run),
+            Action::LookAtMemory => {
+                let ostler_os::MemoryOutlook { free_bytes, pressure } = ostler_os::memory_outlook();
+                let seen = MachineMemory { free_bytes, pressure };
+                self.events.push_back(Event::MemoryLookedAt(seen));
+            }
+            Action::Started(run) => {
+                self.answer_start_waiters(run);
+                if let Some(reply) = self.spawn_replies.remove(&run)
+                    && let Some(record) = self.world.record(run)
+                {
+                    let _ = reply.send(Ok(self.shown(record)));
+                }
+            }
+            Action::Refuse { run, refusal: Refusal::ShuttingDown } => {
+                self.drop_live(run);
+                self.answer_in_vain(run);
+                if let Some(reply) = self.spawn_replies.remove(&run) {
+                    let _ = reply.send(Err(SpawnRefused::ShuttingDown));
+                }
+            }
+            Action::RenewLease => self.renew_lease(),
+            Action::Steal { record, seen } => self.steal(*record, seen),
+            Action::Stop => self.stopped = true,
+        }
+    }
+
+    fn is_owed(&self, run: RunId) -> bool {
+        self.owed.runs.iter().any(|record| record.run_id == run)
+    }
+
+    /// The intent is not on disk, so nothing is executed and nothing is remembered.
+    fn refuse_unrecorded(&mut self, run: RunId) {
+        self.owed.forget(run);
+        self.drop_live(run);
+        let message = self.registry_error.clone().unwrap_or_default();
+        if let Some(reply) = self.spawn_replies.remove(&run) {
+            let _ = reply.send(Err(SpawnRefused::Registry { message }));
+        }
+        self.answer_in_vain(run);
+        self.events.push_back(Event::IntentLost { run });
+    }
+
+    /// Whoever waits for a run that will never be.
+    fn answer_in_vain(&mut self, run: RunId) {
+        for waiter in self.waiters.remove(&run).unwrap_or_default() {
+            let _ = waiter.send(Cancelled::NotLive);
+        }
+    }
+
+    /// We may have been stopped for longer than our lease between the commit and now.
+    fn is_still_ours(&mut self, run: RunId) -> bool {
+        if self.world.holds_lease(now()) {
+            return true;
+        }
+        self.renew_lease();
+        self.registry.owned(self.instance).is_ok_and(|owned| owned.contains(&run))
+    }
+
+    fn signal(&mut self, run: RunId, signal: Signal) {
+        if signal == Signal::Term {
+            // What an app left behind does not listen for it.
+            let is_alive =
+                |live: &LiveRun| live.process.as_ref().is_some_and(|own| !own.has_ended());
+            if self.live.get(&run).is_some_and(is_alive) && self.ask_app_to_end(run) {
+                return;
+            }
+        }
+        self.census = OnceCell::new();
+        let stop_signal = self.stop_signal_of(run);
+        if signal == Signal::Term {
+            self.note_term(run, stop_signal);
+        }
+        let Some(live) = self.live.get(&run) else { return };
+        let Some(scope) = &live.scope else { return };
+        let process = live.process.as_ref();
+        let report = match signal {
+            Signal::Term => {
+                let record = self.world.record(run);
+                let is_alive = process.is_some_and(|process| !process.has_ended());
+                if is_alive && record.is_some_and(|record| record.backend_id == Backend::Container)
+                {
+                    // The shim tells the container, in its own words, and ends what it has beside itself.
+                    let alone = ostler_os::Members::default();
+                    scope.ask_to_end(ostler_os::Signal::Term, process, &alone);
+                    return;
+                }
+                let backend = record.map(|record| record.backend_id);
+                match backend {
+                    // A shim knows whom to ask, with what, and in which order: asked twice may mean something else.
+                    Some(Backend::Tmux | Backend::Container) if is_alive => {
+                        let nobody = ostler_os::Members::default();
+                        scope.ask_to_end(ostler_os::Signal::Term, process, &nobody);
+                    }
+                    Some(_) | None => scope.ask_to_end(stop_signal, process, &self.members(live)),
+                }
+                return;
+            }
+            Signal::Kill => scope.kill_all(process, || self.members(live)),
+        };
+        if report.processes > 0 {
+            self.events.push_back(Event::Killed {
+                run,
+                mode: report.mode,
+                processes: report.processes,
+            });
+        }
+    }
+
+    /// As its unit is declared now, which may have changed since it was started. A shim sends the same to its program.
+    fn stop_signal_of(&self, run: RunId) -> ostler_os::Signal {
+        let record = self.world.record(run);
+        let unit = record.and_then(|record| self.world.unit(record.unit.as_deref()?));
+        let asked = match unit {
+            Some(unit) => Some(unit.spec.stop.signal),
+            None => record.and_then(|record| record.stop_signal),
+        };
+        asked.map_or(ostler_os::Signal::Term, ostler_os::Signal::Other)
+    }
+
+    fn note_term(&mut self, run: RunId, signal: ostler_os::Signal) {
+        let Some(record) = self.world.record(run) else { return };
+        let (grace_ms, group) = (record.grace_ms, record.process_group_id);
+        let signal = signal.name();
+        let why = format!("{signal}; it has {grace_ms} ms to end by itself");
+        let evidence = json!({ "signal": signal, "graceMs": grace_ms, "processGroupId": group });
+        self.run_entry(run, What::TermSent, &why, evidence);
+    }
+
+    /// If it is empty already, there will be no change to be told of.
+    fn watch_or_tell(&mut self, run: RunId) {
+        self.watch(run);
+        let tree = self.survey(run);
+        if tree.is_empty() {
+            self.events.push_back(Event::Surveyed { run, tree });
+        }
+    }
+
+    pub(crate) fn watch(&mut self, run: RunId) {
+        let Some(live) = self.live.get(&run).filter(|live| live.watch.is_none()) else { return };
+        let Some(scope) = &live.scope else { return };
+        let watch = scope.watch(|| self.members(live));
+        let token = live.token + SCOPE_TOKEN;
+        for (source, interest) in &watch.sources {
+            let _ = self.poller.add(source, token, *interest);
+        }
+        if let Some(live) = self.live.get_mut(&run) {
+            live.watch = Some(watch);
+        }
+    }
+
+    pub(crate) fn unwatch(&mut self, run: RunId) {
+        if let Some(watch) = self.live.get_mut(&run).and_then(|live| live.watch.take()) {
+            for (source, _) in &watch.sources {
+                self.poller.remove(source);
+            }
+        }
+    }
+
+    fn steal(&mut self, record: RunRecord, mut seen: ostler_core::Observation) {
+        let claims = self.registry.claims().unwrap_or_default();
+        let seen_claim = claims.get(&record.owner_instance_id);
+        if seen_claim.is_some_and(|claim| !self.has_run_out(claim)) {
+            return;
+        }
+        match self.registry.steal(&record, seen_claim, self.instance, ostler_os::wall_ms()) {
+            Ok(Theft::Won(record)) => {
+                seen.ownership = ostler_core::Ownership::Ours;
+                self.events.push_back(Event::StealWon { record, seen });
+            }
+            Ok(Theft::Lost) | Err(_) => {}
+        }
+    }
+}

@@ -1,0 +1,348 @@
+//! A run's first process: started, or taken over from the supervisor before us.
+
+use crate::backends;
+use crate::guardian_link::inheritance::End;
+use crate::guardian_link::{sources, status_of};
+use crate::output::{NewLog, OutputState, Resumed, Screen, end_on_disk};
+use crate::runs::input::Input;
+use crate::runs::table::LiveRun;
+use crate::supervisor::Supervisor;
+use ostler_core::{Event, Identity};
+use ostler_model::{Backend, RunId, RunRecord, RunSpec, SpawnErrorKind, TerminalSize};
+use ostler_os::{
+    Allocated, Interest, Launch, Process, Program, ReaperOrder, RunReaper, ScopeRoom, SpawnError,
+    SpawnStage, Stdio,
+};
+use std::ffi::CString;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use tokio::sync::Mutex;
+
+impl Supervisor {
+    pub(crate) fn spawn(&mut self, run: RunId) {
+        let event = match self.try_spawn(run) {
+            Ok(identity) => Event::Spawned { run, identity },
+            Err(error) => Event::SpawnFailed { run, kind: error.kind, error: error.message },
+        };
+        let is_silent = self.live.get(&run).is_some_and(|live| live.output.is_ended());
+        self.events.push_back(event);
+        if is_silent {
+            self.events.push_back(Event::OutputEnded { run });
+        }
+    }
+
+    fn try_spawn(&mut self, run: RunId) -> Result<Identity, SpawnError> {
+        let spec = self
+            .live
+            .get_mut(&run)
+            .and_then(|live| live.spec.take())
+            .or_else(|| {
+                let unit = self.world.record(run)?.unit.as_deref()?;
+                self.copy_of(unit, run).map(Box::new)
+            })
+            .ok_or_else(|| SpawnError::new(SpawnStage::Prepare, 0, "run", "", false))?;
+        let prepared = |error: io::Error| prepare_error(&spec, error);
+        if let Some(told) = spec.scope_key.as_deref().and_then(|key| self.lives_on(key)) {
+            return Err(prepared(io::Error::other(told)));
+        }
+        if let Some(unit) = &spec.unit {
+            self.vitals_of(unit, run).map_err(prepared)?;
+            self.secure_sockets_of(unit).map_err(prepared)?;
+        }
+        let tag = RunSpec::run_id_variable(run);
+        let environment = environment_of(&spec, &tag).map_err(prepared)?;
+        let name = spec.argv.first().map(|name| name.as_bytes()).unwrap_or_default();
+        let program = Program::find(name, &environment).map_err(prepared)?;
+        let arguments = spec
+            .argv
+            .iter()
+            .map(|argument| c_string(argument.as_bytes()))
+            .collect::<io::Result<Vec<_>>>()
+            .map_err(prepared)?;
+        let directory = c_string(spec.cwd.as_bytes()).map_err(prepared)?;
+        let mut connection = backends::connect(&spec).map_err(prepared)?;
+        let limits = self.world.record(run).and_then(|record| record.enforced.clone());
+        let is_passing = self.is_passing(run);
+        let mut scope = if is_passing {
+            self.room.make_passing(&run.to_string(), limits.as_deref())
+        } else {
+            self.room.make(&run.to_string(), limits.as_deref())
+        };
+        if let Some(note) = self.world.record(run).and_then(|record| self.seat_note_of(record)) {
+            // Whoever sat there before is not this run's.
+            let _ = std::fs::remove_file(&note);
+            scope.sit_at(note);
+        }
+        // Without a boundary of the kernel's it has a reaper of its own, and somebody holds what that knows.
+        let reaper = match scope.has_leaf() {
+            true => None,
+            false => ostler_os::new_reaper_note().ok().and_then(|note| {
+                connection.ends.push((End::Note, Arc::clone(&note)));
+                let run = c_string(run.to_string().as_bytes()).ok()?;
+                let instance = c_string(self.instance.to_string().as_bytes()).ok()?;
+                Some(ReaperOrder { run, instance, note })
+            }),
+        };
+        self.keep_ends(run, &connection.ends);
+        let launched = self.launcher.launch(
+            &Launch {
+                program,
+                arguments,
+                environment,
+                directory,
+                stdio: match &connection.theirs {
+                    Some(theirs) => Stdio::Given(theirs.each_ref().map(AsFd::as_fd)),
+                    None => Stdio::Nothing,
+                },
+                terminal: spec.backend == Backend::Pty,
+                umask: spec.umask,
+                descriptors: descriptors_of(spec.resources.descriptors, self.descriptors),
+                is_recorded: !is_passing,
+                reaper,
+            },
+            &mut scope,
+        );
+        let launched = match launched {
+            Ok(launched) => launched,
+            Err(error) => {
+                self.room.take_back(scope);
+                if !is_passing {
+                    self.let_go_ends(run, &connection.ends);
+                }
+                return Err(error);
+            }
+        };
+        if !is_passing {
+            let pid = launched.process.fingerprint().pid;
+            self.guarding.keeper.keep_process(run, pid, &launched.process);
+        }
+        let fingerprint = launched.process.fingerprint().clone();
+        let reaper = launched.reaper.as_ref().map(|reaper| Box::new(reaper.fingerprint().clone()));
+        let most_bytes = self.log_bytes();
+        let Some(live) = self.live.get_mut(&run) else {
+            return Err(SpawnError::new(SpawnStage::Prepare, 0, "run", "", false));
+        };
+        if let Some(reaper) = launched.reaper {
+            let own = reaper.fingerprint();
+            self.strays.reapers.insert(own.pid, own.start_time);
+            scope.hold_by(reaper);
+            // Its parent is its reaper, not we.
+            live.is_told_by_descriptor = true;
+            let _ = self.poller.add(&launched.process, live.token, Interest::Readable);
+        }
+        if connection.theirs.is_some() {
+            self.drain.add(NewLog {
+                run,
+                state: Arc::clone(&live.output),
+                sources: sources(&connection.ends),
+                most_bytes,
+                resumed: None,
+            });
+        } else {
+            live.output.end();
+        }
+        let identity = Identity {
+            process_group_id: fingerprint.pid,
+            cgroup: scope.boundary(),
+            reaper,
+            enforced: scope.enforced().map(|held| Box::new(held.clone())),
+            fingerprint,
+        };
+        self.limit_watch.add(run, scope.memory_alarm(identity.fingerprint.pid));
+        live.leader = identity.fingerprint.pid;
+        live.process = Some(launched.process);
+        live.scope = Some(scope);
+        live.input = Arc::new(connection.input);
+        let waited_with = std::mem::replace(&mut live.ends, connection.ends);
+        self.let_go_ends(run, &waited_with);
+        self.leaders.insert(identity.fingerprint.pid, run);
+        self.watch_screen(run);
+        Ok(identity)
+    }
+
+    /// Takes up a run that an earlier supervisor started: its process if it lives, its scope in any case.
+    pub(crate) fn adopt(&mut self, record: &RunRecord) {
+        let run = record.run_id;
+        let token = self.new_token(run);
+        let held = self.guarding.inheritance.take_end(run, End::Process);
+        let process = match (record.fingerprint(), held) {
+            (Some(fingerprint), Some(held)) => Some(Process::held(held, fingerprint)),
+            (Some(fingerprint), None) => {
+                let process = Process::open(&fingerprint);
+                if let Some(process) = &process {
+                    self.guarding.keeper.keep_process(run, fingerprint.pid, process);
+                }
+                process
+            }
+            (None, _) => None,
+        };
+        if let Some(process) = &process {
+            let _ = self.poller.add(process, token, Interest::Readable);
+        }
+        let mut scope = ScopeRoom::reopen(record.cgroup.as_deref(), record.enforced.as_deref());
+        if let Some(note) = self.seat_note_of(record) {
+            scope.sit_at(note);
+        }
+        let leader = record.process_group_id.or(record.pid).unwrap_or(0);
+        let is_gone = process.is_none();
+        let (mut ends, input) = self.take_ends(run);
+        if let Some(fingerprint) = record.reaper.as_deref() {
+            let held = ends.iter().find(|(end, _)| *end == End::Note);
+            let held = held.map(|(_, note)| Arc::clone(note));
+            let is_held = held.is_some();
+            let reaper = RunReaper::found(fingerprint.clone(), held);
+            if let Some(note) = reaper.note().filter(|_| !is_held) {
+                self.guarding.keeper.keep(&End::Note.name(run), &**note);
+                ends.push((End::Note, Arc::clone(note)));
+            }
+            if reaper.is_alive() {
+                self.strays.reapers.insert(fingerprint.pid, fingerprint.start_time);
+            }
+            scope.hold_by(reaper);
+        }
+        self.limit_watch.add(run, scope.memory_alarm(leader));
+        let output = self.resumed_output(record, &ends);
+        self.live.insert(
+            run,
+            LiveRun {
+                run,
+                spec: None,
+                leader,
+                process,
+                scope: Some(scope),
+                watch: None,
+                output: Arc::clone(&output),
+                input: Arc::new(input),
+                hands: Arc::default(),
+                ends: ends.clone(),
+                root_gone: is_gone,
+                is_adopted: true,
+                is_told_by_descriptor: true,
+                is_passing: false,
+                asked: None,
+                client: None,
+                token,
+            },
+        );
+        self.watch_client(run, record.client.as_deref());
+        let sources = sources(&ends);
+        if !sources.is_empty() {
+            self.drain.add(NewLog {
+                run,
+                state: output,
+                sources,
+                most_bytes: self.log_bytes(),
+                resumed: Some(Resumed { leftover: self.guarding.leftover_of(run) }),
+            });
+        }
+        self.watch_screen(run);
+        if is_gone {
+            // It may have ended between the look and now; nobody else would tell.
+            let tree = self.survey(run);
+            let live = self.live.get(&run);
+            let reaper = live.and_then(|live| live.scope.as_ref()?.reaper());
+            let noted = record.pid.and_then(|pid| reaper?.ending_of(pid));
+            let ending = record.pid.and_then(|pid| noted.or_else(|| self.guarding.end_of(pid)));
+            self.events.push_back(Event::RootExited { run, status: status_of(ending), tree });
+        }
+    }
+
+    /// Its stdin, its output, its terminal, as somebody held them for us.
+    fn take_ends(&mut self, run: RunId) -> (Vec<(End, Arc<OwnedFd>)>, Input) {
+        let mut ends = Vec::new();
+        let mut input = Input::Closed;
+        // What it said while nobody listened is in there.
+        if let Some(word) = self.guarding.inheritance.take_end(run, End::Word) {
+            self.guarding.words.insert(run, word);
+        }
+        for end in [End::Input, End::Stdout, End::Stderr, End::Terminal, End::Note] {
+            let Some(descriptor) = self.guarding.inheritance.take_end(run, end) else { continue };
+            let descriptor = Arc::new(descriptor);
+            match end {
+                End::Input => input = Input::Pipe(Mutex::new(Some(Arc::clone(&descriptor)))),
+                End::Terminal => {
+                    let master = Arc::clone(&descriptor);
+                    input = Input::Terminal { master, turn: Mutex::new(()) };
+                }
+                End::Stdout | End::Stderr | End::Process | End::Word | End::Spec | End::Note => {}
+            }
+            ends.push((end, descriptor));
+        }
+        (ends, input)
+    }
+
+    /// How much output one run may keep.
+    pub(crate) fn log_bytes(&self) -> u64 {
+        self.settings.log_bytes.min(self.handle.output_total().most())
+    }
+
+    fn resumed_output(&self, record: &RunRecord, ends: &[(End, Arc<OwnedFd>)]) -> Arc<OutputState> {
+        let folder = self.home.run_folder(record.run_id);
+        let is_heard = ends.iter().any(|(end, _)| !matches!(end, End::Input | End::Note));
+        if !is_heard {
+            return Arc::new(OutputState::of_ended(folder, record.output_bytes));
+        }
+        let terminal = ends.iter().find(|(end, _)| *end == End::Terminal);
+        let screen = match (terminal, self.seat_note_of(record)) {
+            (Some((_, master)), _) => {
+                Some(Screen::undrawn(ostler_os::terminal_size(&**master).unwrap_or_default()))
+            }
+            (None, Some(note)) => Some(Screen::undrawn(TerminalSize::default()).seated(note)),
+            (None, None) => None,
+        };
+        let written = end_on_disk(&folder).max(record.output_bytes);
+        Arc::new(OutputState::resumed(folder, written, screen, record.last_output_at_ms))
+    }
+}
+
+/// Never more than we may give.
+fn descriptors_of(limit: Option<u64>, usual: Allocated) -> Allocated {
+    match limit {
+        Some(limit) => {
+            let most = usual.hard.map_or(limit, |hard| hard.min(limit));
+            Allocated { soft: Some(most), hard: Some(most) }
+        }
+        None => usual,
+    }
+}
+
+fn c_string(bytes: &[u8]) -> io::Result<CString> {
+    CString::new(bytes)
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "a zero byte in it"))
+}
+
+/// What a terminal is where the caller does not say: ours is understood as this one.
+const TERMINAL: &str = "TERM=xterm-256color";
+
+/// What the spec names, and the run's own id. A program on a terminal of ours is told which one it is.
+fn environment_of(spec: &RunSpec, tag: &str) -> io::Result<Vec<CString>> {
+    let own = format!("{}=", RunSpec::RUN_ID_VARIABLE);
+    let mut environment = spec
+        .env
+        .iter()
+        .filter(|entry| !entry.as_bytes().starts_with(own.as_bytes()))
+        .map(|entry| c_string(entry.as_bytes()))
+        .collect::<io::Result<Vec<_>>>()?;
+    let has_terminal =
+        |entry: &CString| entry.as_bytes().len() > 5 && entry.as_bytes().starts_with(b"TERM=");
+    if spec.backend == Backend::Pty && !environment.iter().any(has_terminal) {
+        environment.retain(|entry| entry.as_bytes() != b"TERM=");
+        environment.push(c_string(TERMINAL.as_bytes())?);
+    }
+    environment.push(c_string(tag.as_bytes())?);
+    Ok(environment)
+}
+
+fn prepare_error(spec: &RunSpec, error: io::Error) -> SpawnError {
+    let name = spec.argv.first().map(ostler_model::OsText::shown).unwrap_or_default();
+    match error.raw_os_error() {
+        Some(errno) => SpawnError::new(SpawnStage::Prepare, errno, &name, &spec.cwd.shown(), false),
+        None => SpawnError {
+            kind: SpawnErrorKind::Other,
+            stage: SpawnStage::Prepare,
+            message: format!("cannot start {name:?}: {error}"),
+            source: error,
+        },
+    }
+}

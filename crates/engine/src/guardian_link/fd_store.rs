@@ -1,0 +1,115 @@
+//! Our side of the guardian (or of systemd): what it is told, and what it holds for us.
+
+use crate::guardian_link::inheritance::End;
+use ostler_model::RunId;
+use ostler_os::{Notifier, Sent};
+use std::collections::VecDeque;
+use std::ffi::OsStr;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+
+/// How long the dispatcher waits for a guardian that does not keep up, before it goes on without.
+const PATIENCE_MS: u64 = 50;
+/// While it does not keep up, it is tried again this often.
+const RETRY_MS: u64 = 100;
+
+struct Message {
+    text: String,
+    descriptor: Option<OwnedFd>,
+}
+
+/// Tells whoever looks after us. Without anybody it is silent.
+#[derive(Default)]
+pub(crate) struct Keeper {
+    notifier: Option<Notifier>,
+    /// In their order, behind one that could not be sent yet.
+    waiting: VecDeque<Message>,
+}
+
+impl Keeper {
+    /// As `NOTIFY_SOCKET` says; the error is that of nobody being there.
+    pub(crate) fn open(address: &OsStr) -> std::io::Result<Self> {
+        Ok(Self { notifier: Some(Notifier::open(address)?), waiting: VecDeque::new() })
+    }
+
+    pub(crate) fn is_there(&self) -> bool {
+        self.notifier.is_some()
+    }
+
+    /// Whether something is still to be sent.
+    pub(crate) fn retry_in(&self) -> Option<u64> {
+        (!self.waiting.is_empty()).then_some(RETRY_MS)
+    }
+
+    /// It is safe there as soon as this returns, whatever happens to us, unless the other side does not
+    /// keep up.
+    pub(crate) fn keep(&mut self, name: &str, descriptor: impl AsFd) {
+        // Not polled: an ended process or a pipe without a writer is still worth keeping.
+        self.send(format!("FDSTORE=1\nFDPOLL=0\nFDNAME={name}"), Some(descriptor.as_fd()));
+    }
+
+    pub(crate) fn keep_process(&mut self, run: RunId, pid: i32, descriptor: impl AsFd) {
+        let name = End::Process.name(run);
+        let text = format!("FDSTORE=1\nFDPOLL=0\nFDNAME={name}\nX_OSTLER_PROCESS={pid}");
+        self.send(text, Some(descriptor.as_fd()));
+    }
+
+    pub(crate) fn let_go(&mut self, name: &str) {
+        self.send(format!("FDSTOREREMOVE=1\nFDNAME={name}"), None);
+    }
+
+    pub(crate) fn say_ready(&mut self, status: &str) {
+        self.send(format!("READY=1\nSTATUS={status}"), None);
+    }
+
+    pub(crate) fn say_alive(&mut self) {
+        self.send("WATCHDOG=1".to_owned(), None);
+    }
+
+    /// It will take so long at most.
+    pub(crate) fn say_stopping(&mut self, most_ms: u64) {
+        self.send(format!("STOPPING=1\nEXTEND_TIMEOUT_USEC={}", most_ms * 1_000), None);
+    }
+
+    pub(crate) fn say_successor(&mut self, program: &Path) {
+        self.send(format!("X_OSTLER_HAND_OVER={}", program.display()), None);
+    }
+
+    fn send(&mut self, text: String, descriptor: Option<BorrowedFd<'_>>) {
+        let Some(notifier) = &self.notifier else { return };
+        if self.waiting.is_empty() {
+            let descriptors: Vec<_> = descriptor.into_iter().collect();
+            for patience in [PATIENCE_MS, 0] {
+                match notifier.send(&text, &descriptors) {
+                    Sent::Yes => return,
+                    Sent::Nobody => return,
+                    Sent::Later => notifier.wait(patience),
+                }
+            }
+        }
+        let descriptor = match descriptor.map(|descriptor| descriptor.try_clone_to_owned()) {
+            Some(Err(_)) => return,
+            Some(Ok(copy)) => Some(copy),
+            None => None,
+        };
+        self.waiting.push_back(Message { text, descriptor });
+    }
+
+    /// What could not be sent before.
+    pub(crate) fn send_waiting(&mut self) {
+        let Some(notifier) = &self.notifier else { return };
+        while let Some(message) = self.waiting.front() {
+            let descriptors: Vec<_> = message.descriptor.iter().map(AsFd::as_fd).collect();
+            match notifier.send(&message.text, &descriptors) {
+                Sent::Yes => {
+                    self.waiting.pop_front();
+                }
+                Sent::Later => return,
+                Sent::Nobody => {
+                    self.waiting.clear();
+                    return;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,433 @@
+//! Nobody is alone: the supervisor gives signs of life to its guardian, hands it what must outlive us,
+//! and starts a new one if it dies. Under systemd, systemd is the guardian.
+
+pub(crate) mod fd_store;
+pub(crate) mod inheritance;
+
+use crate::guardian_link::fd_store::Keeper;
+use crate::guardian_link::inheritance::{
+    APP_DOOR, APP_DOOR_FILE, DOOR, DOOR_FILE, End, Inheritance, LOCK, REAPED, SIPHON,
+};
+use crate::output::{Source, left_over};
+use crate::supervisor::{GUARDIAN, GUARDIAN_LINE, REPORTS, Supervisor};
+use ostler_core::{Event, ExitStatus};
+use ostler_model::{RunId, What};
+use ostler_os::{Background, Ending, Interest, Note, Process, RunReaper, Siphon};
+use ostler_registry::{Registry, WentBack};
+use serde_json::json;
+use std::collections::HashMap;
+use std::ffi::{OsStr, OsString};
+use std::fs::OpenOptions;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::OpenOptionsExt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// How soon a guardian that could not be started is tried again.
+const RETRY_MS: u64 = 1_000;
+
+/// Who looks after us, from the environment they gave us.
+#[derive(Clone, Debug, Default)]
+pub struct Guarded {
+    /// `NOTIFY_SOCKET`.
+    pub address: Option<OsString>,
+    /// Our own guardian's pid; none under systemd.
+    pub guardian: Option<i32>,
+    /// They want a sign of life this often.
+    pub watchdog_ms: Option<u64>,
+    /// Why the program that was to take our place did not.
+    pub went_back: Option<String>,
+}
+
+/// Signs of life: the whole of us has to be alive, not just the thread that says so.
+struct Watchdog {
+    every_ms: u64,
+    due: u64,
+    pulse: u64,
+}
+
+/// The last pulse that each of the other threads has felt. Nobody is woken for it.
+#[derive(Debug, Default)]
+pub(crate) struct Felt {
+    pub(crate) drain: AtomicU64,
+    pub(crate) door: AtomicU64,
+}
+
+pub(crate) struct Guarding {
+    pub(crate) keeper: Keeper,
+    pub(crate) inheritance: Inheritance,
+    /// Where runs say that they are ready: what they say while there is no supervisor is kept for the next.
+    pub(crate) words: HashMap<RunId, OwnedFd>,
+    /// Ends that our guardian saw, by pid.
+    ends: HashMap<i32, Ending>,
+    reports: Option<OwnedFd>,
+    guardian: Option<Process>,
+    starting: Option<(i32, Background)>,
+    retry_at: Option<u64>,
+    watchdog: Option<Watchdog>,
+    /// What is held for us whatever runs.
+    permanent: Vec<(&'static str, Box<dyn AsFd>)>,
+    /// Whose bytes our predecessor left in the siphon.
+    leftover: Option<(RunId, crate::output::StreamKind)>,
+}
+
+impl Guarding {
+    pub(crate) fn new(guarded: &Guarded, mut inheritance: Inheritance) -> Self {
+        let keeper = guarded.address.as_deref().and_then(|address| Keeper::open(address).ok());
+        let reports = inheritance.take(REAPED);
+        let ends = reports
+            .iter()
+            .flat_map(ostler_os::read_ends)
+            .map(|reaped| (reaped.pid, reaped.ending))
+            .collect();
+        Self {
+            keeper: keeper.unwrap_or_default(),
+            inheritance,
+            words: HashMap::new(),
+            ends,
+            reports,
+            // It is our parent, or it is dead already and its number may be another's.
+            guardian: guarded
+                .guardian
+                .and_then(|pid| ostler_os::fingerprint_of(pid).as_ref().and_then(Process::open))
+                .filter(|process| ostler_os::parent_pid() == process.fingerprint().pid),
+            starting: None,
+            retry_at: None,
+            watchdog: guarded.watchdog_ms.map(|ms| Watchdog {
+                every_ms: (ms / 3).max(1),
+                due: u64::MAX,
+                pulse: 0,
+            }),
+            permanent: Vec::new(),
+            leftover: None,
+        }
+    }
+
+    /// Held for us from now on, and by every guardian to come.
+    pub(crate) fn keep_always(&mut self, name: &'static str, descriptor: impl AsFd + 'static) {
+        self.keeper.keep(name, &descriptor);
+        self.permanent.push((name, Box::new(descriptor)));
+    }
+
+    /// The same in place of what was held under this name.
+    pub(crate) fn keep_instead(&mut self, name: &'static str, descriptor: impl AsFd + 'static) {
+        self.keeper.let_go(name);
+        self.permanent.retain(|(known, _)| *known != name);
+        self.keep_always(name, descriptor);
+    }
+
+    /// The siphon that was left to us, or a new one.
+    pub(crate) fn siphon(&mut self) -> Option<(Siphon, Note)> {
+        if let Some((siphon, note)) = self.inheritance.take_siphon() {
+            self.leftover = left_over(&siphon, &note);
+            // It is held already.
+            let [out, inlet] = siphon.ends();
+            self.permanent.push((SIPHON[0], Box::new(out)));
+            self.permanent.push((SIPHON[1], Box::new(inlet)));
+            self.permanent.push((SIPHON[2], Box::new(note.clone())));
+            return Some((siphon, note));
+        }
+        let (siphon, note) = (Siphon::new().ok()?, Note::new().ok()?);
+        let [out, inlet] = siphon.ends();
+        self.keep_always(SIPHON[0], out);
+        self.keep_always(SIPHON[1], inlet);
+        self.keep_always(SIPHON[2], note.clone());
+        Some((siphon, note))
+    }
+
+    pub(crate) fn leftover_of(&self, run: RunId) -> Option<crate::output::StreamKind> {
+        self.leftover.filter(|(whose, _)| *whose == run).map(|(_, kind)| kind)
+    }
+
+    pub(crate) fn leftover_run(&self) -> Option<RunId> {
+        self.leftover.map(|(run, _)| run)
+    }
+
+    /// How a process ended that our guardian reaped.
+    pub(crate) fn end_of(&self, pid: i32) -> Option<Ending> {
+        self.ends.get(&pid).copied()
+    }
+
+    pub(crate) fn next_due(&self, now_ms: u64) -> u64 {
+        let watchdog = self.watchdog.as_ref().map_or(u64::MAX, |watchdog| watchdog.due);
+        let unsent = self.keeper.retry_in().map_or(u64::MAX, |ms| now_ms + ms);
+        watchdog.min(unsent).min(self.retry_at.unwrap_or(u64::MAX))
+    }
+}
+
+pub(crate) fn status_of(ending: Option<Ending>) -> ExitStatus {
+    match ending {
+        Some(Ending::Code(code)) => ExitStatus::Code(code),
+        Some(Ending::Signal(signal)) => ExitStatus::Signal(signal),
+        None => ExitStatus::Unknown,
+    }
+}
+
+impl Supervisor {
+    /// The door is open: whoever waits for us is told.
+    pub fn say_ready(&mut self) {
+        let live = self.live.len();
+        // Nobody goes back from here on.
+        Registry::drop_copy(self.home.registry());
+        self.guarding.keeper.say_ready(&format!("{live} runs"));
+        if let Some(watchdog) = &mut self.guarding.watchdog {
+            watchdog.due = ostler_os::mono_ms();
+        }
+    }
+
+    /// That another program failed in our place, and what became of the registry.
+    pub(crate) fn note_way_back(&mut self, registry: Option<WentBack>) {
+        let runs = match registry {
+            Some(WentBack::Yes { runs }) => Some(runs),
+            Some(WentBack::NoCopy | WentBack::Shared) | None => None,
+        };
+        let why = self.guarded.went_back.clone();
+        if why.is_none() && runs.is_none() {
+            return;
+        }
+        let why = why.unwrap_or_else(|| "the program that was to take over failed".to_owned());
+        let why = match runs {
+            Some(_) => format!("{why}; the registry, which it had changed, is as it was before"),
+            None => why,
+        };
+        self.entry(What::WentBack, &why, json!({ "runsTakenOver": runs }));
+    }
+
+    pub(crate) fn watch_guardian(&mut self) {
+        if let Some(guardian) = &self.guarding.guardian {
+            let _ = self.poller.add(guardian, GUARDIAN, Interest::Readable);
+        }
+        if let Some(reports) = &self.guarding.reports {
+            let _ = self.poller.add(reports, REPORTS, Interest::Readable);
+        }
+    }
+
+    /// One that was killed before we looked is as dead as one that is killed now.
+    pub(crate) fn miss_guardian(&mut self, pid: Option<i32>) {
+        if pid.is_some() && self.guarding.guardian.is_none() {
+            self.start_guardian();
+        }
+    }
+
+    pub(crate) fn tend_guardian(&mut self) {
+        let now_ms = ostler_os::mono_ms();
+        self.guarding.keeper.send_waiting();
+        if self.guarding.retry_at.is_some_and(|at| now_ms >= at) {
+            self.guarding.retry_at = None;
+            self.start_guardian();
+        }
+        // Somewhat early if we are awake anyway: at rest it is the lease that wakes us.
+        let is_due = |dog: &&mut Watchdog| now_ms.saturating_add(dog.every_ms / 4) >= dog.due;
+        let Some(watchdog) = self.guarding.watchdog.as_mut().filter(is_due) else { return };
+        watchdog.due = now_ms + watchdog.every_ms;
+        let felt = [&self.felt.drain, &self.felt.door].map(|felt| felt.load(Ordering::Acquire));
+        if felt == [watchdog.pulse; 2] {
+            self.guarding.keeper.say_alive();
+            watchdog.pulse += 1;
+            self.drain.pulse(watchdog.pulse);
+            self.pulse.send_replace(watchdog.pulse);
+        }
+    }
+
+    pub(crate) fn guardian_died(&mut self) {
+        let Some(guardian) = self.guarding.guardian.take() else { return };
+        self.poller.remove(&guardian);
+        // What was sent to it and not read is lost, and will be sent again.
+        self.guarding.keeper = Keeper::default();
+        if let Some(reports) = self.guarding.reports.take() {
+            self.poller.remove(&reports);
+        }
+        self.entry(
+            What::GuardianLost,
+            "the guardian died; a new one is started",
+            json!({ "pid": guardian.fingerprint().pid }),
+        );
+        self.start_guardian();
+    }
+
+    fn start_guardian(&mut self) {
+        if self.stopping || self.successor.is_some() {
+            return;
+        }
+        let log = OpenOptions::new().create(true).append(true).mode(0o600).open(self.home.log());
+        let log = log.or_else(|_| OpenOptions::new().write(true).open("/dev/null"));
+        let own = std::process::id().to_string();
+        let started_ms = ostler_os::started_at_ms(std::process::id() as i32);
+        let ran_ms = started_ms.map_or(0, |started| ostler_os::wall_ms().saturating_sub(started));
+        let environment = [
+            ("OSTLER_SUPERVISOR", OsString::from(own)),
+            ("OSTLER_SUPERVISOR_RAN_MS", OsString::from(ran_ms.to_string())),
+        ];
+        let arguments = [OsStr::new("guardian"), self.home.path().as_os_str()];
+        let started = log.and_then(|log| ostler_os::start_beside(&arguments, &environment, &log));
+        match started {
+            Ok((pid, line)) => {
+                let _ = self.poller.add(&line, GUARDIAN_LINE, Interest::Readable);
+                self.guarding.starting = Some((pid, line));
+            }
+            Err(_) => self.guarding.retry_at = Some(ostler_os::mono_ms() + RETRY_MS),
+        }
+    }
+
+    /// The new guardian has something to say: that it is there, or nothing, if it is not.
+    pub(crate) fn hear_new_guardian(&mut self) {
+        let Some((pid, line)) = self.guarding.starting.take() else { return };
+        self.poller.remove(&line);
+        let is_there = line.report().trim() == "ready";
+        let process = ostler_os::fingerprint_of(pid).as_ref().and_then(Process::open);
+        let address = self.home.path().join("guardian.sock");
+        let keeper = Keeper::open(address.as_os_str());
+        let (true, Some(process), Ok(keeper)) = (is_there, process, keeper) else {
+            self.guarding.retry_at = Some(ostler_os::mono_ms() + RETRY_MS);
+            return;
+        };
+        self.guarding.keeper = keeper;
+        self.guarding.guardian = Some(process);
+        self.watch_guardian();
+        self.hand_everything();
+        if self.stopping {
+            self.say_stopping();
+        }
+        self.entry(What::GuardianStarted, "and holds all that is live", json!({ "pid": pid }));
+    }
+
+    fn hand_everything(&mut self) {
+        let keeper = &mut self.guarding.keeper;
+        keeper.keep(LOCK, &self.lock);
+        for (name, descriptor) in &self.guarding.permanent {
+            keeper.keep(name, &**descriptor);
+        }
+        for (run, word) in &self.guarding.words {
+            keeper.keep(&End::Word.name(*run), word);
+        }
+        for (run, live) in self.live.iter().filter(|(_, live)| !live.is_passing) {
+            for (end, descriptor) in &live.ends {
+                keeper.keep(&end.name(*run), &**descriptor);
+            }
+            if let Some(process) = &live.process {
+                keeper.keep_process(*run, process.fingerprint().pid, process);
+            }
+        }
+    }
+
+    /// Who is our guardian now, for `status`.
+    pub(crate) fn guardian_pid(&self) -> Option<i32> {
+        self.guarding.guardian.as_ref().map(|process| process.fingerprint().pid)
+    }
+
+    /// Before the run is executed: from then on it does not depend on us.
+    /// Whether nobody needs to know of it after us.
+    pub(crate) fn is_passing(&self, run: RunId) -> bool {
+        self.live.get(&run).is_some_and(|live| live.is_passing)
+    }
+
+    pub(crate) fn keep_ends(&mut self, run: RunId, ends: &[(End, Arc<OwnedFd>)]) {
+        if self.is_passing(run) {
+            return;
+        }
+        for (end, descriptor) in ends {
+            self.guarding.keeper.keep(&end.name(run), &**descriptor);
+        }
+    }
+
+    pub(crate) fn let_go_ends(&mut self, run: RunId, ends: &[(End, Arc<OwnedFd>)]) {
+        for (end, _) in ends {
+            self.guarding.keeper.let_go(&end.name(run));
+        }
+    }
+
+    pub(crate) fn let_go_word(&mut self, run: RunId) {
+        if self.guarding.words.remove(&run).is_some() {
+            self.guarding.keeper.let_go(&End::Word.name(run));
+        }
+    }
+
+    pub(crate) fn input_closed(&mut self, run: RunId) {
+        if let Some(live) = self.live.get_mut(&run) {
+            live.ends.retain(|(end, _)| *end != End::Input);
+            self.guarding.keeper.let_go(&End::Input.name(run));
+        }
+    }
+
+    /// What our guardian reaped in our stead: the first processes of runs we took up.
+    pub(crate) fn take_reports(&mut self) {
+        let Some(reports) = &self.guarding.reports else { return };
+        for reaped in ostler_os::read_ends(reports) {
+            self.guarding.ends.insert(reaped.pid, reaped.ending);
+            let ended = self.live.values_mut().find(|live| {
+                let pid = live.process.as_ref().map(|process| process.fingerprint().pid);
+                live.is_told_by_descriptor && !live.root_gone && pid == Some(reaped.pid)
+            });
+            if let Some(live) = ended {
+                let run = live.run;
+                self.root_gone(run);
+            }
+        }
+    }
+
+    /// The first process of a run we took up has ended.
+    pub(crate) fn root_gone(&mut self, run: RunId) {
+        let Some(live) = self.live.get_mut(&run).filter(|live| !live.root_gone) else { return };
+        live.root_gone = true;
+        let reaper = live.scope.as_ref().and_then(ostler_os::Scope::reaper);
+        let ending = live.process.as_ref().and_then(|process| {
+            let pid = process.fingerprint().pid;
+            if self.leaders.get(&pid) == Some(&run) {
+                self.leaders.remove(&pid);
+            }
+            let reaped = self.guarding.ends.get(&pid).copied();
+            self.poller.remove(process);
+            ending_told(process, reaper).or(reaped)
+        });
+        let tree = self.survey(run);
+        self.events.push_back(Event::RootExited { run, status: status_of(ending), tree });
+    }
+
+    /// Descriptors of runs that are over, or that are not ours.
+    pub(crate) fn let_go_rest(&mut self, others: &[RunId]) {
+        // The doors are asked for last of all, and somebody may stand before them.
+        let inheritance = &mut self.guarding.inheritance;
+        let mut take = |name: &str| Some((name.to_owned(), inheritance.take(name)?));
+        let doors = [DOOR, DOOR_FILE, APP_DOOR, APP_DOOR_FILE];
+        let ours = Inheritance::new(doors.into_iter().filter_map(&mut take).collect());
+        let rest = std::mem::replace(&mut self.guarding.inheritance, ours).rest();
+        for name in rest {
+            let is_anothers = others.iter().any(|run| name.starts_with(&run.short()));
+            if name != LOCK && !is_anothers {
+                self.guarding.keeper.let_go(&name);
+            }
+        }
+        if self.guarding.leftover.take().is_some() {
+            self.drain.empty_siphon();
+        }
+    }
+}
+
+/// By the note of its reaper, by its corpse, or by its descriptor. The reaper writes before it reaps: while it has not
+/// done so, it is waited for.
+fn ending_told(process: &Process, reaper: Option<&RunReaper>) -> Option<Ending> {
+    const LOOKS: u32 = 200;
+    let pid = process.fingerprint().pid;
+    for _ in 0..LOOKS {
+        let noted = reaper.and_then(|reaper| reaper.ending_of(pid));
+        let ending = noted.or_else(|| process.ending());
+        if ending.is_some() || !reaper.is_some_and(RunReaper::is_alive) {
+            return ending;
+        }
+        ostler_os::nap(Duration::from_millis(1));
+    }
+    None
+}
+
+/// The ends of a run as its output is read from.
+pub(crate) fn sources(ends: &[(End, Arc<OwnedFd>)]) -> Vec<Source> {
+    ends.iter()
+        .filter_map(|(end, descriptor)| match end {
+            End::Stdout => Some(Source::Stdout(Arc::clone(descriptor))),
+            End::Stderr => Some(Source::Stderr(Arc::clone(descriptor))),
+            End::Terminal => Some(Source::Terminal(Arc::clone(descriptor))),
+            End::Input | End::Word | End::Process | End::Spec | End::Note => None,
+        })
+        .collect()
+}

@@ -1,0 +1,578 @@
+//! The thread that reads every run's output and writes it down.
+//!
+//! It waits for the kernel's word. Each turn every ready stream gets one read, so a flooding run cannot
+//! starve a quiet one. A pipe that is ready again and again is in flood: it is made larger, it is no longer
+//! polled (a polled pipe costs its writer more at every write) but looked at every turn. Where little comes
+//! at a time, the thread naps between two looks, so that a program which writes one line a call is not met
+//! at every one of them.
+//!
+//! Bytes never rest in our memory only. They are moved by the kernel from the run into a siphon and from
+//! there into the log. Our guardian holds the siphon too, with a note of whose bytes are in it: if we are
+//! killed between the two, our successor pours the rest, and not a byte is lost or written twice.
+
+use super::open_logs::{LogWriter, OpenLogs, Written};
+use super::segment::StreamKind;
+use super::splice::NotedSiphon;
+use super::state::OutputState;
+use super::total::{OutputTotal, Swept};
+use crate::guardian_link::Felt;
+use ostler_model::RunId;
+use ostler_os::{Interest, Note, Poller, Ready, Siphon, Waker};
+use std::collections::HashMap;
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, mpsc};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// What the drain has to say.
+#[derive(Debug)]
+pub(crate) enum DrainEvent {
+    Ended {
+        run: RunId,
+    },
+    /// Output from this offset on could not be kept.
+    GapBegan {
+        run: RunId,
+        from: u64,
+        error: String,
+    },
+    GapEnded {
+        run: RunId,
+        from: u64,
+        to: u64,
+    },
+    /// All runs together have written more than may be kept.
+    TooMuch,
+    /// What was done about it.
+    Swept(Swept),
+}
+
+/// A run whose output is to be read.
+#[derive(Debug)]
+pub(crate) struct NewLog {
+    pub(crate) run: RunId,
+    pub(crate) state: Arc<OutputState>,
+    pub(crate) sources: Vec<Source>,
+    pub(crate) most_bytes: u64,
+    /// The log of a run we took up.
+    pub(crate) resumed: Option<Resumed>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Resumed {
+    /// What the siphon still holds is the run's.
+    pub(crate) leftover: Option<StreamKind>,
+}
+
+/// Shared: our end is held for our successor too, and a terminal is typed into.
+#[derive(Clone, Debug)]
+pub(crate) enum Source {
+    Stdout(Arc<OwnedFd>),
+    Stderr(Arc<OwnedFd>),
+    Terminal(Arc<OwnedFd>),
+}
+
+enum Order {
+    Add(NewLog),
+    /// The run is over: stop reading, whoever still holds the other end.
+    Close(RunId),
+    /// What is left of one run's output is another's from here on.
+    Hand {
+        from: RunId,
+        to: RunId,
+        state: Arc<OutputState>,
+        most_bytes: u64,
+    },
+    RemoveFolder(PathBuf),
+    /// The oldest of its output goes, until it has no more than this.
+    Trim {
+        run: RunId,
+        keeps: u64,
+    },
+    /// Nobody takes up the run whose bytes are in the siphon.
+    EmptySiphon,
+    Pulse(u64),
+    Quit,
+}
+
+/// The dispatcher's end.
+pub(crate) struct Drain {
+    orders: mpsc::Sender<Order>,
+    waker: Waker,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Drain {
+    /// `tell` is called on the drain's thread and must not block.
+    pub(crate) fn start(
+        siphon: Option<(Siphon, Note)>,
+        felt: Arc<Felt>,
+        total: Arc<OutputTotal>,
+        tell: impl Fn(DrainEvent) + Send + 'static,
+    ) -> io::Result<Self> {
+        let poller = Poller::new()?;
+        let waker = Waker::new(&poller, WAKER)?;
+        let (orders, inbox) = mpsc::channel();
+        let own_waker = waker.clone();
+        let thread = std::thread::Builder::new()
+            .name("drain".to_owned())
+            .stack_size(256 << 10)
+            .spawn(move || {
+                Worker {
+                    poller,
+                    waker: own_waker,
+                    inbox,
+                    tell: Box::new(tell),
+                    streams: HashMap::new(),
+                    logs: HashMap::new(),
+                    next_token: WAKER + 1,
+                    open: OpenLogs::default(),
+                    buffer: Vec::new(),
+                    felt,
+                    total,
+                    siphon: siphon.map(|(siphon, note)| NotedSiphon::new(siphon, note)),
+                    flooding: Vec::new(),
+                    large_pipes: 0,
+                }
+                .work();
+            })?;
+        Ok(Self { orders, waker, thread: Some(thread) })
+    }
+
+    pub(crate) fn add(&self, log: NewLog) {
+        self.order(Order::Add(log));
+    }
+
+    pub(crate) fn close(&self, run: RunId) {
+        self.order(Order::Close(run));
+    }
+
+    pub(crate) fn hand(&self, from: RunId, to: RunId, state: Arc<OutputState>, most_bytes: u64) {
+        self.order(Order::Hand { from, to, state, most_bytes });
+    }
+
+    pub(crate) fn remove_folder(&self, folder: PathBuf) {
+        self.order(Order::RemoveFolder(folder));
+    }
+
+    pub(crate) fn trim(&self, run: RunId, keeps: u64) {
+        self.order(Order::Trim { run, keeps });
+    }
+
+    pub(crate) fn empty_siphon(&self) {
+        self.order(Order::EmptySiphon);
+    }
+
+    pub(crate) fn pulse(&self, pulse: u64) {
+        self.order(Order::Pulse(pulse));
+    }
+
+    fn order(&self, order: Order) {
+        if self.orders.send(order).is_ok() {
+            self.waker.wake();
+        }
+    }
+
+    /// What was read is written when this returns.
+    pub(crate) fn finish(&mut self) {
+        self.order(Order::Quit);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Drain {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}
+
+const WAKER: u64 = 0;
+const READ_MOST: usize = 1 << 20;
+/// A terminal gives less than this at a time, and room for more costs.
+const TERMINAL_MOST: usize = 16 << 10;
+/// A pipe as the kernel makes it; reading this much at once means it was full.
+const PIPE_SMALL: usize = 64 << 10;
+const PIPE_LARGE: usize = 1 << 20;
+/// The kernel gives one user a limited number of pages for all pipes.
+const LARGE_PIPES_MOST: usize = 16;
+
+struct Stream {
+    run: RunId,
+    kind: StreamKind,
+    source: Arc<OwnedFd>,
+    is_terminal: bool,
+    is_drawn: bool,
+    is_large: bool,
+    is_flooding: bool,
+    /// Reads in a row with next to no time between them.
+    streak: u32,
+    /// Looks in a row that found nothing, in a flood.
+    misses: u32,
+    last_mono_ms: u64,
+}
+
+/// How bytes came to us.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum How {
+    /// They are in the buffer: there is no siphon.
+    Copied,
+    /// They are in the siphon.
+    Moved,
+    /// They are in the siphon, and so many that nobody wants them in memory.
+    Passed,
+}
+
+struct Log {
+    state: Arc<OutputState>,
+    writer: LogWriter,
+    tokens: Vec<u64>,
+    number: u64,
+}
+
+struct Worker {
+    poller: Poller,
+    waker: Waker,
+    inbox: mpsc::Receiver<Order>,
+    tell: Box<dyn Fn(DrainEvent) + Send>,
+    streams: HashMap<u64, Stream>,
+    logs: HashMap<RunId, Log>,
+    next_token: u64,
+    open: OpenLogs,
+    buffer: Vec<u8>,
+    felt: Arc<Felt>,
+    total: Arc<OutputTotal>,
+    /// Where the kernel lets bytes be moved instead of copied.
+    siphon: Option<NotedSiphon>,
+    /// Looked at every turn; nobody tells us about them.
+    flooding: Vec<u64>,
+    large_pipes: usize,
+}
+
+/// This many reads in quick succession are a flood; this many looks for nothing are its end.
+const STREAK_BEFORE_FLOOD: u32 = 16;
+const MISSES_AFTER_FLOOD: u32 = 4;
+/// A program that writes a line a call fills a small part of a large pipe in this time.
+const NAP: Duration = Duration::from_micros(200);
+
+enum Flow {
+    On,
+    Quit,
+}
+
+impl Worker {
+    fn work(mut self) {
+        ostler_os::spin_down_timer_slack();
+        let mut ready: Vec<Ready> = Vec::new();
+        loop {
+            let timeout = (!self.flooding.is_empty()).then_some(0);
+            if self.poller.wait(timeout, &mut ready).is_err() {
+                return;
+            }
+            // Before those who called: what a flooding stdout wrote before its stderr was written is here now.
+            let was_flooding = !self.flooding.is_empty();
+            let most = self.read_flooding();
+            for event in std::mem::take(&mut ready) {
+                if event.token == WAKER {
+                    self.waker.rest();
+                    if matches!(self.take_orders(), Flow::Quit) {
+                        return;
+                    }
+                } else {
+                    self.read(event.token);
+                }
+            }
+            // Who writes in bulk gives more than a small pipe holds each time, and is best read at once.
+            if was_flooding && most < PIPE_SMALL {
+                ostler_os::nap(NAP);
+            }
+        }
+    }
+
+    /// Returns the largest read.
+    fn read_flooding(&mut self) -> usize {
+        let mut most = 0;
+        for token in self.flooding.clone() {
+            let length = self.read(token);
+            most = most.max(length);
+            let Some(stream) = self.streams.get_mut(&token) else { continue };
+            stream.misses = if length == 0 { stream.misses + 1 } else { 0 };
+            if stream.misses >= MISSES_AFTER_FLOOD {
+                self.end_flood(token);
+            }
+        }
+        most
+    }
+
+    fn begin_flood(&mut self, token: u64) {
+        let Some(stream) = self.streams.get_mut(&token) else { return };
+        // A terminal holds little and is read as it is filled; what is drawn has to pass through our memory.
+        if stream.is_terminal || stream.is_drawn {
+            return;
+        }
+        let descriptor = &stream.source;
+        if !stream.is_large && self.large_pipes < LARGE_PIPES_MOST {
+            ostler_os::set_capacity(descriptor, PIPE_LARGE);
+            stream.is_large = true;
+            self.large_pipes += 1;
+        }
+        self.poller.remove(descriptor);
+        stream.is_flooding = true;
+        stream.misses = 0;
+        self.flooding.push(token);
+    }
+
+    fn end_flood(&mut self, token: u64) {
+        self.flooding.retain(|other| *other != token);
+        let Some(stream) = self.streams.get_mut(&token) else { return };
+        stream.is_flooding = false;
+        stream.streak = 0;
+        let added = self.poller.add(&stream.source, token, Interest::Readable);
+        if added.is_err() {
+            // Nobody would tell us of it any more.
+            self.begin_flood(token);
+        }
+    }
+
+    fn take_orders(&mut self) -> Flow {
+        while let Ok(order) = self.inbox.try_recv() {
+            match order {
+                Order::Add(log) => self.add(log),
+                Order::Close(run) => self.close(run),
+                Order::Hand { from, to, state, most_bytes } => {
+                    self.hand(from, to, state, most_bytes)
+                }
+                Order::RemoveFolder(folder) => {
+                    let _ = std::fs::remove_dir_all(folder);
+                }
+                Order::Trim { run, keeps } => {
+                    if let Some(log) = self.logs.get_mut(&run) {
+                        log.writer.trim(keeps);
+                    }
+                }
+                Order::EmptySiphon => {
+                    if let Some(siphon) = &mut self.siphon {
+                        siphon.siphon.spill(&mut vec![0; READ_MOST]);
+                    }
+                }
+                Order::Pulse(pulse) => self.felt.drain.store(pulse, Ordering::Release),
+                Order::Quit => return Flow::Quit,
+            }
+        }
+        Flow::On
+    }
+
+    fn add(&mut self, new: NewLog) {
+        let mut tokens = Vec::new();
+        for source in new.sources {
+            let token = self.next_token;
+            self.next_token += 1;
+            let (kind, is_terminal, source) = match source {
+                Source::Stdout(descriptor) => (StreamKind::Stdout, false, descriptor),
+                Source::Stderr(descriptor) => (StreamKind::Stderr, false, descriptor),
+                Source::Terminal(descriptor) => (StreamKind::Stdout, true, descriptor),
+            };
+            if self.poller.add(&source, token, Interest::Readable).is_ok() {
+                let stream = Stream {
+                    run: new.run,
+                    kind,
+                    source,
+                    is_terminal,
+                    is_drawn: new.state.is_drawn(),
+                    is_large: false,
+                    is_flooding: false,
+                    streak: 0,
+                    misses: 0,
+                    last_mono_ms: 0,
+                };
+                self.streams.insert(token, stream);
+                tokens.push(token);
+            }
+        }
+        let folder = new.state.folder().to_owned();
+        let log = Log {
+            writer: match new.resumed {
+                None => LogWriter::new(folder, new.most_bytes),
+                Some(_) => LogWriter::resumed(folder, new.most_bytes, new.state.written()),
+            },
+            state: new.state,
+            tokens,
+            number: self.next_token,
+        };
+        self.next_token += 1;
+        let is_over = log.tokens.is_empty();
+        self.logs.insert(new.run, log);
+        if let Some(kind) = new.resumed.and_then(|resumed| resumed.leftover)
+            && let Some(siphon) = &self.siphon
+        {
+            let length = siphon.siphon.held_bytes();
+            if length > 0 {
+                self.buffer.resize(READ_MOST, 0);
+                self.keep(new.run, kind, length, How::Moved, ostler_os::mono_ms());
+            }
+        }
+        if is_over {
+            self.end_log(new.run);
+        }
+    }
+
+    fn end_log(&mut self, run: RunId) {
+        let Some(log) = self.logs.remove(&run) else { return };
+        log.state.end();
+        self.open.forget(log.number);
+        (self.tell)(DrainEvent::Ended { run });
+    }
+
+    /// One read of one stream; returns how much it gave.
+    fn read(&mut self, token: u64) -> usize {
+        let Some(stream) = self.streams.get(&token) else { return 0 };
+        if self.buffer.is_empty() {
+            self.buffer = vec![0; READ_MOST];
+        }
+        let source = &stream.source;
+        let most = if stream.is_terminal { TERMINAL_MOST } else { READ_MOST };
+        let how = match (&self.siphon, stream.is_flooding) {
+            (Some(_), true) => How::Passed,
+            (Some(_), false) => How::Moved,
+            (None, _) => How::Copied,
+        };
+        let taken = match &mut self.siphon {
+            Some(siphon) => siphon.take(stream.run, stream.kind, source, most),
+            None => ostler_os::read_some(source, &mut self.buffer),
+        };
+        let length = match taken {
+            Ok(Some(0)) | Err(_) => {
+                self.end_stream(token);
+                return 0;
+            }
+            Ok(None) => return 0,
+            Ok(Some(length)) => length,
+        };
+        let (run, kind) = (stream.run, stream.kind);
+        let mono_ms = ostler_os::mono_ms();
+        self.keep(run, kind, length, how, mono_ms);
+        let Some(stream) = self.streams.get_mut(&token) else { return length };
+        let is_quick = mono_ms.saturating_sub(stream.last_mono_ms) <= 1;
+        stream.streak = if is_quick { stream.streak + 1 } else { 0 };
+        stream.last_mono_ms = mono_ms;
+        if !stream.is_flooding && (length >= PIPE_SMALL || stream.streak >= STREAK_BEFORE_FLOOD) {
+            self.begin_flood(token);
+        }
+        length
+    }
+
+    fn keep(&mut self, run: RunId, kind: StreamKind, length: usize, how: How, mono_ms: u64) {
+        let wall_ms = ostler_os::wall_ms();
+        let Some(log) = self.logs.get_mut(&run) else { return };
+        let number = log.number;
+        let written = match (how, &mut self.siphon) {
+            (How::Moved | How::Passed, Some(NotedSiphon { siphon, .. })) => {
+                let mut is_refused = false;
+                let buffer = &mut self.buffer;
+                let written = log.writer.append_with(kind, length, wall_ms, |file| {
+                    match siphon.pour(&*file) {
+                        // This file system will not have it moved.
+                        Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
+                            is_refused = true;
+                            let spilt = siphon.spill(buffer);
+                            file.write_all(&buffer[..spilt])
+                        }
+                        outcome => outcome,
+                    }
+                });
+                // What did not get to the disk is at least in memory.
+                let spilt = siphon.spill(buffer);
+                let poured = length - spilt;
+                let read = &mut buffer[spilt..];
+                if how == How::Moved && spilt == 0 && log.writer.read_back(&mut read[..poured]) {
+                    log.state.add(kind, &read[..poured], mono_ms, wall_ms);
+                } else {
+                    log.state.pass(poured as u64, mono_ms, wall_ms);
+                }
+                if spilt > 0 {
+                    log.state.add(kind, &buffer[..spilt], mono_ms, wall_ms);
+                }
+                if is_refused {
+                    self.siphon = None;
+                }
+                written
+            }
+            (How::Copied, _) | (How::Moved | How::Passed, None) => {
+                let bytes = &self.buffer[..length];
+                let written = log.writer.append(kind, bytes, wall_ms);
+                log.state.add(kind, bytes, mono_ms, wall_ms);
+                written
+            }
+        };
+        if matches!(written, Written::Kept | Written::GapEnded { .. })
+            && self.total.add(length as u64)
+        {
+            (self.tell)(DrainEvent::TooMuch);
+        }
+        match written {
+            Written::Kept | Written::Lost => {}
+            Written::GapBegan { from, error } => {
+                (self.tell)(DrainEvent::GapBegan { run, from, error: error.to_string() });
+            }
+            Written::GapEnded { from, to } => (self.tell)(DrainEvent::GapEnded { run, from, to }),
+        }
+        if let Some(unused) = self.open.use_log(number)
+            && let Some(log) = self.logs.values_mut().find(|log| log.number == unused)
+        {
+            OpenLogs::close(&mut log.writer);
+        }
+    }
+
+    fn end_stream(&mut self, token: u64) {
+        let Some(stream) = self.drop_stream(token) else { return };
+        let Some(log) = self.logs.get_mut(&stream.run) else { return };
+        log.tokens.retain(|other| *other != token);
+        if log.tokens.is_empty() {
+            self.end_log(stream.run);
+        }
+    }
+
+    fn drop_stream(&mut self, token: u64) -> Option<Stream> {
+        let stream = self.streams.remove(&token)?;
+        if stream.is_flooding {
+            self.flooding.retain(|other| *other != token);
+        } else {
+            self.poller.remove(&stream.source);
+        }
+        if stream.is_large {
+            self.large_pipes -= 1;
+        }
+        Some(stream)
+    }
+
+    fn hand(&mut self, from: RunId, to: RunId, state: Arc<OutputState>, most_bytes: u64) {
+        let Some(old) = self.logs.remove(&from) else {
+            state.end();
+            (self.tell)(DrainEvent::Ended { run: to });
+            return;
+        };
+        for token in &old.tokens {
+            if let Some(stream) = self.streams.get_mut(token) {
+                stream.run = to;
+            }
+        }
+        self.open.forget(old.number);
+        old.state.end();
+        (self.tell)(DrainEvent::Ended { run: from });
+        let writer = LogWriter::new(state.folder().to_owned(), most_bytes);
+        self.logs.insert(to, Log { state, writer, tokens: old.tokens, number: old.number });
+    }
+
+    fn close(&mut self, run: RunId) {
+        let Some(log) = self.logs.remove(&run) else { return };
+        for token in &log.tokens {
+            self.drop_stream(*token);
+        }
+        self.open.forget(log.number);
+        log.state.end();
+    }
+}

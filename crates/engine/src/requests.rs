@@ -1,0 +1,305 @@
+//! What faces ask, turned into events or answered from what is known.
+
+use crate::handle::{Ask, Attached, Cancelled, Canceller, Held, Keeping, SpawnRefused};
+use crate::output::{OutputState, Screen};
+use crate::runs::input::Input;
+use crate::runs::parents::Ties;
+use crate::runs::table::LiveRun;
+use crate::supervisor::{Business, Supervisor, now};
+use crate::units::UnitWaiter;
+use ostler_core::{Event, NewRun};
+use ostler_model::{
+    Actor, Backend, Detach, Extinct, RunId, RunRecord, RunSpec, RunState, UnitView,
+};
+use std::path::PathBuf;
+use std::sync::Arc;
+use tokio::sync::oneshot;
+
+impl Supervisor {
+    pub(crate) fn take_ask(&mut self, ask: Ask) {
+        self.business = Business::Busy;
+        match ask {
+            Ask::Spawn { spec, by, reply } => self.take_spawn(spec, by, reply),
+            Ask::Check { spec, reply } => {
+                if let Ok(run) = self.new_run(spec, Actor::Supervisor)
+                    && let Some(live) = self.live.get_mut(&run)
+                {
+                    live.asked = Some(reply);
+                }
+            }
+            Ask::Cancel { run, by: Canceller { by, said }, reply } => {
+                if self.add_waiter(run, reply) {
+                    let why = "somebody asked for it";
+                    self.events.push_back(Event::CancelAsked { run, by, why, said });
+                }
+            }
+            Ask::Leave { run, by, reply } => {
+                self.client_left(run, by);
+                self.turn();
+                let _ = reply.send(());
+            }
+            Ask::Descendants { run, reply } => {
+                let _ = reply.send(self.world.descendants(run));
+            }
+            Ask::Wait { run, reply } => {
+                self.add_waiter(run, reply);
+            }
+            Ask::AwaitStart { run, reply } => self.await_start(run, reply),
+            Ask::Pools { reply } => {
+                let _ = reply.send(self.world.pool_views(now()));
+            }
+            Ask::Live { reply } => {
+                let _ = reply.send(self.world.live());
+            }
+            Ask::Records { reply } => {
+                let known = self.world.records().chain(self.owed_ends());
+                let records = known.map(|record| self.shown(record)).collect();
+                let _ = reply.send(records);
+            }
+            Ask::Record { run, reply } => {
+                let known = self.world.record(run).or_else(|| self.owed_end(run));
+                let _ = reply.send(known.map(|record| self.shown(record)));
+            }
+            Ask::Attach { run, reply } => {
+                let attached = self.live.get(&run).map(|live| Attached {
+                    output: Arc::clone(&live.output),
+                    input: Arc::clone(&live.input),
+                    hands: Arc::clone(&live.hands),
+                });
+                let _ = reply.send(attached);
+            }
+            Ask::Resize { run, size } => {
+                let size = size.clamped();
+                if let Some(live) = self.live.get(&run)
+                    && let Input::Terminal { master, .. } = &*live.input
+                {
+                    live.output.resize_screen(size);
+                    let _ = ostler_os::resize(&**master, size);
+                }
+            }
+            Ask::Shutdown { by, reply } => {
+                self.stop_replies.push(reply);
+                self.home.note_stopped();
+                self.is_to_come_again = false;
+                self.begin_stop(by);
+            }
+            Ask::Restart { by, reply } => {
+                let _ = reply.send(self.restart_for_caller_inside(by));
+            }
+            Ask::InputClosed { run } => self.input_closed(run),
+            Ask::Declare { declaration, by, reply } => {
+                let plan = self.declare(declaration, by);
+                // Whoever is answered finds it so, and on disk.
+                self.turn();
+                self.name_agents();
+                let _ = reply.send(plan);
+            }
+            Ask::Wake => self.events.push_back(Event::UnitsWoken),
+            Ask::Units { names, ask, by } => self.ask_units(names, ask, by),
+            Ask::Await { names, until, reply } => {
+                self.unit_waiters.push(UnitWaiter { names, until, reply });
+            }
+            Ask::UnitViews { reply } => {
+                let _ = reply.send(self.unit_views());
+            }
+            Ask::Boundaries { reply } => {
+                let boundary = |live: &LiveRun| {
+                    let scope = live.scope.as_ref();
+                    let seat = scope.and_then(ostler_os::Scope::seat).cloned();
+                    let boundary = scope.and_then(ostler_os::Scope::boundary);
+                    let reaper = scope.and_then(ostler_os::Scope::reaper);
+                    let reaper = reaper.map(|reaper| reaper.fingerprint().pid);
+                    (live.run, Held { boundary, seat, reaper })
+                };
+                let _ = reply.send(self.live.values().map(boundary).collect());
+            }
+            Ask::HandOver { program, reply } => {
+                let _ = reply.send(self.hand_over(program));
+            }
+            Ask::Register { claim, reply } => {
+                let _ = reply.send(self.register(&claim));
+            }
+            Ask::Whose { pid, reply } => {
+                let _ = reply.send(self.whose(pid));
+            }
+            Ask::Said { unit, event } => self.note_app(unit, event),
+            Ask::Specs { reply } => {
+                let views = self.unit_views();
+                let app = |view: UnitView| {
+                    let app = self.world.unit(&view.name)?.spec.app.clone()?;
+                    Some((view, app))
+                };
+                let _ = reply.send(views.into_iter().filter_map(app).collect());
+            }
+            Ask::AgentIdle { run, idle } => {
+                if self.live.contains_key(&run) {
+                    self.agent_idle.insert(run, idle);
+                }
+            }
+            Ask::WakeUnit { name, by, why } => self.wake_unit(name, by, why),
+            Ask::Session { of, session, reply } => {
+                let _ = reply.send(self.learn_session(of, session));
+            }
+            Ask::Mail(ask) => self.take_mail(ask),
+            Ask::Patrol(ask) => self.take_patrol(ask),
+            Ask::Agent(ask) => self.take_agent(ask),
+            Ask::Guardian { reply } => {
+                let _ = reply.send(Keeping {
+                    guardian: self.guardian_pid(),
+                    went_back: self.guarded.went_back.clone(),
+                });
+            }
+        }
+    }
+
+    /// False, and answered, if the run is not live here.
+    fn add_waiter(&mut self, run: RunId, reply: oneshot::Sender<Cancelled>) -> bool {
+        // One that was asked for in the same turn is known by its live end only.
+        if self.world.record(run).is_none() && !self.live.contains_key(&run) {
+            let _ = reply.send(match self.owed_end(run) {
+                Some(record) => Cancelled::Ended(record.result()),
+                None => Cancelled::NotLive,
+            });
+            return false;
+        }
+        self.waiters.entry(run).or_default().push(reply);
+        true
+    }
+
+    /// Runs that have ended while the registry could not be written: it does not know yet, we do.
+    fn owed_ends(&self) -> impl Iterator<Item = &RunRecord> {
+        self.owed.runs.iter().filter(|record| record.state == RunState::Exited)
+    }
+
+    fn owed_end(&self, run: RunId) -> Option<&RunRecord> {
+        self.owed_ends().find(|record| record.run_id == run)
+    }
+
+    fn take_spawn(
+        &mut self,
+        spec: Box<RunSpec>,
+        by: Actor,
+        reply: oneshot::Sender<Result<RunRecord, SpawnRefused>>,
+    ) {
+        if let Err(refused) = self.knows_pool(spec.pool.as_deref(), &[]) {
+            let _ = reply.send(Err(SpawnRefused::Pool(refused)));
+            return;
+        }
+        match self.new_run(spec, by) {
+            Ok(run) => {
+                self.spawn_replies.insert(run, reply);
+            }
+            Err(message) => {
+                let _ = reply.send(Err(SpawnRefused::Registry { message }));
+            }
+        }
+    }
+
+    /// Asks the core for a run; its spawn follows when the intent is on disk.
+    pub(crate) fn new_run(&mut self, spec: Box<RunSpec>, by: Actor) -> Result<RunId, String> {
+        if let Some(message) = &self.registry_error {
+            // A run we could not remember is a run we could lose.
+            return Err(message.clone());
+        }
+        let at_ms = ostler_os::wall_ms();
+        let new = || ostler_os::random().map(|random| RunId::new(at_ms, random));
+        let id = spec.run_id.map_or_else(new, Ok).map_err(|error| error.to_string())?;
+        if self.live.contains_key(&id) {
+            return Err(format!("run {id} is there already"));
+        }
+        let Ties { parent, client } = self.ties(&spec, &by)?;
+        let watched = client.clone();
+        let record = RunRecord {
+            run_id: id,
+            session_id: spec.session_id.clone(),
+            backend_id: spec.backend,
+            unit: spec.unit.clone(),
+            pid: None,
+            start_time: None,
+            boot_id: ostler_os::boot_id().to_owned(),
+            process_unique: None,
+            process_group_id: None,
+            cgroup: self.room.planned(&id.to_string()),
+            reaper: None,
+            state: RunState::Starting,
+            created_at_ms: at_ms,
+            updated_at_ms: at_ms,
+            last_output_at_ms: None,
+            owner_instance_id: self.instance,
+            lease_expires_at_ms: None,
+            termination: None,
+            exit_code: None,
+            exit_signal: None,
+            extinct: Extinct::No,
+            scope_key: spec.scope_key.clone(),
+            command: spec.command_shown(),
+            error: None,
+            spawn_error_kind: None,
+            started_at_ms: None,
+            ended_at_ms: None,
+            timeout_ms: spec.limits.timeout_ms,
+            no_output_timeout_ms: spec.limits.no_output_timeout_ms,
+            grace_ms: spec.limits.grace_ms,
+            stop_signal: spec.limits.stop_signal,
+            detach_allowed: spec.detach == Detach::Allow,
+            started_mono_ms: None,
+            output_bytes: 0,
+            enforced: self.room.planned_limits(&id.to_string(), spec.resources),
+            out_of_memory: false,
+            memory_kills: 0,
+            escaped: Vec::new(),
+            strict: spec.detach == Detach::Strict,
+            parent,
+            keep: spec.keep,
+            client,
+            pool: spec.pool.clone().filter(|_| spec.unit.is_none()),
+            ticket: None,
+            why: None,
+            cancel_reason: None,
+        };
+        let (limits, detach) = (spec.limits, spec.detach);
+        let is_check = spec.session_id == RunSpec::CHECK_SESSION;
+        let is_passing = is_check && spec.scope_key.is_none() && record.cgroup.is_some();
+        let note = (spec.backend == Backend::Tmux).then(|| self.seat_note_of(&record)).flatten();
+        self.add_live(id, spec, note, is_passing);
+        self.watch_client(id, watched.as_deref());
+        self.events.push_back(Event::SpawnAsked(Box::new(NewRun { by, record, limits, detach })));
+        Ok(id)
+    }
+
+    /// What the dispatcher holds of a run that is not executed yet.
+    pub(crate) fn add_live(
+        &mut self,
+        run: RunId,
+        spec: Box<RunSpec>,
+        seat_note: Option<PathBuf>,
+        is_passing: bool,
+    ) {
+        let screen = match spec.backend {
+            Backend::Pty => Some(Screen::new(spec.size)),
+            Backend::Tmux => seat_note.map(|note| Screen::new(spec.size).seated(note)),
+            Backend::Pipe | Backend::Container => None,
+        };
+        let token = self.new_token(run);
+        let live = LiveRun {
+            run,
+            spec: Some(spec),
+            process: None,
+            scope: None,
+            watch: None,
+            output: Arc::new(OutputState::new(self.home.run_folder(run), screen)),
+            input: Arc::new(Input::Closed),
+            hands: Arc::default(),
+            ends: Vec::new(),
+            leader: 0,
+            root_gone: false,
+            is_adopted: false,
+            is_told_by_descriptor: false,
+            is_passing,
+            asked: None,
+            client: None,
+            token,
+        };
+        self.live.insert(run, live);
+    }
+}

@@ -1,0 +1,254 @@
+//! Runs that may have only so much memory are watched beside the loop, so that a look at a large tree delays
+//! nobody. Where the kernel keeps the limit, its word is waited for and nothing wakes us. Where we keep it,
+//! a tree is looked at the oftener the younger, the nearer to its limit and the faster it is; all together not
+//! more than twice a second once they have come to rest.
+
+use crate::supervisor::Supervisor;
+use ostler_core::Event;
+use ostler_model::RunId;
+use ostler_os::{MemoryAlarm, MemorySubject, Poller, Ready, Waker, memory_of};
+use std::collections::HashMap;
+use std::os::fd::OwnedFd;
+use std::sync::mpsc;
+
+const WAKER: u64 = 0;
+/// For trees that have less than half of what they may, and more.
+const FAR_MS: u64 = 2_000;
+const NEAR_MS: u64 = 500;
+const LEAST_MS: u64 = 20;
+/// The older groups tell that memory has run out before anybody is killed for it.
+const AFTER_MS: [u64; 3] = [0, 50, 500];
+
+enum Order {
+    Add(RunId, MemoryAlarm),
+    Remove(RunId),
+}
+
+/// A run has had too much, or the kernel has killed for it.
+struct News {
+    run: RunId,
+    excess_bytes: Option<u64>,
+}
+
+/// The thread is made when the first run needs it.
+pub(crate) struct LimitWatch {
+    dispatcher: Waker,
+    thread: Option<(mpsc::Sender<Order>, Waker)>,
+    sender: mpsc::Sender<News>,
+    news: mpsc::Receiver<News>,
+    watched: usize,
+}
+
+impl LimitWatch {
+    pub(crate) fn new(dispatcher: Waker) -> Self {
+        let (sender, news) = mpsc::channel();
+        Self { dispatcher, thread: None, sender, news, watched: 0 }
+    }
+
+    pub(crate) fn add(&mut self, run: RunId, alarm: Option<MemoryAlarm>) {
+        let Some(alarm) = alarm else { return };
+        if self.thread.is_none() {
+            self.thread = self.start().ok();
+        }
+        self.watched += 1;
+        self.order(Order::Add(run, alarm));
+    }
+
+    pub(crate) fn remove(&mut self, run: RunId) {
+        if self.watched > 0 {
+            self.order(Order::Remove(run));
+        }
+    }
+
+    fn order(&self, order: Order) {
+        if let Some((orders, waker)) = &self.thread
+            && orders.send(order).is_ok()
+        {
+            waker.wake();
+        }
+    }
+
+    fn start(&self) -> std::io::Result<(mpsc::Sender<Order>, Waker)> {
+        let poller = Poller::new()?;
+        let waker = Waker::new(&poller, WAKER)?;
+        let (orders, receiver) = mpsc::channel();
+        let watch = Watch {
+            poller,
+            waker: waker.clone(),
+            orders: receiver,
+            news: self.sender.clone(),
+            dispatcher: self.dispatcher.clone(),
+            told: HashMap::new(),
+            looked: HashMap::new(),
+            owed: Vec::new(),
+            next_token: WAKER + 1,
+        };
+        std::thread::Builder::new()
+            .name("limits".to_owned())
+            .stack_size(128 << 10)
+            .spawn(move || watch.run())?;
+        Ok((orders, waker))
+    }
+}
+
+impl Supervisor {
+    /// What the watch has found since the last turn.
+    pub(crate) fn take_memory_news(&mut self) {
+        while let Ok(News { run, excess_bytes }) = self.limit_watch.news.try_recv() {
+            let Some(live) = self.live.get(&run) else { continue };
+            if let (Some(bytes), Some(scope)) = (excess_bytes, &live.scope) {
+                scope.note_excess(bytes);
+            }
+            let tree = self.survey(run);
+            self.events.push_back(Event::Surveyed { run, tree });
+        }
+    }
+}
+
+struct Looked {
+    subject: MemorySubject,
+    since_ms: u64,
+    due_ms: u64,
+    last_ms: u64,
+    last_bytes: u64,
+}
+
+impl Looked {
+    /// When it is to be looked at again, now that it has so much.
+    fn next(&mut self, bytes: u64, now_ms: u64) -> u64 {
+        let most = self.subject.most_bytes;
+        let rest_ms = if bytes > most / 2 { NEAR_MS } else { FAR_MS };
+        let grown = bytes.saturating_sub(self.last_bytes);
+        let passed_ms = now_ms.saturating_sub(self.last_ms).max(1);
+        // Half of the time in which it would be there, if it went on like that.
+        let there_ms = match most.saturating_sub(bytes).saturating_mul(passed_ms) {
+            product if grown > 0 => product / grown / 2,
+            _ => u64::MAX,
+        };
+        let young_ms = now_ms.saturating_sub(self.since_ms) / 2;
+        (self.last_ms, self.last_bytes) = (now_ms, bytes);
+        let wait_ms = rest_ms.min(there_ms).min(young_ms).max(LEAST_MS);
+        if wait_ms == rest_ms {
+            // On common beats, so that all that are at rest are looked at together.
+            return (now_ms / rest_ms + 1) * rest_ms;
+        }
+        now_ms + wait_ms
+    }
+}
+
+struct Watch {
+    poller: Poller,
+    waker: Waker,
+    orders: mpsc::Receiver<Order>,
+    news: mpsc::Sender<News>,
+    dispatcher: Waker,
+    told: HashMap<u64, (RunId, OwnedFd)>,
+    looked: HashMap<RunId, Looked>,
+    /// When the engine is to look for what the kernel has killed.
+    owed: Vec<(u64, RunId)>,
+    next_token: u64,
+}
+
+impl Watch {
+    fn run(mut self) {
+        let mut ready: Vec<Ready> = Vec::new();
+        loop {
+            let owed = self.owed.iter().map(|(due_ms, _)| *due_ms);
+            let due = self.looked.values().map(|looked| looked.due_ms).chain(owed).min();
+            let wait = due.map(|due| due.saturating_sub(ostler_os::mono_ms()));
+            if self.poller.wait(wait, &mut ready).is_err() {
+                return;
+            }
+            for event in &ready {
+                match event.token {
+                    WAKER => self.waker.rest(),
+                    token => self.hear(token),
+                }
+            }
+            loop {
+                match self.orders.try_recv() {
+                    Ok(order) => self.take(order),
+                    Err(mpsc::TryRecvError::Empty) => break,
+                    Err(mpsc::TryRecvError::Disconnected) => return,
+                }
+            }
+            self.look();
+        }
+    }
+
+    fn take(&mut self, order: Order) {
+        match order {
+            Order::Add(run, MemoryAlarm::Told(alarm, interest)) => {
+                let token = self.next_token;
+                self.next_token += 1;
+                if self.poller.add(&alarm, token, interest).is_ok() {
+                    self.told.insert(token, (run, alarm));
+                }
+            }
+            Order::Add(run, MemoryAlarm::Looked(subject)) => {
+                let now_ms = ostler_os::mono_ms();
+                let looked = Looked {
+                    subject,
+                    since_ms: now_ms,
+                    due_ms: now_ms + LEAST_MS,
+                    last_ms: now_ms,
+                    last_bytes: 0,
+                };
+                self.looked.insert(run, looked);
+            }
+            Order::Remove(run) => {
+                self.looked.remove(&run);
+                self.owed.retain(|(_, owed)| *owed != run);
+                let poller = &self.poller;
+                self.told.retain(|_, (told, alarm)| {
+                    if *told == run {
+                        poller.remove(alarm);
+                    }
+                    *told != run
+                });
+            }
+        }
+    }
+
+    fn hear(&mut self, token: u64) {
+        let Some((run, alarm)) = self.told.get(&token) else { return };
+        let run = *run;
+        if ostler_os::rest_alarm(alarm) {
+            let now_ms = ostler_os::mono_ms();
+            self.owed.retain(|(_, owed)| *owed != run);
+            self.owed.extend(AFTER_MS.map(|after_ms| (now_ms + after_ms, run)));
+        } else if let Some((_, alarm)) = self.told.remove(&token) {
+            self.poller.remove(&alarm);
+        }
+    }
+
+    fn look(&mut self) {
+        let now_ms = ostler_os::mono_ms();
+        let mut excessive = Vec::new();
+        for (run, looked) in &mut self.looked {
+            if looked.due_ms > now_ms {
+                continue;
+            }
+            let bytes = memory_of(&looked.subject).unwrap_or(0);
+            looked.due_ms = looked.next(bytes, now_ms);
+            if bytes > looked.subject.most_bytes {
+                looked.due_ms = now_ms + NEAR_MS;
+                excessive.push((*run, bytes));
+            }
+        }
+        for (_, run) in
+            self.owed.extract_if(.., |(due_ms, _)| *due_ms <= now_ms).collect::<Vec<_>>()
+        {
+            self.tell(run, None);
+        }
+        for (run, bytes) in excessive {
+            self.tell(run, Some(bytes));
+        }
+    }
+
+    fn tell(&self, run: RunId, excess_bytes: Option<u64>) {
+        if self.news.send(News { run, excess_bytes }).is_ok() {
+            self.dispatcher.wake();
+        }
+    }
+}

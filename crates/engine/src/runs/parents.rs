@@ -1,0 +1,114 @@
+//! What a run ends with beside its supervisor: the run it was asked for from, and the process that shows it in the
+//! foreground. Both are in its record, so that they hold across a crash.
+
+use crate::runs::table::CLIENT_TOKEN;
+use crate::supervisor::Supervisor;
+use ostler_core::Event;
+use ostler_model::{Actor, Fingerprint, OsText, RunId, RunSpec};
+use ostler_os::{Interest, Process};
+
+#[derive(Debug, Default)]
+pub(crate) struct Ties {
+    pub(crate) parent: Option<RunId>,
+    pub(crate) client: Option<Box<Fingerprint>>,
+}
+
+impl Supervisor {
+    /// Of a run that somebody asks for; or why it is not to be begun.
+    pub(crate) fn ties(&self, spec: &RunSpec, by: &Actor) -> Result<Ties, String> {
+        let pid = match by {
+            // One from another world of processes, or over HTTP, is nobody we could look at.
+            Actor::Caller { pid, .. } if *pid > 0 => *pid,
+            Actor::Caller { .. } | Actor::Supervisor | Actor::Kernel => return Ok(Ties::default()),
+        };
+        let caller = ostler_os::fingerprint_of(pid);
+        let client = match (spec.foreground, &caller) {
+            (false, _) => None,
+            (true, Some(caller)) => Some(Box::new(caller.clone())),
+            (true, None) if !ostler_os::is_taken(pid) => {
+                return Err("the process that asked for it has ended".to_owned());
+            }
+            // For want of descriptors: then it is not begun either.
+            (true, None) => None,
+        };
+        let claimed = claimed(spec);
+        let parent = match caller {
+            Some(_) => self.whose(pid).or_else(|| claimed.filter(|run| self.is_of(pid, *run))),
+            // It can be looked at no more: its word counts, for nobody gains by being ended earlier.
+            None => claimed.filter(|run| self.live.contains_key(run)),
+        };
+        Ok(Ties { parent, client })
+    }
+
+    /// Whether the process is of this run, by all that we know of runs: of one that has left everything else behind, by
+    /// the run's id that it carries.
+    fn is_of(&self, pid: i32, run: RunId) -> bool {
+        self.live.get(&run).is_some_and(|live| self.members(live).has(pid))
+    }
+
+    /// From now on its end is told. A process that is gone already is told of at once.
+    pub(crate) fn watch_client(&mut self, run: RunId, client: Option<&Fingerprint>) {
+        let Some(client) = client else { return };
+        let Some(live) = self.live.get_mut(&run) else { return };
+        match Process::open(client) {
+            Some(process) => {
+                if self.poller.add(&process, live.token + CLIENT_TOKEN, Interest::Readable).is_ok()
+                {
+                    live.client = Some(Box::new(process));
+                }
+            }
+            // If it cannot be opened for want of descriptors, it is tried again later.
+            None if ostler_os::is_same_process(client) => {}
+            None => self.events.push_back(Event::ClientGone { run }),
+        }
+    }
+
+    /// Clients that could not be watched when it was tried.
+    pub(crate) fn watch_clients(&mut self) {
+        let unwatched: Vec<(RunId, Fingerprint)> = self
+            .world
+            .records()
+            .filter(|record| {
+                self.live.get(&record.run_id).is_some_and(|live| live.client.is_none())
+            })
+            .filter_map(|record| Some((record.run_id, record.client.as_deref()?.clone())))
+            .collect();
+        for (run, client) in unwatched {
+            self.watch_client(run, Some(&client));
+        }
+    }
+
+    pub(crate) fn client_gone(&mut self, run: RunId) {
+        if self.unwatch_client(run) {
+            self.events.push_back(Event::ClientGone { run });
+        }
+    }
+
+    /// Only the client itself can leave its run: whoever else looks at it is no tie.
+    pub(crate) fn client_left(&mut self, run: RunId, by: Actor) {
+        let client = self.world.record(run).and_then(|record| record.client.as_ref());
+        let is_client = match (&by, client) {
+            (Actor::Caller { pid, .. }, Some(client)) => *pid == client.pid,
+            _ => false,
+        };
+        if is_client {
+            self.unwatch_client(run);
+            self.events.push_back(Event::ClientLeft { run, by });
+        }
+    }
+
+    fn unwatch_client(&mut self, run: RunId) -> bool {
+        let client = self.live.get_mut(&run).and_then(|live| live.client.take());
+        if let Some(client) = &client {
+            self.poller.remove(&**client);
+        }
+        client.is_some()
+    }
+}
+
+/// The run that the caller says it is of: what it has in its environment, and hands on.
+fn claimed(spec: &RunSpec) -> Option<RunId> {
+    let begin = format!("{}=", RunSpec::RUN_ID_VARIABLE);
+    let value = |text: &OsText| text.shown().strip_prefix(&begin)?.parse().ok();
+    spec.env.iter().find_map(value)
+}

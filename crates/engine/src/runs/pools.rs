@@ -1,0 +1,131 @@
+//! Pools on the engine's side: who may name one, and who is answered when a run has to wait.
+
+use crate::guardian_link::inheritance::End;
+use crate::supervisor::Supervisor;
+use crate::units::Declaration;
+use ostler_core::{Event, NewRun};
+use ostler_model::{Actor, PoolSpec, RunId, RunRecord, RunSpec, RunState};
+use std::sync::Arc;
+use thiserror::Error;
+use tokio::sync::oneshot;
+
+/// Why nothing was declared or started.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum PoolRefused {
+    #[error("there is no pool {name:?}; {}", known_told(.known, .name))]
+    Unknown { name: String, known: Vec<String> },
+    #[error(
+        "pool {name:?} is declared in {file}; take [pools.{name}] out of this file (its units may name the pool all the same), or give it another name"
+    )]
+    Elsewhere { name: String, file: String },
+}
+
+fn known_told(known: &[String], name: &str) -> String {
+    let how = format!("write [pools.{name}] in ostler.toml and call `ostler up`");
+    match known {
+        [] => format!("no file has declared any: {how}"),
+        known => format!("known: {}. To make it, {how}", known.join(", ")),
+    }
+}
+
+fn is_file(path: &str) -> bool {
+    std::path::Path::new(path).is_file()
+}
+
+impl Supervisor {
+    /// Whether a pool of this name is declared, or is about to be by one of these.
+    pub(crate) fn knows_pool(
+        &self,
+        name: Option<&str>,
+        new: &[PoolSpec],
+    ) -> Result<(), PoolRefused> {
+        let Some(name) = name else { return Ok(()) };
+        let mut known: Vec<String> =
+            self.world.pool_specs().chain(new).map(|spec| spec.name.clone()).collect();
+        known.sort();
+        known.dedup();
+        if known.iter().any(|other| other == name) {
+            return Ok(());
+        }
+        Err(PoolRefused::Unknown { name: name.to_owned(), known })
+    }
+
+    /// A pool is one file's, and every unit names one that is there.
+    pub(crate) fn may_declare(&self, declaration: &Declaration) -> Result<(), PoolRefused> {
+        let Declaration { units, pools, file, .. } = declaration;
+        for new in pools {
+            let other = self.world.pool_specs().find(|known| known.name == new.name);
+            // A file that was moved away declares nothing any more.
+            let other = other.and_then(|known| known.file.clone()).filter(|other| is_file(other));
+            if let Some(other) = other.filter(|other| Some(other) != file.as_ref()) {
+                return Err(PoolRefused::Elsewhere { name: new.name.clone(), file: other });
+            }
+        }
+        units.iter().try_for_each(|unit| self.knows_pool(unit.pool.as_deref(), pools))
+    }
+
+    /// The caller learns that its run waits. If it got a place in the same turn, it learns that instead.
+    pub(crate) fn answer_queued(&mut self, run: RunId) {
+        let Some(record) = self.world.record(run) else { return };
+        if record.state != RunState::Queued {
+            return;
+        }
+        let shown = self.shown(record);
+        self.keep_spec(run);
+        if let Some(reply) = self.spawn_replies.remove(&run) {
+            let _ = reply.send(Ok(shown));
+        }
+    }
+
+    /// Our successor can start it only with what it was asked for, and the environment in that may hold secrets: it is
+    /// kept in memory alone, with the guardian. Without one, the run ends with us, unstarted.
+    fn keep_spec(&mut self, run: RunId) {
+        let Some(live) = self.live.get_mut(&run) else { return };
+        let kept = live.spec.as_ref().and_then(|spec| serde_json::to_vec(spec).ok());
+        if let Some(Ok(kept)) = kept.map(|bytes| ostler_os::memory_file(&bytes)) {
+            live.ends = vec![(End::Spec, Arc::new(kept))];
+            let ends = live.ends.clone();
+            self.keep_ends(run, &ends);
+        }
+    }
+
+    /// A run that waited for a place when the supervisor before us ended. False if nobody kept its spec.
+    pub(crate) fn requeue(&mut self, record: &RunRecord) -> bool {
+        let run = record.run_id;
+        if record.state != RunState::Queued {
+            return false;
+        }
+        let Some(kept) = self.guarding.inheritance.take_end(run, End::Spec) else { return false };
+        let spec = ostler_os::read_memory_file(kept).ok();
+        let Some(spec) = spec.and_then(|bytes| serde_json::from_slice::<RunSpec>(&bytes).ok())
+        else {
+            return false;
+        };
+        let (limits, detach) = (spec.limits, spec.detach);
+        self.add_live(run, Box::new(spec), None, false);
+        self.guarding.keeper.let_go(&End::Spec.name(run));
+        self.keep_spec(run);
+        let new = NewRun { by: Actor::Supervisor, record: record.clone(), limits, detach };
+        self.events.push_back(Event::Requeued(Box::new(new)));
+        true
+    }
+
+    pub(crate) fn await_start(&mut self, run: RunId, reply: oneshot::Sender<()>) {
+        let waits = self.world.record(run).is_some_and(|record| match record.state {
+            RunState::Queued | RunState::Starting => true,
+            RunState::Running | RunState::Exiting | RunState::Exited => false,
+        });
+        if waits {
+            self.start_waiters.entry(run).or_default().push(reply);
+        } else {
+            let _ = reply.send(());
+        }
+    }
+
+    /// It runs, or never will.
+    pub(crate) fn answer_start_waiters(&mut self, run: RunId) {
+        for waiter in self.start_waiters.remove(&run).unwrap_or_default() {
+            let _ = waiter.send(());
+        }
+    }
+}

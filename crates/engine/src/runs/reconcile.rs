@@ -1,0 +1,320 @@
+//! At start, and whenever another's lease has run out: what the records say against what the kernel says.
+
+use crate::backends::container::unlisted;
+use crate::error::EngineError;
+use crate::guardian_link::status_of;
+use crate::supervisor::{Business, Supervisor, now};
+use ostler_core::{
+    Claim, Event, ExitStatus, Gone, Hearing, Identity, Observation, Ownership, may_steal,
+};
+use ostler_model::{Actor, InstanceId, RunId, RunRecord, What};
+use ostler_os::{Leader, Process, RunReaper, ScopeRoom};
+use ostler_registry::Claims;
+use serde_json::json;
+use std::collections::{HashMap, HashSet};
+use std::os::fd::AsFd;
+
+const PRUNE_EVERY_MS: u64 = 600_000;
+
+impl Supervisor {
+    /// Every record that is not exited gets a decision, and the decision is in the journal.
+    pub(crate) fn reconcile(&mut self) -> Result<(), EngineError> {
+        self.entry(
+            What::SupervisorStarted,
+            &format!("pid {} for {}", std::process::id(), self.home.path().display()),
+            json!({ "pid": std::process::id(), "instance": self.instance, "boundary": self.room.why_no_boundary().unwrap_or("cgroup") }),
+        );
+        self.registry.renew(self.instance, &self.own_claims())?;
+        let mut units = self.registry.units(self.instance)?;
+        units.iter_mut().for_each(crate::units::renew_digests);
+        let gone = unlisted(units.iter().map(|record| &record.spec));
+        let boot_id = ostler_os::boot_id().to_owned();
+        let pools = self.registry.pools(self.instance)?;
+        self.sessions = self.registry.sessions(self.instance)?;
+        self.events.push_back(Event::UnitsKnown { records: units, pools, boot_id });
+        let mut records = self.registry.live()?;
+        // What is in the siphon has to get out before anything else goes in.
+        let leftover = self.guarding.leftover_run();
+        records.sort_by_key(|record| Some(record.run_id) != leftover);
+        let claims = self.registry.claims()?;
+        let mut recorded: HashSet<String> = HashSet::new();
+        let mut others = Vec::new();
+        if !records.is_empty() {
+            for mut record in records {
+                recorded.extend(record.cgroup.clone());
+                recorded.extend(record.enforced.iter().flat_map(|held| held.groups.clone()));
+                let ownership = self.ownership(&record, &claims);
+                if ownership != Ownership::Ours {
+                    others.push(record.run_id);
+                }
+                let is_same_boot = record.boot_id == ostler_os::boot_id();
+                if ownership == Ownership::Ours && is_same_boot && self.requeue(&record) {
+                    continue;
+                }
+                let seen = self.observe(&mut record, ownership);
+                self.events.push_back(Event::Observed { record: Box::new(record), seen });
+            }
+        }
+        if !gone.is_empty() {
+            let by = Actor::Supervisor;
+            let (declared, start) = (Vec::new(), false);
+            for unit in &gone {
+                self.leave_container(unit);
+            }
+            let gone = gone.clone();
+            self.events.push_back(Event::UnitsDeclared { declared, gone, start, by });
+        }
+        // From here on each unit knows for itself that it rests.
+        self.events.push_back(Event::Reconciled { begin: !self.home.take_stopped() });
+        self.clear_unrecorded(&recorded);
+        let undead = self.registry.undead(self.instance, ostler_os::boot_id())?;
+        self.remember_undead(&undead);
+        self.end_forgotten();
+        self.turn();
+        self.wake_those_with_work();
+        self.end_unrecorded();
+        self.let_go_rest(&others);
+        self.sweep_containers(&gone);
+        self.sweep_sessions();
+        self.prune();
+        self.forget_old_mail();
+        self.forget_old_sessions();
+        self.clear_unrecorded_logs()
+    }
+
+    /// A crash between forgetting a run and removing its output leaves the output behind.
+    fn clear_unrecorded_logs(&mut self) -> Result<(), EngineError> {
+        let known = self.registry.known()?;
+        for (run, folder) in self.home.run_folders() {
+            if !known.contains(&run) {
+                self.drain.remove_folder(folder);
+            }
+        }
+        Ok(())
+    }
+
+    /// A boundary of ours without a live record: the record ended, the boundary was not yet removed.
+    fn clear_unrecorded(&mut self, recorded: &HashSet<String>) {
+        for boundary in self.room.found() {
+            if recorded.contains(&boundary) {
+                continue;
+            }
+            let scope = ScopeRoom::reopen(Some(&boundary), None);
+            let nobody = || None;
+            let kin = self.kin(u64::MAX, &nobody);
+            let members = || scope.members(Leader::default(), &kin);
+            if !members().is_empty() {
+                let report = scope.kill_all(None, members);
+                self.entry(
+                    What::StrayKilled,
+                    "processes in a boundary of ours that no live run has",
+                    json!({ "boundary": boundary, "processes": report.processes }),
+                );
+            }
+            self.room.remove_stray(&scope);
+        }
+        let killed = self.room.clear_groups(|group| recorded.contains(group));
+        if killed > 0 {
+            let why = "processes in a group of ours that no live run has";
+            self.entry(What::StrayKilled, why, json!({ "processes": killed }));
+        }
+    }
+
+    fn ownership(&self, record: &RunRecord, claims: &HashMap<InstanceId, Claims>) -> Ownership {
+        if record.owner_instance_id == self.instance {
+            return Ownership::Ours;
+        }
+        match claims.get(&record.owner_instance_id) {
+            Some(claim) if !self.has_run_out(claim) => Ownership::Another,
+            Some(_) | None => Ownership::Expired,
+        }
+    }
+
+    pub(crate) fn has_run_out(&self, claims: &Claims) -> bool {
+        let claim = Claim {
+            boot_id: claims.boot_id.clone(),
+            renewed_at_ms: claims.renewed_at_ms,
+            expires_at_ms: claims.expires_at_ms,
+            expires_mono_ms: claims.expires_mono_ms,
+        };
+        may_steal(&claim, ostler_os::boot_id(), now())
+    }
+
+    fn own_claims(&self) -> Claims {
+        let now = now();
+        Claims {
+            boot_id: ostler_os::boot_id().to_owned(),
+            renewed_at_ms: now.wall_ms,
+            expires_at_ms: now.wall_ms + self.settings.lease_ms,
+            expires_mono_ms: now.mono_ms + self.settings.lease_ms,
+        }
+    }
+
+    /// Renews, learns what is still ours, and looks for what others have let run out.
+    pub(crate) fn renew_lease(&mut self) {
+        self.business = match self.business {
+            Business::Busy => Business::Quiet,
+            Business::Quiet => {
+                self.registry.rest();
+                ostler_os::trim();
+                ostler_os::forget_text();
+                Business::Resting
+            }
+            Business::Resting => Business::Resting,
+        };
+        self.room.trim();
+        self.trim_strays();
+        let owned = match self.registry.renew(self.instance, &self.own_claims()) {
+            Ok(owned) => Ok(owned),
+            // Nobody can take a run over in a registry that cannot be written; but it can be read.
+            Err(_) => self.registry.owned(self.instance).map(Some),
+        };
+        let Ok(owned) = owned else {
+            self.events.push_back(Event::LeaseRenewed { lost: Vec::new() });
+            return;
+        };
+        let lost = owned.map(|owned| self.lost(owned)).unwrap_or_default();
+        self.events.push_back(Event::LeaseRenewed { lost });
+        self.look_for_expired();
+        self.watch_clients();
+        // What is too old goes even where nothing new comes.
+        if ostler_os::mono_ms().saturating_sub(self.pruned_mono_ms) > PRUNE_EVERY_MS {
+            self.prune();
+            self.forget_old_mail();
+            self.forget_old_sessions();
+        }
+    }
+
+    /// Those we look after that are not among what the registry says is ours.
+    fn lost(&mut self, owned: Vec<RunId>) -> Vec<RunId> {
+        let owned: HashSet<_> = owned.into_iter().collect();
+        let unwritten: HashSet<_> =
+            self.owed.runs.iter().chain(&self.batch.runs).map(|record| record.run_id).collect();
+        let (lost, unsure): (Vec<RunId>, Vec<RunId>) = self
+            .world
+            .records()
+            .map(|record| record.run_id)
+            .filter(|run| !owned.contains(run))
+            .partition(|run| !unwritten.contains(run) && !self.is_passing(*run));
+        if !unsure.is_empty() {
+            self.registry.tell_again();
+        }
+        lost
+    }
+
+    fn look_for_expired(&mut self) {
+        let Ok(claims) = self.registry.claims() else { return };
+        if claims.len() < 2 {
+            return;
+        }
+        // What the others have written is news to those who follow the journal here.
+        if let Ok(last) = self.registry.last_seq() {
+            self.last_seq.send_if_modified(|known| std::mem::replace(known, last) != last);
+        }
+        let Ok(records) = self.registry.live() else { return };
+        let expired: Vec<RunRecord> = records
+            .into_iter()
+            .filter(|record| self.ownership(record, &claims) == Ownership::Expired)
+            .collect();
+        if expired.is_empty() {
+            return;
+        }
+        for mut record in expired {
+            let seen = self.observe(&mut record, Ownership::Expired);
+            self.events.push_back(Event::Observed { record: Box::new(record), seen });
+        }
+    }
+
+    /// Asks the kernel about one record. Another's healthy run is not even looked at.
+    fn observe(&self, record: &mut RunRecord, ownership: Ownership) -> Observation {
+        let nothing = |gone| Observation {
+            identity: None,
+            gone,
+            tree: ostler_core::Survey::default(),
+            ownership,
+            status: ExitStatus::Unknown,
+            hearing: Hearing::Lost,
+        };
+        if ownership == Ownership::Another {
+            return nothing(Gone::NotLookedAt);
+        }
+        if record.boot_id != ostler_os::boot_id() {
+            return nothing(Gone::MachineRestarted);
+        }
+        let mut scope = ScopeRoom::reopen(record.cgroup.as_deref(), record.enforced.as_deref());
+        let note = self.guarding.inheritance.note(record.run_id);
+        let mut noted_root = None;
+        if let Some(recorded) = record.reaper.as_deref() {
+            scope.hold_by(RunReaper::found(recorded.clone(), note));
+        } else if record.pid.is_none() && record.cgroup.is_none() {
+            // Only the intent was recorded.
+            let run = record.run_id.to_string();
+            let noted = match (note, self.guardian_above()) {
+                (Some(note), Some(parent)) => RunReaper::noted(note, &run, parent),
+                (None, _) | (_, None) => None,
+            };
+            if let Some((reaper, root)) = noted.or_else(|| RunReaper::searched(&run)) {
+                scope.hold_by(reaper);
+                noted_root = root;
+            }
+        }
+        let fingerprint = match record.fingerprint() {
+            Some(fingerprint) => Some(fingerprint),
+            // Only the intent was recorded: was it carried out?
+            None => scope.find_root().or(noted_root).and_then(ostler_os::fingerprint_of),
+        };
+        // Of everybody else nothing is known yet: an orphan may be of any run.
+        let anybody = || Some(0);
+        let kin = self.kin(record.start_time.unwrap_or(0), &anybody);
+        let status = match (&fingerprint, self.guarding.inheritance.process(record.run_id)) {
+            // An end that our guardian saw, or that the descriptor it held tells of.
+            (Some(recorded), held) => {
+                let noted = scope.reaper().and_then(|reaper| reaper.ending_of(recorded.pid));
+                let copy = held.and_then(|held| held.try_clone().ok());
+                let told = || copy.and_then(|held| Process::held(held, recorded.clone()).ending());
+                let reaped = || held.and_then(|_| self.guarding.end_of(recorded.pid));
+                status_of(noted.or_else(told).or_else(reaped))
+            }
+            // It was over before its process was recorded; who it was is not known any more, how it ended is.
+            (None, Some(held)) => status_of(ostler_os::ending_behind(held.as_fd())),
+            (None, None) => ExitStatus::Unknown,
+        };
+        let alive = fingerprint.filter(ostler_os::is_same_process);
+        let leader = Leader {
+            group: record.process_group_id.or(alive.as_ref().map(|alive| alive.pid)).unwrap_or(0),
+            is_pinned: alive.is_some(),
+        };
+        let mut tree = crate::runs::table::survey(&scope.members(leader, &kin));
+        if record.pid.is_none() && alive.is_none() {
+            // Nothing was executed, so nothing can have left.
+            tree.is_unexplained = false;
+        }
+        if alive.is_none() && tree.is_empty() {
+            scope.remove();
+        }
+        // Whoever takes it up looks for its rest there.
+        let reaper = scope.reaper().map(|reaper| Box::new(reaper.fingerprint().clone()));
+        record.reaper = reaper.clone();
+        Observation {
+            gone: match record.pid {
+                Some(_) => Gone::Process,
+                None => self.guarding.inheritance.fate_of(record.run_id),
+            },
+            identity: alive.map(|fingerprint| Identity {
+                process_group_id: leader.group,
+                cgroup: scope.boundary(),
+                reaper,
+                enforced: record.enforced.clone(),
+                fingerprint,
+            }),
+            tree,
+            ownership,
+            status,
+            hearing: if self.guarding.inheritance.has_output(record.run_id) {
+                Hearing::Kept
+            } else {
+                Hearing::Lost
+            },
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Making durable what was decided, before it is done; and what is owed when that fails.
+
+use crate::supervisor::Supervisor;
+use ostler_model::{Actor, Entry, RunId, What};
+use ostler_registry::{Batch, RegistryError};
+use serde_json::json;
+use std::io::Write;
+
+/// How often a registry that cannot be written is tried again.
+const RETRY_MS: u64 = 1_000;
+
+/// Whether what was decided is on disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Durable {
+    Yes,
+    No,
+}
+
+impl Supervisor {
+    /// One transaction for all of it. What cannot be written now is owed, and tried again.
+    pub(crate) fn commit(&mut self) -> Durable {
+        if self.batch.is_empty() {
+            return Durable::Yes;
+        }
+        if self.retry_at.is_some() {
+            self.owe();
+            return Durable::No;
+        }
+        match self.registry.commit(self.instance, &mut self.batch) {
+            Ok(()) => {
+                if let Some(last) = self.batch.entries.last() {
+                    self.last_seq.send_replace(last.seq);
+                    let written = self.batch.entries.len();
+                    self.life_log.tell(&self.batch.entries, &self.home.log());
+                    self.pruning.wrote(written, &self.settings, self.home.registry());
+                }
+                self.batch = Batch::default();
+                if self.registry_error.take().is_some() {
+                    self.entry(What::RegistryRecovered, "what was owed is written", json!({}));
+                }
+                Durable::Yes
+            }
+            Err(error) => {
+                self.registry_failed(error);
+                self.owe();
+                Durable::No
+            }
+        }
+    }
+
+    fn registry_failed(&mut self, error: RegistryError) {
+        let message = error.at(self.home.registry()).told();
+        if self.registry_error.is_none() {
+            // Our own log may be on the same full disk.
+            let _ = writeln!(std::io::stderr(), "ostler: {message}");
+            self.entry(What::RegistryFailed, &message, json!({}));
+        }
+        self.registry_error = Some(message);
+        self.retry_at = Some(ostler_os::mono_ms() + RETRY_MS);
+    }
+
+    fn owe(&mut self) {
+        let batch = std::mem::take(&mut self.batch);
+        for record in batch.runs {
+            self.owed.save(record);
+        }
+        self.owed.entries.extend(batch.entries);
+        self.owed.counts.extend(batch.counts);
+        self.owed.units.extend(batch.units);
+        self.owed.pools.extend(batch.pools);
+    }
+
+    pub(crate) fn batch_owed(&mut self) {
+        let new = std::mem::replace(&mut self.batch, std::mem::take(&mut self.owed));
+        for record in new.runs {
+            self.batch.save(record);
+        }
+        self.batch.entries.extend(new.entries);
+        self.batch.counts.extend(new.counts);
+        self.batch.units.extend(new.units);
+        self.batch.pools.extend(new.pools);
+    }
+
+    pub(crate) fn entry(&mut self, what: What, why: &str, evidence: serde_json::Value) {
+        self.push_entry(None, what, why, evidence);
+    }
+
+    pub(crate) fn run_entry(
+        &mut self,
+        run: RunId,
+        what: What,
+        why: &str,
+        evidence: serde_json::Value,
+    ) {
+        self.push_entry(Some(run), what, why, evidence);
+    }
+
+    pub(crate) fn push_entry(
+        &mut self,
+        run_id: Option<RunId>,
+        what: What,
+        why: &str,
+        evidence: serde_json::Value,
+    ) {
+        let evidence = match evidence {
+            serde_json::Value::Object(map) => map,
+            _ => serde_json::Map::new(),
+        };
+        self.batch.entries.push(Entry {
+            seq: 0,
+            at_ms: ostler_os::wall_ms(),
+            who: Actor::Supervisor,
+            what,
+            run_id,
+            why: why.to_owned(),
+            evidence,
+        });
+    }
+}

@@ -1,0 +1,154 @@
+//! `crash.log` has the crashes of units too, in the form of the supervisor's own. Nothing of it is ever pruned: it keeps the last
+//! lines of a run whose own log is long gone. A unit that crashes all day adds its lines up to a bound, and from then on
+//! only that it crashed.
+
+use crate::output::{LogReader, OutputState, Piece};
+use crate::supervisor::Supervisor;
+use ostler_model::RunRecord;
+use std::collections::HashMap;
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::sync::Arc;
+
+const LINES: usize = 50;
+/// Of the last lines, however long they are.
+const BYTES_MOST: u64 = 64 << 10;
+/// What one unit may add in a day, in full.
+const DAY_MOST: u64 = 1 << 20;
+const DAY_MS: u64 = 86_400_000;
+
+/// What each unit has added since when.
+#[derive(Default)]
+pub(crate) struct CrashBudget {
+    spent: HashMap<String, (u64, u64)>,
+}
+
+impl CrashBudget {
+    /// Whether the lines of another crash are kept.
+    fn allows(&mut self, unit: &str, now_ms: u64) -> bool {
+        let (since_ms, bytes) = self.spent.entry(unit.to_owned()).or_insert((now_ms, 0));
+        if now_ms.saturating_sub(*since_ms) >= DAY_MS {
+            (*since_ms, *bytes) = (now_ms, 0);
+        }
+        *bytes < DAY_MOST
+    }
+
+    fn spend(&mut self, unit: &str, bytes: u64) {
+        if let Some((_, spent)) = self.spent.get_mut(unit) {
+            *spent += bytes;
+        }
+    }
+}
+
+impl Supervisor {
+    /// That it cannot be written keeps no unit from being started again.
+    pub(crate) fn log_crash(&mut self, unit: &str, run: &RunRecord, ran_ms: u64, told: &str) {
+        let path = self.home.path().join("crash.log");
+        let now_ms = ostler_os::wall_ms();
+        let ended_ms = run.ended_at_ms.unwrap_or(now_ms);
+        let mut entry = head(unit, run, ended_ms, ran_ms, told).into_bytes();
+        if self.crash_budget.allows(unit, now_ms) {
+            let folder = self.home.run_folder(run.run_id);
+            let lines = last_lines(&folder, run.output_bytes);
+            self.crash_budget.spend(unit, lines.len() as u64);
+            entry.extend(lines);
+        } else {
+            let told = "(left out: this unit has filled what it may add in a day)\n";
+            entry.extend_from_slice(told.as_bytes());
+        }
+        if std::fs::metadata(&path).is_ok_and(|file| file.len() > 0) {
+            entry.insert(0, b'\n');
+        }
+        // In one piece: the guardian adds its own.
+        let file = OpenOptions::new().create(true).append(true).mode(0o600).open(path);
+        let _ = file.and_then(|mut file| file.write_all(&entry));
+    }
+}
+
+fn head(unit: &str, run: &RunRecord, at_ms: u64, ran_ms: u64, told: &str) -> String {
+    let at = jiff::Timestamp::from_millisecond(at_ms as i64).unwrap_or_default();
+    let at = at.strftime("%Y-%m-%d %H:%M:%S");
+    let told: String = told.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    format!(
+        "=== CRASH {at} ===\nUnit: {unit} (run {})\nRan for: {}\nExit code: {}\nError: {told}\n\
+         Last {LINES} lines of output:\n",
+        run.run_id,
+        duration(ran_ms),
+        run.exit_code.unwrap_or(-1),
+    )
+}
+
+/// `42s`, `3m42s`, `2h34m`, as the guardian writes it.
+fn duration(ms: u64) -> String {
+    let seconds = ms / 1_000;
+    match (seconds / 3_600, seconds / 60 % 60) {
+        (0, 0) => format!("{seconds}s"),
+        (0, minutes) => format!("{minutes}m{}s", seconds % 60),
+        (hours, minutes) => format!("{hours}h{minutes}m"),
+    }
+}
+
+/// What of it cannot be read is not there.
+fn last_lines(folder: &Path, output_bytes: u64) -> Vec<u8> {
+    let state = OutputState::of_ended(folder.to_owned(), output_bytes);
+    let mut reader = LogReader::new(Arc::new(state));
+    let Ok(end) = reader.end() else { return Vec::new() };
+    let mut offset = end.saturating_sub(BYTES_MOST);
+    let is_cut = offset > 0;
+    let mut text = Vec::new();
+    loop {
+        match reader.next(offset) {
+            Ok(Piece::Bytes { bytes, .. }) if !bytes.is_empty() => {
+                offset += bytes.len() as u64;
+                text.extend(bytes);
+            }
+            Ok(Piece::Gap { to, .. }) if to > offset => offset = to,
+            Ok(Piece::Bytes { .. } | Piece::Gap { .. } | Piece::CaughtUp) | Err(_) => break,
+        }
+    }
+    last_of(&text, is_cut)
+}
+
+/// The last lines, each whole unless it is the only one, without what would move a cursor.
+fn last_of(text: &[u8], is_cut: bool) -> Vec<u8> {
+    let text = String::from_utf8_lossy(text);
+    let mut lines: Vec<&str> = text.lines().collect();
+    if is_cut && lines.len() > 1 {
+        lines.remove(0);
+    }
+    let from = lines.len().saturating_sub(LINES);
+    let mut kept = String::new();
+    for line in &lines[from..] {
+        kept.extend(line.chars().filter(|c| !c.is_control() || *c == '\t'));
+        kept.push('\n');
+    }
+    kept.into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_fifty_lines_are_kept_whole() {
+        let text: String = (1..=60).map(|n| format!("line {n}\r\n")).collect();
+        let kept = String::from_utf8(last_of(text.as_bytes(), false)).expect("text");
+        assert_eq!(kept.lines().count(), 50);
+        assert!(kept.starts_with("line 11\n") && kept.ends_with("line 60\n"), "{kept}");
+        assert_eq!(last_of(b"half\nwhole\n", true), b"whole\n");
+        assert_eq!(last_of(b"one long", true), b"one long\n");
+        assert_eq!(last_of(b"\x1b[31mred\n", false), b"[31mred\n");
+    }
+
+    #[test]
+    fn a_unit_that_crashes_all_day_adds_a_bounded_amount() {
+        let mut budget = CrashBudget::default();
+        assert!(budget.allows("a", 0));
+        budget.spend("a", DAY_MOST);
+        assert!(!budget.allows("a", DAY_MS - 1));
+        assert!(budget.allows("b", DAY_MS - 1), "each has its own");
+        assert!(budget.allows("a", DAY_MS), "and another day");
+    }
+}

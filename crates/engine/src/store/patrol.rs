@@ -1,0 +1,81 @@
+//! What the patrol remembers, on the dispatcher's side: it alone writes it, and answers when it is on disk.
+
+use crate::handle::{Ask, Handle};
+use crate::store::mail::{NotKept, Reply};
+use crate::supervisor::Supervisor;
+use ostler_model::{Actor, Entry, PatrolNote, PatrolSave, TownOrders, WatchSaid};
+use ostler_registry::{Batch, Ordered};
+
+pub(crate) enum PatrolAsk {
+    Save { save: Box<PatrolSave>, reply: Reply<()> },
+    Say { agent: String, said: WatchSaid, reply: Reply<()> },
+    Order { seen: Box<TownOrders>, now: Box<TownOrders>, reply: Reply<()> },
+    Note { notes: Vec<PatrolNote>, by: Actor, reply: Reply<()> },
+}
+
+impl Supervisor {
+    pub(crate) fn take_patrol(&mut self, ask: PatrolAsk) {
+        let instance = self.instance;
+        let (done, reply) = match ask {
+            PatrolAsk::Save { save, reply } => {
+                (self.registry.save_patrol(instance, &save).map_err(NotKept::from), reply)
+            }
+            PatrolAsk::Say { agent, said, reply } => {
+                let said = self.registry.say_of_agent(instance, &agent, &said);
+                (said.map_err(NotKept::from), reply)
+            }
+            PatrolAsk::Order { seen, now, reply } => {
+                let ordered = match self.registry.order_patrol(instance, &seen, &now) {
+                    Ok(Ordered::Yes) => Ok(()),
+                    Ok(Ordered::Changed) => Err(NotKept::Changed),
+                    Err(error) => Err(error.into()),
+                };
+                (ordered, reply)
+            }
+            PatrolAsk::Note { notes, by, reply } => (self.note_patrol(notes, &by), reply),
+        };
+        let _ = reply.send(done);
+    }
+
+    /// Not owed if it cannot be written: its caller is told.
+    fn note_patrol(&mut self, notes: Vec<PatrolNote>, by: &Actor) -> Result<(), NotKept> {
+        let at_ms = ostler_os::wall_ms();
+        let entry = |PatrolNote { unit, what, why, mut evidence }: PatrolNote| {
+            if let Some(unit) = unit {
+                evidence.insert("unit".to_owned(), unit.into());
+            }
+            Entry { seq: 0, at_ms, who: by.clone(), what, run_id: None, why, evidence }
+        };
+        let entries = notes.into_iter().map(entry).collect();
+        let mut batch = Batch { entries, ..Batch::default() };
+        self.registry.commit(self.instance, &mut batch)?;
+        if let Some(last) = batch.entries.last() {
+            self.last_seq.send_replace(last.seq);
+        }
+        Ok(())
+    }
+}
+
+impl Handle {
+    async fn ask_patrol(&self, make: impl FnOnce(Reply<()>) -> PatrolAsk) -> Result<(), NotKept> {
+        self.ask(|reply| Ask::Patrol(make(reply))).await.unwrap_or(Err(NotKept::ShuttingDown))
+    }
+
+    pub async fn save_patrol(&self, save: PatrolSave) -> Result<(), NotKept> {
+        self.ask_patrol(|reply| PatrolAsk::Save { save: Box::new(save), reply }).await
+    }
+
+    pub async fn say_of_agent(&self, agent: String, said: WatchSaid) -> Result<(), NotKept> {
+        self.ask_patrol(|reply| PatrolAsk::Say { agent, said, reply }).await
+    }
+
+    /// Replaces the orders, if they are still those that were seen.
+    pub async fn order_patrol(&self, seen: TownOrders, now: TownOrders) -> Result<(), NotKept> {
+        let (seen, now) = (Box::new(seen), Box::new(now));
+        self.ask_patrol(|reply| PatrolAsk::Order { seen, now, reply }).await
+    }
+
+    pub async fn note_patrol(&self, notes: Vec<PatrolNote>, by: Actor) -> Result<(), NotKept> {
+        self.ask_patrol(|reply| PatrolAsk::Note { notes, by, reply }).await
+    }
+}

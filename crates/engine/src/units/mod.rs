@@ -1,0 +1,537 @@
+//! Units on the engine's side: runs are made for them, checks are begun, and whoever waits is answered.
+
+pub(crate) mod idle;
+pub(crate) mod schedule;
+
+use crate::agents::sessions::Resumption;
+use crate::apps::Vitals;
+use crate::backends::container::unlisted;
+use crate::backends::tmux::lacks_tmux;
+use crate::checks::prober::{Order, Subject};
+use crate::runs::pools::PoolRefused;
+use crate::supervisor::{Supervisor, now};
+use ostler_core::Event;
+use ostler_core::unit::{Ask as UnitAsk, Declared, UnitEvent};
+use ostler_model::{
+    Actor, Backend, Desired, Detach, OsText, Part, PoolSpec, RunId, RunRecord, RunSpec,
+    TerminalSize, UnitRecord, UnitSpec, UnitState, UnitView, What, stable_digest,
+};
+use ostler_model::{Change, ChangeKind};
+use serde_json::json;
+use std::collections::HashSet;
+use tokio::sync::oneshot;
+
+/// No run has more ancestors than this.
+const GENERATIONS: usize = 1_000;
+
+/// How long a unit lives before whoever waits for it is told that it runs.
+const PROOF_MS: u64 = 60;
+
+/// What somebody waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// Each is ready, has come to its end, has failed, or waits for one that has.
+    Settled,
+    /// Each is stopped, or no longer there.
+    Stopped,
+}
+
+pub(crate) struct UnitWaiter {
+    pub(crate) names: Vec<String>,
+    pub(crate) until: Until,
+    pub(crate) reply: oneshot::Sender<Vec<UnitView>>,
+}
+
+/// What is declared together, by one file or by hand.
+#[derive(Clone, Debug)]
+pub struct Declaration {
+    pub units: Vec<UnitSpec>,
+    /// The pools of the file.
+    pub pools: Vec<PoolSpec>,
+    /// Units of this file that are not among them are withdrawn.
+    pub file: Option<String>,
+    /// Withdrawn, whatever declared them.
+    pub gone: Vec<String>,
+    pub start: bool,
+    pub dry_run: bool,
+}
+
+impl Supervisor {
+    pub(crate) fn declare(
+        &mut self,
+        declaration: Declaration,
+        by: Actor,
+    ) -> Result<Vec<Change>, PoolRefused> {
+        self.may_declare(&declaration)?;
+        let Declaration { units, pools, file, mut gone, start, dry_run } = declaration;
+        let down = file.as_deref().filter(|_| units.is_empty());
+        let left_before = self.left_to_end(&gone, down);
+        let mut leaving = unlisted(self.world.unit_records().map(|record| &record.spec));
+        leaving.retain(|name| {
+            let of = self.world.unit(name).and_then(|unit| unit.spec.file.as_deref());
+            !gone.contains(name) && (down.is_none() || of != down)
+        });
+        gone.extend(leaving.iter().cloned());
+        let gone: Vec<String> = self
+            .world
+            .unit_views(now())
+            .into_iter()
+            .filter(|view| view.part != Some(Part::Daemon))
+            .filter(|view| gone.contains(&view.name) || (file.is_some() && view.file == file))
+            .map(|view| view.name)
+            .filter(|name| !units.iter().any(|unit| unit.name == *name))
+            .collect();
+        let declared: Vec<Declared> = units.into_iter().map(digested).collect();
+        // What is the daemon's own is in no file's plan.
+        let of_files = declared.iter().filter(|new| new.spec.part != Some(Part::Daemon));
+        let mut plan: Vec<Change> = of_files.map(|new| self.planned(new, start)).collect();
+        plan.extend(
+            gone.iter()
+                .chain(&left_before)
+                .map(|name| Change { unit: name.clone(), kind: ChangeKind::Remove }),
+        );
+        if !dry_run {
+            for unit in &leaving {
+                self.leave_container(unit);
+            }
+            for unit in &left_before {
+                self.end_left(unit, &by);
+            }
+            for new in &declared {
+                self.tell_changed_config(new);
+            }
+            self.forget_foreign_sessions(&declared);
+            if let Some(file) = file {
+                self.events.push_back(Event::PoolsDeclared { pools, file });
+            }
+            self.events.push_back(Event::UnitsDeclared { declared, gone, start, by });
+        }
+        Ok(plan)
+    }
+
+    fn tell_changed_config(&self, new: &Declared) {
+        let Some(known) = self.world.unit(&new.spec.name) else { return };
+        if let (Some(before), Some(now)) = (&known.spec.app, &new.spec.app)
+            && before.config != now.config
+            && known.run_digest == new.run_digest
+        {
+            self.tell_config(&new.spec.name, now);
+        }
+    }
+
+    fn planned(&self, new: &Declared, start: bool) -> Change {
+        let kind = match self.world.unit(&new.spec.name) {
+            None => ChangeKind::Add,
+            Some(known) if known.run_digest != new.run_digest => ChangeKind::Restart,
+            Some(known) if known.digest != new.digest => ChangeKind::Update,
+            Some(known) if start && known.desired == ostler_model::Desired::Stopped => {
+                ChangeKind::Start
+            }
+            Some(_) => ChangeKind::Keep,
+        };
+        Change { unit: new.spec.name.clone(), kind }
+    }
+
+    pub(crate) fn ask_units(&mut self, names: Vec<String>, ask: UnitAsk, by: Actor) {
+        self.events.push_back(Event::UnitsAsked { names, ask, by });
+    }
+
+    /// Those with their processes.
+    pub(crate) fn unit_views(&self) -> Vec<UnitView> {
+        let mut views = self.world.unit_views(now());
+        for view in &mut views {
+            if let Some(record) = view.run_id.and_then(|run| self.world.record(run)) {
+                view.pid = self.pid_shown(record);
+                view.started_at_ms = record.started_at_ms;
+            }
+            if view.run_id.is_none()
+                && let Some(told) = self.lives_on(&scope_key(&view.name))
+            {
+                view.state = UnitState::Error;
+                view.why = format!("not ended: {told}");
+            }
+            view.next_at_ms = view.next_at_ms.or_else(|| self.timetable.next_of(&view.name));
+            view.kept_awake = self.awake_because(&view.name, view.run_id, view.state);
+            view.agent_session = self.sessions.get(&view.name).map(|session| session.id.clone());
+            if view.agent.is_none() {
+                view.agent = self.dead_agent(view).map(Box::new);
+            }
+            if let Some(why) = self.world.unit(&view.name).and_then(|unit| lacks_tmux(&unit.spec))
+                && view.state == UnitState::Ready
+                && view.why.is_empty()
+            {
+                view.why = why.to_owned();
+            }
+            let vitals = view.run_id.and_then(|run| self.apps.get(run));
+            if view.probe_state.is_some() {
+                let vitals = vitals.as_deref().filter(|_| view.state == UnitState::Ready);
+                view.last_seen_running_at = last_seen_running(view, vitals);
+            }
+            let said = vitals.map(|vitals| vitals.said());
+            let is_told = |said: &String| match view.state {
+                UnitState::Starting => !said.is_empty(),
+                // Of one that runs only what is wrong.
+                UnitState::Ready => said.starts_with("unknown") && view.why.is_empty(),
+                _ => false,
+            };
+            if let Some(said) = said.filter(is_told) {
+                view.why = said;
+            }
+        }
+        views
+    }
+
+    pub(crate) fn schedule_due(&mut self, now_ms: u64) -> u64 {
+        if std::mem::take(&mut self.is_timetable_old) {
+            let units = self.world.unit_records().filter_map(|record| {
+                let spec = record.spec.schedule.clone()?;
+                Some((record.spec.name.clone(), spec, record.fired_at_ms))
+            });
+            self.timetable.set(units, ostler_os::wall_ms());
+            self.tend_deadmen();
+        }
+        let in_ms = self.timetable.due_in(ostler_os::wall_ms());
+        in_ms.map_or(u64::MAX, |in_ms| now_ms.saturating_add(in_ms))
+    }
+
+    pub(crate) fn look_at_timetable(&mut self) {
+        for name in self.timetable.due(ostler_os::wall_ms()) {
+            self.events.push_back(Event::Unit { name, event: UnitEvent::ScheduleDue });
+        }
+    }
+
+    /// Everyone whose wish has come true is answered.
+    pub(crate) fn answer_unit_waiters(&mut self) {
+        self.proven_at = None;
+        if self.unit_waiters.is_empty() {
+            return;
+        }
+        let now_ms = ostler_os::mono_ms();
+        let with_runs = self.units_with_runs();
+        for waiter in std::mem::take(&mut self.unit_waiters) {
+            let is_true = match waiter.until {
+                Until::Settled => self.is_settled(&waiter.names, now_ms),
+                // Who is wanted again by somebody else may not be gone for a long time.
+                Until::Stopped => waiter.names.iter().all(|name| {
+                    (self.world.is_unit_stopped(name)
+                        && !with_runs.contains(name)
+                        && !self.is_left_minded(name))
+                        || self.is_unit_wanted(name)
+                }),
+            };
+            if is_true {
+                let mut views = self.unit_views();
+                views.retain(|view| waiter.names.contains(&view.name));
+                let _ = waiter.reply.send(views);
+            } else if !waiter.reply.is_closed() {
+                self.unit_waiters.push(waiter);
+            }
+        }
+    }
+
+    /// Units from inside of which live runs were asked for, now or by an earlier copy.
+    fn units_with_runs(&self) -> HashSet<String> {
+        let record = |run: RunId| {
+            let live = self.world.record(run).cloned();
+            live.or_else(|| self.registry.run(run).ok().flatten())
+        };
+        let children = self.world.records().filter(|child| child.parent.is_some() && !child.keep);
+        let above = children.flat_map(|child| {
+            let above = std::iter::successors(child.parent.and_then(record), |above| {
+                above.parent.filter(|_| !above.keep).and_then(record)
+            });
+            above.take(GENERATIONS)
+        });
+        above.filter_map(|above| above.unit).collect()
+    }
+
+    fn is_unit_wanted(&self, name: &str) -> bool {
+        self.world.unit(name).is_some_and(|record| record.desired == Desired::Running)
+    }
+
+    /// One that has nothing to say when it is ready has to live for a moment first: a program that cannot work
+    /// mostly ends at once.
+    fn is_settled(&mut self, names: &[String], now_ms: u64) -> bool {
+        if !names.iter().all(|name| self.world.is_unit_settled(name)) {
+            return false;
+        }
+        let proven_at = |name: &String| {
+            let record = self.world.unit(name).filter(|record| record.spec.ready.is_none())?;
+            let run = self.world.record(self.world.unit_run(&record.spec.name)?)?;
+            Some(run.started_mono_ms? + PROOF_MS)
+        };
+        match names.iter().filter_map(proven_at).max() {
+            Some(at) if now_ms < at => {
+                self.proven_at = Some(self.proven_at.map_or(at, |other| other.min(at)));
+                false
+            }
+            Some(_) | None => true,
+        }
+    }
+
+    pub(crate) fn launch(&mut self, unit: &str) {
+        let Some(record) = self.world.unit(unit) else { return };
+        if record.spec.container.is_some() || record.spec.tmux.is_some() {
+            self.end_sweep(unit);
+        }
+        let run = ostler_os::random().map(|random| RunId::new(ostler_os::wall_ms(), random));
+        let spec = run.ok().and_then(|run| Some((run, self.copy_of(unit, run)?)));
+        let Some((run, spec)) = spec else {
+            return self.events.push_back(Event::NotLaunched { unit: unit.to_owned() });
+        };
+        // If it cannot be heard now, it is not started: then that is told.
+        let _ = self.vitals_of(unit, run);
+        let lacks = self.world.unit(unit).and_then(|record| lacks_tmux(&record.spec));
+        match self.new_run(Box::new(spec), Actor::Supervisor) {
+            // Made again when it is spawned: a thousand that wait would take more room than all else.
+            Ok(run) => {
+                if let Some(live) = self.live.get_mut(&run) {
+                    live.spec = None;
+                }
+                self.note_resumption(unit, run);
+                if let Some(why) = lacks {
+                    self.run_entry(run, What::Degraded, why, json!({ "unit": unit }));
+                }
+            }
+            Err(_) => {
+                self.apps.forget(run);
+                self.let_go_word(run);
+                self.events.push_back(Event::NotLaunched { unit: unit.to_owned() });
+            }
+        }
+    }
+
+    /// What a copy of the unit is started with, as this run.
+    pub(crate) fn copy_of(&self, unit: &str, run: RunId) -> Option<RunSpec> {
+        let record = self.world.unit(unit)?;
+        let mut spec = run_spec(&record.spec);
+        spec.run_id = Some(run);
+        spec.env.extend(self.ways_of(&record.spec, run));
+        match self.resumption(unit, run) {
+            Resumption::Resume(words, _) => spec.argv = words,
+            Resumption::Command | Resumption::NoSession => {}
+        }
+        self.seat(&record.spec, run, &mut spec);
+        self.contain(&record.spec, run, &record.run_digest, &mut spec);
+        Some(spec)
+    }
+
+    /// Whether an earlier copy of it was ever started.
+    pub(crate) fn has_run(&self, unit: &str, run: RunId) -> bool {
+        let is_earlier = |record: &RunRecord| record.run_id != run && record.pid.is_some();
+        self.world.unit(unit).is_some_and(|record| !record.ends.is_empty())
+            || self.registry.runs_of(unit, 2).is_ok_and(|runs| runs.iter().any(is_earlier))
+    }
+
+    pub(crate) fn check_ready(&mut self, unit: String, run: RunId) {
+        let Some(spec) = self.world.unit(&unit).map(|record| &record.spec) else { return };
+        let Some(ready) = spec.ready.clone() else { return };
+        let register_ms = spec.app.as_ref().map(|app| app.register_ms);
+        let own = spec.container.as_ref().and_then(|container| container.readiness.clone());
+        let readiness = own.filter(|own| own.check == ready.check);
+        if let Some(subject) = self.subject(unit, run) {
+            let unit = subject.unit.clone();
+            let order = match readiness {
+                Some(health) => Order::Readiness { subject, health },
+                None => Order::Ready { subject, ready, register_ms },
+            };
+            if let Err(error) = self.prober.order(order) {
+                let why = format!("it cannot be asked: {error}");
+                self.take_probed(unit, UnitEvent::NotReady { run, why });
+            }
+        }
+    }
+
+    pub(crate) fn subject(&mut self, unit: String, run: RunId) -> Option<Subject> {
+        let vitals = self.vitals_of(&unit, run).ok().flatten();
+        let spec = &self.world.unit(&unit)?.spec;
+        let mut like = Box::new(run_spec(spec));
+        like.session_id = RunSpec::CHECK_SESSION.to_owned();
+        like.unit = None;
+        like.scope_key = None;
+        like.backend = Backend::Pipe;
+        let output = self.live.get(&run).map(|live| std::sync::Arc::clone(&live.output));
+        let mut before = Vec::new();
+        if spec.container.is_some() {
+            let digest = self.world.unit(&unit)?.run_digest.clone();
+            self.contain(&spec.clone(), run, &digest, &mut like);
+            before = like.argv.clone();
+            before.push(OsText::from("--"));
+        }
+        Some(Subject { unit, run, output, vitals, like, before })
+    }
+
+    pub(crate) fn check_health(&mut self, unit: String, run: RunId) {
+        let Some(spec) = self.world.unit(&unit).map(|record| &record.spec) else { return };
+        let (health, heartbeat) = (spec.health.clone(), spec.heartbeat);
+        let Some(subject) = self.subject(unit.clone(), run) else { return };
+        let mut orders = Vec::new();
+        if let (Some(heartbeat), Some(vitals)) = (heartbeat, subject.vitals.clone()) {
+            orders.push(Order::Pulse { vitals, heartbeat });
+        }
+        if let Some(health) = health {
+            orders.push(Order::Health { subject, health });
+        }
+        for order in orders {
+            if let Err(error) = self.prober.order(order) {
+                let why = format!("it cannot be asked: {error}");
+                self.take_probed(unit.clone(), UnitEvent::Unhealthy { run, why });
+            }
+        }
+    }
+
+    pub(crate) fn take_probed(&mut self, unit: String, event: UnitEvent) {
+        if let UnitEvent::Idle { run, idle } = event {
+            return self.take_unattended(unit, run, idle);
+        }
+        if let UnitEvent::Ready { run } = event {
+            self.let_go_word(run);
+        }
+        self.events.push_back(Event::Unit { name: unit, event });
+    }
+}
+
+/// The engine tells at once when it is gone, and its silence is told too: until then it runs at this moment.
+fn last_seen_running(view: &UnitView, vitals: Option<&Vitals>) -> Option<u64> {
+    match vitals {
+        Some(vitals) if vitals.said().starts_with("unknown") => Some(vitals.said_at_ms()),
+        Some(_) => Some(ostler_os::wall_ms()),
+        None => view.ends.first().map(|end| end.at_ms),
+    }
+}
+
+/// Whatever has it is never there beside a copy of the unit.
+pub(crate) fn scope_key(unit: &str) -> String {
+    format!("unit {unit}")
+}
+
+/// What a copy of it is started with.
+pub(crate) fn run_spec(unit: &UnitSpec) -> RunSpec {
+    let declared =
+        unit.env.iter().map(|(name, value)| OsText(format!("{name}={value}").into_bytes()));
+    RunSpec {
+        run_id: None,
+        argv: unit.argv.iter().map(|word| OsText(word.clone().into_bytes())).collect(),
+        cwd: OsText(unit.cwd.clone().into_bytes()),
+        env: unit.inherited.iter().cloned().chain(declared).collect(),
+        umask: unit.umask,
+        backend: unit.backend,
+        size: TerminalSize::default(),
+        stdin: false,
+        session_id: "unit".to_owned(),
+        unit: Some(unit.name.clone()),
+        // Never two copies at once, whatever else happens.
+        scope_key: Some(scope_key(&unit.name)),
+        limits: unit.limits,
+        resources: unit.resources,
+        // The unit has its place already.
+        pool: None,
+        detach: Detach::Forbid,
+        keep: false,
+        foreground: false,
+    }
+}
+
+fn digested(spec: UnitSpec) -> Declared {
+    // Named one by one, so that a new one cannot be forgotten. What is left out is no change if it differs.
+    let UnitSpec {
+        name,
+        argv,
+        cwd,
+        env,
+        inherited: _,
+        umask: _,
+        backend,
+        restart,
+        stop,
+        ready,
+        health,
+        liveness_backoff,
+        depends_on,
+        schedule,
+        limits,
+        resources,
+        app,
+        container,
+        tmux,
+        pool,
+        idle,
+        resume,
+        heartbeat,
+        agent,
+        hooks: _,
+        part: _,
+        file: _,
+    } = &spec;
+    let run = json!({
+        "argv": argv, "cwd": cwd, "env": env, "backend": backend, "limits": limits, "resources": resources,
+        "container": container, "tmux": tmux,
+    });
+    let whole = json!({
+        "name": name, "run": run, "restart": restart, "stop": stop, "ready": ready, "health": health,
+        "livenessBackoff": liveness_backoff, "dependsOn": depends_on, "schedule": schedule, "app": app,
+        "heartbeat": heartbeat, "resume": resume, "agent": agent, "pool": pool, "idle": idle,
+    });
+    let (run_digest, digest) = (stable_digest(&run), stable_digest(&whole));
+    Declared { run_digest, digest, spec }
+}
+
+/// Digests of an earlier version, which depended on its toolchain, are replaced by what they stood for: nothing changed.
+pub(crate) fn renew_digests(record: &mut UnitRecord) {
+    const DIGITS: usize = 32;
+    if record.digest.len() == DIGITS {
+        return;
+    }
+    let Declared { run_digest, digest, .. } = digested(record.spec.clone());
+    if record.started_with.as_ref() == Some(&record.run_digest) {
+        record.started_with = Some(run_digest.clone());
+    }
+    record.run_digest = run_digest;
+    record.digest = digest;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec() -> UnitSpec {
+        serde_json::from_value(json!({
+            "name": "web", "argv": ["sleep", "1000"], "cwd": "/srv", "env": { "PORT": "8080" },
+            "inherited": [], "umask": 18, "backend": "pipe",
+            "restart": {
+                "when": "on-failure", "preset": null, "initialMs": 1_000, "factor": 2.0, "maxMs": 30_000,
+                "resetAfterMs": 60_000, "limit": { "count": 5, "windowMs": 60_000 },
+            },
+            "stop": { "signal": 15, "graceMs": 10_000 }, "ready": null, "health": null,
+            "livenessBackoff": null, "dependsOn": [], "schedule": null,
+            "limits": { "timeoutMs": null, "noOutputTimeoutMs": null, "graceMs": 10_000 }, "file": null,
+        }))
+        .expect("a unit")
+    }
+
+    /// They are stored. A release that computes others restarts every unit of every home: never change them.
+    #[test]
+    fn the_digests_of_a_known_unit_stay_as_they_are() {
+        let declared = digested(spec());
+        assert_eq!(declared.run_digest, "62dbeac7ab3ac4d80c1822e43ac779d3");
+        assert_eq!(declared.digest, "9d3bd77a83c71711561de743b56fe546");
+    }
+
+    #[test]
+    fn a_digest_of_an_earlier_version_is_no_change() {
+        let now = digested(spec());
+        let mut record: UnitRecord = serde_json::from_value(json!({
+            "spec": spec(), "runDigest": "00aa", "digest": "00bb", "startedWith": "00aa", "desired": "running",
+            "tally": {}, "rests": false, "firedAtMs": null, "trouble": null, "asked": null, "readyRun": null,
+            "ticket": null, "suspended": null, "againAtMs": null, "over": null, "ends": [],
+            "createdAtMs": 1, "updatedAtMs": 1,
+        }))
+        .expect("a record");
+        renew_digests(&mut record);
+        assert_eq!((&record.run_digest, &record.digest), (&now.run_digest, &now.digest));
+        assert_eq!(record.started_with, Some(now.run_digest));
+        record.started_with = Some("another".to_owned());
+        renew_digests(&mut record);
+        assert_eq!(record.started_with.as_deref(), Some("another"));
+    }
+}

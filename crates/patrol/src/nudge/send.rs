@@ -1,0 +1,88 @@
+//! One text, with a note of it for whoever comes after us.
+
+use super::find::Place;
+use super::turn::{HalfDone, Turn};
+use super::typing::{Said, Stage, Typed, speak};
+use super::{Before, Refusal, Speech};
+use crate::connection::Connection;
+use ostler_model::{NudgeDraft, Priority, Receipt, letter_id};
+use ostler_ops::nudges::Queue;
+
+/// How a text is to be said.
+pub(super) struct Wanted<'a> {
+    pub(super) from: &'a str,
+    pub(super) to: &'a str,
+    pub(super) before: Before,
+    /// Of one that waited in the queue.
+    pub(super) id: Option<&'a str>,
+}
+
+impl<'a> Wanted<'a> {
+    pub(super) fn now(speech: &Speech<'a>) -> Self {
+        Self { from: speech.from, to: speech.to, before: speech.before, id: None }
+    }
+}
+
+/// With a note of it for whoever comes after us, should we not come back.
+pub(super) fn say(
+    connection: &mut Connection,
+    turn: &Turn,
+    place: &mut Place,
+    text: &str,
+    wanted: &Wanted<'_>,
+) -> Said {
+    match place.unready() {
+        Ok(None) => {}
+        Ok(Some(why)) => return Said::Refused(Refusal::NotReady, why),
+        Err(trouble) => return Said::Refused(Refusal::Gone, trouble.to_string()),
+    }
+    let run = place.run.clone();
+    let Place { terminal, agent, .. } = place;
+    let mut note = |stage, typed: &Typed| match stage {
+        Stage::Returned => return_to_queue(connection, wanted, &typed.text),
+        Stage::Typing | Stage::Entering => turn.begin(&HalfDone {
+            id: wanted.id.map(str::to_owned),
+            run: run.clone(),
+            typed: typed.clone(),
+            is_entered: stage == Stage::Entering,
+            is_left: false,
+        }),
+    };
+    let said = speak(&mut **terminal, agent.as_ref(), text, wanted.before, &mut note);
+    if wanted.id.is_none() {
+        over(turn, place, &said);
+    }
+    said
+}
+
+/// A message that was interrupted before it was answered is said again when the agent comes to rest.
+fn return_to_queue(
+    connection: &mut Connection,
+    wanted: &Wanted<'_>,
+    text: &str,
+) -> std::io::Result<()> {
+    let draft = NudgeDraft {
+        id: Some(letter_id(ostler_os::wall_ms(), ostler_os::random()?)),
+        from: wanted.from.to_owned(),
+        to: wanted.to.to_owned(),
+        text: text.to_owned(),
+        priority: Priority::Normal,
+        life_ms: None,
+    };
+    let nudge = connection.call(&Queue(draft)).map_err(std::io::Error::other)?;
+    match nudge.receipt {
+        Receipt::Queued => Ok(()),
+        Receipt::Delivered | Receipt::Expired | Receipt::Refused | Receipt::NotSent => {
+            Err(std::io::Error::other("its queue is full"))
+        }
+    }
+}
+
+/// An agent's profile shows what stands in its input box. Without one that has to be remembered.
+pub(super) fn over(turn: &Turn, place: &Place, said: &Said) {
+    match said {
+        Said::Refused(Refusal::StillThere, _) if place.agent.is_none() => turn.leave(),
+        Said::Refused(Refusal::StillThere, _) => turn.leave_for_next(),
+        Said::Refused(..) | Said::Delivered { .. } => turn.over(),
+    }
+}

@@ -1,0 +1,450 @@
+//! Texts for an agent whose profile is known.
+
+use super::agent::Agent;
+use super::proof::{Found, Proof, newest_messages};
+use super::recover::Remains;
+use super::terminal::{Editing, Key, Paste, Terminal, Trouble};
+use super::typing::{
+    LOOK_EVERY_MS, Said, Stage, Typed, cleaned, forget_unread, noted, pause, press,
+};
+use super::{Before, Refusal};
+use ostler_agents::{AfterKey, Holds, InputBox, InputTable, Judged, WhileBusy};
+use ostler_model::AgentState;
+
+/// How long a busy agent may take to stop after Escape or Ctrl-C.
+const STOPPED_WITHIN_MS: u64 = 5_000;
+/// How soon after that its last message is back in the box.
+const BACK_WITHIN_MS: u64 = 700;
+/// How often Enter is pressed for a text that still stands in the box.
+const ENTERS: usize = 3;
+const ENTER_WAIT_MS: u64 = 1_500;
+/// How long an agent may take to write a message down after it left the box.
+const WRITTEN_WITHIN_MS: u64 = 8_000;
+const CLEARED_WITHIN_MS: u64 = 400;
+const CLEAR_KEYS: usize = 40;
+/// How much longer an agent may take to show a text that it has read.
+const LATE_MS: u64 = 15_000;
+/// The marks around a bracketed paste.
+const PASTE_MARKS: usize = "\x1b[200~\x1b[201~".len();
+
+pub(super) fn speak(
+    terminal: &mut dyn Terminal,
+    agent: &Agent,
+    text: &str,
+    before: Before,
+    note: &mut dyn FnMut(Stage, &Typed) -> std::io::Result<()>,
+) -> Result<Said, Trouble> {
+    let Some(table) = agent.profile.input.as_ref() else {
+        return Ok(Said::Refused(Refusal::NotReady, "its profile has no input box".to_owned()));
+    };
+    let mut talk = Talk { terminal, agent, table };
+    match talk.say(text, before, note) {
+        Ok(said) | Err(Stop::Said(said)) => Ok(said),
+        Err(Stop::Trouble(trouble)) => Err(trouble),
+    }
+}
+
+/// A text whose typist died is taken back, as long as nothing else is in the box.
+pub(super) fn recover(terminal: &mut dyn Terminal, agent: &Agent, typed: &str) -> Remains {
+    /// What was on its way may be drawn a moment later.
+    const WITHIN_MS: u64 = 400;
+    let Some(table) = agent.profile.input.as_ref() else { return Remains::None };
+    forget_unread(terminal);
+    let mut talk = Talk { terminal, agent, table };
+    let began = ostler_os::mono_ms();
+    loop {
+        let Ok(judged) = talk.look() else { return Remains::None };
+        match judged.input {
+            Some(found) if !found.is_empty() && found.is_part_of(typed) => break,
+            // Somebody else's, who is not interrupted.
+            Some(found) if !found.is_empty() => return Remains::None,
+            Some(_) | None if ostler_os::mono_ms() - began >= WITHIN_MS => return Remains::None,
+            Some(_) | None => pause(LOOK_EVERY_MS),
+        }
+    }
+    match talk.take_back(typed) {
+        Ok(true) => Remains::TakenBack,
+        Ok(false) | Err(_) => Remains::StillThere,
+    }
+}
+
+/// Why nothing is typed into it now.
+pub(super) fn obstacle(judged: &Judged) -> Option<(Refusal, String)> {
+    if let Some(asked) = judged.dialogue.as_ref().filter(|_| judged.state == AgentState::Waiting) {
+        let why = format!("it asks a person, who is to answer: {}", asked.text);
+        return Some((Refusal::Obstacle, why));
+    }
+    match judged.state {
+        AgentState::Waiting => {
+            let why = format!("it waits for a person ({})", judged.evidence);
+            return Some((Refusal::Obstacle, why));
+        }
+        AgentState::Limited => {
+            let why = format!("its provider refuses requests for now: {}", judged.evidence);
+            return Some((Refusal::Obstacle, why));
+        }
+        AgentState::Starting | AgentState::Working | AgentState::Idle | AgentState::Unknown => {}
+    }
+    match &judged.input {
+        None => Some((Refusal::NotReady, "its input box is not on the screen".to_owned())),
+        Some(found) if !found.is_empty() => {
+            Some((Refusal::Obstacle, "somebody has begun to type there".to_owned()))
+        }
+        Some(_) if judged.menu => {
+            Some((Refusal::Obstacle, "a list of completions is open there".to_owned()))
+        }
+        Some(_) => None,
+    }
+}
+
+enum Stop {
+    Said(Said),
+    Trouble(Trouble),
+}
+
+impl From<Said> for Stop {
+    fn from(said: Said) -> Self {
+        Stop::Said(said)
+    }
+}
+
+impl From<Trouble> for Stop {
+    fn from(trouble: Trouble) -> Self {
+        Stop::Trouble(trouble)
+    }
+}
+
+fn refused(refusal: Refusal, why: impl Into<String>) -> Stop {
+    Stop::Said(Said::Refused(refusal, why.into()))
+}
+
+struct Talk<'a> {
+    terminal: &'a mut dyn Terminal,
+    agent: &'a Agent,
+    table: &'a InputTable,
+}
+
+impl Talk<'_> {
+    fn say(
+        &mut self,
+        text: &str,
+        before: Before,
+        note: &mut dyn FnMut(Stage, &Typed) -> std::io::Result<()>,
+    ) -> Result<Said, Stop> {
+        self.ready(text, before, note)?;
+        let paste = self.terminal.paste_mode()?;
+        let text = cleaned(text, Paste::Bracketed)?;
+        if paste != Paste::Bracketed {
+            return Err(refused(Refusal::NotReady, "it does not take pasted texts yet"));
+        }
+        let rules = &self.agent.profile.send;
+        let typed = rules.typed(&text).map_err(|why| refused(Refusal::Unsendable, why))?;
+        let proof = Proof::begin(self.agent);
+        let noting = Typed { text: typed.clone(), ..Typed::default() };
+        noted(note, Stage::Typing, &noting)?;
+        match self.terminal.type_in(&typed, paste) {
+            Ok(()) | Err(Trouble::Unknown(_)) => {}
+            Err(gone) => return Err(gone.into()),
+        }
+        self.typed(&typed)?;
+        pause(rules.enter_after_ms);
+        self.close_menu(&typed)?;
+        if let Err(said) = noted(note, Stage::Entering, &noting) {
+            self.take_back(&typed)?;
+            return Err(said.into());
+        }
+        self.enter(&text, &typed, proof.as_ref())
+    }
+
+    fn look(&mut self) -> Result<Judged, Trouble> {
+        let screen = self.terminal.look()?;
+        Ok(self.agent.judge(&screen))
+    }
+
+    /// Nothing speaks against typing, and what was to be interrupted is.
+    fn ready(
+        &mut self,
+        text: &str,
+        before: Before,
+        note: &mut dyn FnMut(Stage, &Typed) -> std::io::Result<()>,
+    ) -> Result<(), Stop> {
+        if let Editing::Kernel { .. } = self.terminal.editing() {
+            return Err(refused(Refusal::NotReady, "it has not taken over its terminal yet"));
+        }
+        let judged = self.look()?;
+        // Its limit is over, and only what it said of it is still there.
+        let is_told_on =
+            before == Before::LimitOver && judged.input.as_ref().is_some_and(InputBox::is_empty);
+        match obstacle(&judged) {
+            Some(_) if is_told_on && judged.state == AgentState::Limited => {}
+            Some((refusal, why)) => return Err(refused(refusal, why)),
+            None => {}
+        }
+        let keys = &self.agent.profile.keys;
+        let is_busy = judged.state == AgentState::Working;
+        // At an idle prompt neither key does anything good: Ctrl-C ends some agents.
+        let key = match before {
+            Before::Nothing | Before::LimitOver => None,
+            Before::Escape if is_busy && keys.escape.busy == AfterKey::Interrupts => {
+                Some(Key::Escape)
+            }
+            Before::Interrupt if is_busy && keys.interrupt.busy == AfterKey::Interrupts => {
+                Some(Key::INTERRUPT)
+            }
+            Before::Interrupt if is_busy && keys.escape.busy == AfterKey::Interrupts => {
+                Some(Key::Escape)
+            }
+            Before::Escape | Before::Interrupt => None,
+        };
+        let Some(key) = key else {
+            let rules = &self.agent.profile.send;
+            let waits = rules.while_busy == WhileBusy::Unknown
+                || rules.not_while_busy.iter().any(|pattern| pattern.is_match(text));
+            if is_busy && waits {
+                let why = format!("it works ({})", judged.evidence);
+                return Err(refused(Refusal::Obstacle, why));
+            }
+            return Ok(());
+        };
+        self.terminal.press(key)?;
+        let began = ostler_os::mono_ms();
+        loop {
+            pause(5 * LOOK_EVERY_MS);
+            let judged = self.look()?;
+            let is_over = ostler_os::mono_ms() - began >= STOPPED_WITHIN_MS;
+            if judged.state != AgentState::Working || is_over {
+                // A message that was not answered yet comes back into the box a moment later.
+                pause(BACK_WITHIN_MS);
+                self.keep_returned(note)?;
+                let judged = self.look()?;
+                return match obstacle(&judged) {
+                    Some((refusal, why)) => Err(refused(refusal, why)),
+                    None => Ok(()),
+                };
+            }
+        }
+    }
+
+    /// A message that the agent has put back into its box waits for its turn again. What somebody else typed is theirs.
+    fn keep_returned(
+        &mut self,
+        note: &mut dyn FnMut(Stage, &Typed) -> std::io::Result<()>,
+    ) -> Result<(), Stop> {
+        let Some(found) = self.look()?.input.filter(|found| !found.is_empty()) else {
+            return Ok(());
+        };
+        let is_it = |message: &String| {
+            matches!(found.holds(message, self.table), Holds::Exactly | Holds::ItsEnd)
+        };
+        let Some(text) = newest_messages(self.agent).into_iter().rev().find(is_it) else {
+            return Ok(());
+        };
+        noted(note, Stage::Returned, &Typed { text: text.clone(), ..Typed::default() })?;
+        self.take_back(&text)?;
+        Ok(())
+    }
+
+    /// Waits until the box holds the text, and twice the same.
+    fn typed(&mut self, typed: &str) -> Result<(), Stop> {
+        let within_ms = self.agent.profile.send.shown_within_ms + typed.len() as u64 / 20;
+        let began = ostler_os::mono_ms();
+        let mut before: Option<InputBox> = None;
+        let mut unread = None;
+        loop {
+            let judged = self.look()?;
+            let is_over = ostler_os::mono_ms() - began >= within_ms;
+            let holds = judged.input.as_ref().map(|found| found.holds(typed, self.table));
+            match (holds, is_over) {
+                (Some(Holds::Exactly | Holds::ItsEnd | Holds::StandIn), _)
+                    if before == judged.input =>
+                {
+                    return Ok(());
+                }
+                (_, false) => {}
+                (None | Some(Holds::Nothing), true) => {
+                    let unread = *unread.get_or_insert_with(|| forget_unread(self.terminal));
+                    // Exactly our paste: its program has read nothing of it. Answers of the terminal may be among other bytes.
+                    if unread == (typed.len() + PASTE_MARKS) as u64 {
+                        let why = "its program did not read it, and it was taken back";
+                        return Err(refused(Refusal::NotShown, why));
+                    }
+                    // A busy machine makes it slow: it may show the text late.
+                    let is_late = ostler_os::mono_ms() - began >= within_ms + LATE_MS;
+                    if let Some(asked) = judged.dialogue.as_ref() {
+                        let why = format!(
+                            "it asks something since it was typed: {}; it was not sent, and may show up later",
+                            asked.text
+                        );
+                        return Err(refused(Refusal::StillThere, why));
+                    }
+                    if is_late {
+                        let why = "it did not show up in the input box; it was not sent, and may show up later";
+                        return Err(refused(Refusal::StillThere, why));
+                    }
+                }
+                (Some(_), true) => {
+                    return Err(self.not_sent("the input box holds another text", typed)?);
+                }
+            }
+            before = judged.input;
+            pause(LOOK_EVERY_MS);
+        }
+    }
+
+    /// Enter would pick from the list instead of sending.
+    fn close_menu(&mut self, typed: &str) -> Result<(), Stop> {
+        let judged = self.look()?;
+        if !judged.menu {
+            return Ok(());
+        }
+        let keys = self.agent.profile.keys.close_menu.clone();
+        for key in keys.iter().filter_map(|word| Key::parse(word)) {
+            press(self.terminal, key)?;
+            pause(300);
+        }
+        let judged = self.look()?;
+        let holds = judged.input.as_ref().map(|found| found.holds(typed, self.table));
+        match holds {
+            Some(Holds::Exactly | Holds::ItsEnd | Holds::StandIn) if !judged.menu => Ok(()),
+            _ => Err(self.not_sent("a list of completions opened", typed)?),
+        }
+    }
+
+    fn enter(&mut self, text: &str, typed: &str, proof: Option<&Proof>) -> Result<Said, Stop> {
+        for _ in 0..ENTERS {
+            press(self.terminal, Key::Enter)?;
+            let began = ostler_os::mono_ms();
+            loop {
+                if let Some(said) = proof.and_then(|proof| written(proof, text)) {
+                    return Ok(said);
+                }
+                let judged = match self.look() {
+                    Ok(judged) => judged,
+                    Err(trouble) => return Ok(self.lost(text, proof, &trouble)),
+                };
+                let holds = judged.input.as_ref().map(|found| found.holds(typed, self.table));
+                let past_ms = ostler_os::mono_ms() - began;
+                match holds {
+                    // It left the box, or the box itself left: the turn may ask something at once.
+                    Some(Holds::Nothing) | None if past_ms >= 3 * LOOK_EVERY_MS => {
+                        return self.left(text, proof, &judged);
+                    }
+                    Some(Holds::Nothing) | None => {}
+                    Some(Holds::Exactly | Holds::ItsEnd | Holds::StandIn) if !judged.menu => {
+                        if past_ms >= ENTER_WAIT_MS {
+                            break;
+                        }
+                    }
+                    Some(_) if past_ms >= ENTER_WAIT_MS => {
+                        return Err(
+                            self.not_sent("Enter changed the text instead of sending it", typed)?
+                        );
+                    }
+                    Some(_) => {}
+                }
+                pause(LOOK_EVERY_MS);
+            }
+        }
+        let why = format!("Enter was pressed {ENTERS} times and the text stayed in the box");
+        let stop = self.not_sent(&why, typed)?;
+        // One that is slow may have taken Enter after all: the box is empty then because the text was sent.
+        match proof.and_then(|proof| written_soon(proof, text)) {
+            Some(said) => Ok(said),
+            None => Err(stop),
+        }
+    }
+
+    /// The text is not in the box any more. Where the agent writes its messages down, it is to be found there.
+    fn left(&mut self, text: &str, proof: Option<&Proof>, judged: &Judged) -> Result<Said, Stop> {
+        let seen = "it left the input box".to_owned();
+        let Some(proof) = proof else {
+            return Ok(Said::Delivered { proof: seen, session: None });
+        };
+        if let Some(said) = written_soon(proof, text) {
+            return Ok(said);
+        }
+        let mut is_there = |state| self.look().is_ok_and(|judged| judged.state == state);
+        if judged.state == AgentState::Working || is_there(AgentState::Working) {
+            // It is in the agent's own queue, which not all of them write down.
+            let proof = format!("{seen} while it works");
+            return Ok(Said::Delivered { proof, session: None });
+        }
+        let why = format!("{seen}, but the agent did not write it into its conversation");
+        Ok(Said::Refused(Refusal::NotKnown, why))
+    }
+
+    fn lost(&self, text: &str, proof: Option<&Proof>, trouble: &Trouble) -> Said {
+        let began = ostler_os::mono_ms();
+        while ostler_os::mono_ms() - began < 1_000 {
+            if let Some(said) = proof.and_then(|proof| written(proof, text)) {
+                return said;
+            }
+            pause(2 * LOOK_EVERY_MS);
+        }
+        let why = format!("Enter was pressed, then {trouble}; whether it was taken is not known");
+        Said::Refused(Refusal::NotKnown, why)
+    }
+
+    /// Taken back where that is possible: refused. Else it stands there, and the receipt says so.
+    fn not_sent(&mut self, why: &str, typed: &str) -> Result<Stop, Trouble> {
+        Ok(if self.take_back(typed)? {
+            refused(Refusal::NotTaken, format!("{why}; it was taken back"))
+        } else {
+            let shown = self.look()?.input.map(|found| found.text).unwrap_or_default();
+            let shown: String = shown.chars().take(80).collect();
+            refused(Refusal::StillThere, format!("{why}; the box holds {shown:?}"))
+        })
+    }
+
+    /// Only as long as nothing but our text is in the box: what somebody else typed is theirs.
+    fn take_back(&mut self, typed: &str) -> Result<bool, Trouble> {
+        forget_unread(self.terminal);
+        let keys: Vec<Key> =
+            self.agent.profile.keys.clear.iter().filter_map(|word| Key::parse(word)).collect();
+        for _ in 0..CLEAR_KEYS {
+            match self.look()?.input {
+                Some(found) if found.is_empty() => return Ok(true),
+                Some(found) if found.is_part_of(typed) => {}
+                Some(_) | None => return Ok(false),
+            }
+            for key in &keys {
+                press(self.terminal, *key)?;
+            }
+            let began = ostler_os::mono_ms();
+            while ostler_os::mono_ms() - began < CLEARED_WITHIN_MS {
+                if self.look()?.input.is_some_and(|found| found.is_empty()) {
+                    return Ok(true);
+                }
+                pause(LOOK_EVERY_MS);
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// What the agent's own conversation says of it within the time that it may take to write it down.
+fn written_soon(proof: &Proof, text: &str) -> Option<Said> {
+    let began = ostler_os::mono_ms();
+    while ostler_os::mono_ms() - began < WRITTEN_WITHIN_MS {
+        if let Some(said) = written(proof, text) {
+            return Some(said);
+        }
+        pause(2 * LOOK_EVERY_MS);
+    }
+    None
+}
+
+/// What the agent's own conversation says of it, once it says something.
+fn written(proof: &Proof, text: &str) -> Option<Said> {
+    match proof.look(text) {
+        Found::Nothing => None,
+        Found::Alone { session } => Some(Said::Delivered {
+            proof: "the agent wrote it into its conversation".to_owned(),
+            session,
+        }),
+        Found::Mixed { with } => Some(Said::Refused(
+            Refusal::NotKnown,
+            format!("it was sent together with another text: {with:?}"),
+        )),
+    }
+}

@@ -1,0 +1,287 @@
+//! Texts for a program without a profile. Its input line is the line with the cursor: it is free before, holds the text
+//! then, and is as it was before when the program has taken the text. What looks otherwise is not called delivered.
+
+use super::line::{Line, clear, upto};
+use super::terminal::{Editing, Key, Paste, Terminal, Trouble};
+use super::typing::{LOOK_EVERY_MS, Said, Stage, Typed, cleaned, noted, pause, press};
+use super::{Before, Refusal};
+use ostler_agents::cautious::{self, Obstacle};
+use ostler_model::ScreenText;
+use ostler_os::LINE_MOST;
+
+/// Readline waits 500 ms for what follows an Escape; Enter must not be that.
+const AFTER_ESCAPE_MS: u64 = 650;
+/// How long a program may take to show what was typed.
+const SHOWN_WITHIN_MS: u64 = 3_000;
+const CHUNK: usize = 512;
+const CHUNK_MS: u64 = 25;
+/// Programs that do not take pastes take keys that come quickly for one, and Enter for a part of it.
+const PLAIN_MS: u64 = 150;
+const STILL_WITHIN_MS: u64 = 1_000;
+const ENTER_WAITS_MS: [u64; 3] = [500, 1_000, 2_000];
+const CLEARED_WITHIN_MS: u64 = 300;
+/// A program that reads lines may be busy for a moment.
+const READ_WITHIN_MS: u64 = 3_000;
+
+pub(super) fn speak(
+    terminal: &mut dyn Terminal,
+    text: &str,
+    before: Before,
+    note: &mut dyn FnMut(Stage, &Typed) -> std::io::Result<()>,
+) -> Result<Said, Trouble> {
+    let mut look = terminal.look()?;
+    if let Some(said) = refusal(terminal, &look) {
+        return Ok(said);
+    }
+    // To many programs Ctrl-C at a prompt is the end, and to a shell Escape is a part of the next key. Either is pressed
+    // only if the screen says that the program works.
+    // A program that reads lines gets none: the kernel would put it into the line.
+    let works = !is_lines(terminal) && cautious::obstacle(&look) == Some(Obstacle::Works);
+    let key = match before {
+        Before::Nothing | Before::LimitOver => None,
+        Before::Escape => works.then_some(Key::Escape),
+        Before::Interrupt => works.then_some(Key::INTERRUPT),
+    };
+    if let Some(key) = key {
+        terminal.press(key)?;
+        pause(AFTER_ESCAPE_MS);
+        look = terminal.look()?;
+        if let Some(said) = refusal(terminal, &look) {
+            return Ok(said);
+        }
+    }
+    let paste = terminal.paste_mode()?;
+    let text = match cleaned(text, paste) {
+        Ok(text) => text,
+        Err(said) => return Ok(said),
+    };
+    let editing = terminal.editing();
+    // Agents run such a text instead of reading it, and nobody knows whether this program is one.
+    if text.trim_start().starts_with(['!', '/']) && !matches!(editing, Editing::Kernel { .. }) {
+        let why = "a text that begins with ! or / may be a command there, and its program has no profile; put a word in front of it";
+        return Ok(Said::Refused(Refusal::Unsendable, why.to_owned()));
+    }
+    if text.len() > LINE_MOST && matches!(editing, Editing::Kernel { .. }) {
+        let why = format!(
+            "its program reads lines, and a line has at most {LINE_MOST} bytes; send it as mail"
+        );
+        return Ok(Said::Refused(Refusal::TooLong, why));
+    }
+    let line = Line::new(&look, &text, paste);
+    if let Err(said) = noted(note, Stage::Typing, &line.typed) {
+        return Ok(said);
+    }
+    let typed = match type_and_see(terminal, &line, &text) {
+        Ok(Some(typed)) => typed,
+        Ok(None) => {
+            let (refusal, cleared) = clear(terminal, &line);
+            let why = format!(
+                "it did not show up on the screen, in the line with the cursor, and was not sent; {cleared}"
+            );
+            return Ok(Said::Refused(refusal, why));
+        }
+        // With the session its half of a text is gone as well.
+        Err(Trouble::Gone(why)) => {
+            return Ok(Said::Refused(Refusal::Gone, format!("{why}, before it was sent")));
+        }
+        Err(Trouble::Unknown(why)) => {
+            let (refusal, cleared) = clear(terminal, &line);
+            return Ok(Said::Refused(refusal, format!("{why}; it was not sent; {cleared}")));
+        }
+    };
+    if let Err(said) = noted(note, Stage::Entering, &line.typed) {
+        clear(terminal, &line);
+        return Ok(said);
+    }
+    Ok(enter(terminal, &line, &typed, editing))
+}
+
+/// Why nothing may be typed now.
+fn refusal(terminal: &dyn Terminal, look: &ScreenText) -> Option<Said> {
+    if let Editing::Kernel { unread: 1.. } = terminal.editing() {
+        let why = "it has not read what was typed before, so it is not ready";
+        return Some(Said::Refused(Refusal::NotReady, why.to_owned()));
+    }
+    let why = match cautious::obstacle(look) {
+        Some(Obstacle::Asks(asked)) => {
+            format!("it shows a menu or a question, which the text would answer: {}", asked.text)
+        }
+        Some(Obstacle::Begun) if !is_lines(terminal) && !cautious::has_prompt(look) => {
+            let why = "the line with the cursor has text in it and no prompt, so its program is not known to wait for input";
+            return Some(Said::Refused(Refusal::NotReady, why.to_owned()));
+        }
+        Some(Obstacle::Begun | Obstacle::Works) | None => begun(terminal, look)?.to_owned(),
+    };
+    Some(Said::Refused(Refusal::Obstacle, why))
+}
+
+/// Whether somebody may have begun to type. A program that reads lines has one line at a time; in any other the line with
+/// the cursor may be a further line of what is being typed.
+pub(super) fn begun(terminal: &dyn Terminal, look: &ScreenText) -> Option<&'static str> {
+    if cautious::is_begun(look) {
+        return Some("somebody has begun to type in the line with the cursor");
+    }
+    let why = "the line with the cursor may be a further line of a text that somebody types";
+    (!is_lines(terminal) && cautious::is_further_line(look)).then_some(why)
+}
+
+/// Whether its program reads whole lines, which the kernel edits.
+fn is_lines(terminal: &dyn Terminal) -> bool {
+    matches!(terminal.editing(), Editing::Kernel { .. })
+}
+
+/// The screen with the text in its line, once it stands still; `None` if it never shows up.
+fn type_and_see(
+    terminal: &mut dyn Terminal,
+    line: &Line,
+    text: &str,
+) -> Result<Option<ScreenText>, Trouble> {
+    terminal.type_in(text, line.paste)?;
+    let began = ostler_os::mono_ms();
+    let chunks = (line.typed.text.len() / CHUNK) as u64 * CHUNK_MS;
+    let mut look = loop {
+        let look = terminal.look()?;
+        if line.holds(&look) {
+            break look;
+        }
+        if ostler_os::mono_ms() - began >= SHOWN_WITHIN_MS + chunks {
+            return Ok(None);
+        }
+        pause(LOOK_EVERY_MS);
+    };
+    if line.paste == Paste::Plain {
+        pause(PLAIN_MS);
+    }
+    let began = ostler_os::mono_ms();
+    while ostler_os::mono_ms() - began < STILL_WITHIN_MS {
+        pause(LOOK_EVERY_MS);
+        let now = terminal.look()?;
+        let is_still = now.cursor == look.cursor && upto(&now) == upto(&look);
+        look = now;
+        if is_still {
+            break;
+        }
+    }
+    Ok(line.holds(&look).then_some(look))
+}
+
+fn enter(terminal: &mut dyn Terminal, line: &Line, typed: &ScreenText, editing: Editing) -> Said {
+    let not_known = |trouble: &Trouble| {
+        let why = format!("Enter was pressed, then {trouble}; whether it was taken is not known");
+        Said::Refused(Refusal::NotKnown, why)
+    };
+    let waits = ENTER_WAITS_MS.into_iter().chain([CLEARED_WITHIN_MS]);
+    let times = ENTER_WAITS_MS.len() + 1;
+    for wait_ms in waits {
+        if let Err(gone) = press(terminal, Key::Enter) {
+            return not_known(&gone);
+        }
+        // The kernel shows what is typed: only the program's reading of it says something.
+        if let Editing::Kernel { .. } = editing {
+            return read(terminal, line, typed);
+        }
+        match taken(terminal, line, typed, wait_ms) {
+            Ok(Taken::Yes) => {
+                let proof = "it was seen in the input line, which is empty again".to_owned();
+                return Said::Delivered { proof, session: None };
+            }
+            Ok(Taken::Stays) => {}
+            Ok(Taken::Otherwise) => {
+                let (refusal, cleared) = clear(terminal, line);
+                let why = format!(
+                    "Enter did not bring back the empty input line, so it is not known to be sent; {cleared}"
+                );
+                let refusal =
+                    if refusal == Refusal::StillThere { refusal } else { Refusal::NotKnown };
+                return Said::Refused(refusal, why);
+            }
+            Err(trouble) => return not_known(&trouble),
+        }
+    }
+    let (refusal, cleared) = clear(terminal, line);
+    let refusal = if refusal == Refusal::StillThere { refusal } else { Refusal::NotTaken };
+    Said::Refused(
+        refusal,
+        format!("Enter was pressed {times} times and nothing happened; {cleared}"),
+    )
+}
+
+enum Taken {
+    Yes,
+    /// The text stands as it stood.
+    Stays,
+    /// Something happened, and the input line is not empty again.
+    Otherwise,
+}
+
+fn taken(
+    terminal: &mut dyn Terminal,
+    line: &Line,
+    typed: &ScreenText,
+    wait_ms: u64,
+) -> Result<Taken, Trouble> {
+    /// A look may fall into the middle of a picture that is being drawn.
+    const LOOKS: usize = 3;
+    /// One that works shows its prompt again when it is done.
+    const WORKS_MS: u64 = 10_000;
+    let began = ostler_os::mono_ms();
+    let mut free = 0;
+    let mut has_changed = false;
+    loop {
+        let look = terminal.look()?;
+        free = if line.is_free_again(&look) { free + 1 } else { 0 };
+        if free == LOOKS {
+            return Ok(Taken::Yes);
+        }
+        let is_same = look.cursor == typed.cursor && upto(&look) == upto(typed);
+        has_changed |= !is_same;
+        let past_ms = ostler_os::mono_ms() - began;
+        if free == 0 && !has_changed && past_ms >= wait_ms {
+            return Ok(Taken::Stays);
+        }
+        if free == 0 && past_ms >= WORKS_MS {
+            return Ok(if is_same { Taken::Stays } else { Taken::Otherwise });
+        }
+        pause(LOOK_EVERY_MS);
+    }
+}
+
+/// A program that reads lines has taken one when nothing of it waits in the terminal. One that changes the terminal's mode
+/// meanwhile may have thrown it away.
+fn read(terminal: &mut dyn Terminal, line: &Line, typed: &ScreenText) -> Said {
+    let began = ostler_os::mono_ms();
+    let mut has_arrived = false;
+    loop {
+        // Enter is there when the kernel has shown it.
+        has_arrived |= terminal
+            .look()
+            .is_ok_and(|look| look.cursor != typed.cursor || upto(&look) != upto(typed));
+        match terminal.editing() {
+            Editing::Kernel { unread: 0 } if has_arrived => {
+                let proof = "its program read the line".to_owned();
+                return Said::Delivered { proof, session: None };
+            }
+            Editing::Kernel { .. } => {}
+            Editing::Program | Editing::Unknown => {
+                let why = "its program took over the terminal meanwhile; whether it read the line is not known";
+                return Said::Refused(Refusal::NotKnown, why.to_owned());
+            }
+        }
+        if ostler_os::mono_ms() - began >= READ_WITHIN_MS {
+            break;
+        }
+        pause(LOOK_EVERY_MS);
+    }
+    let unread = matches!(terminal.editing(), Editing::Kernel { unread: 1.. });
+    let (refusal, cleared) = clear(terminal, line);
+    match refusal {
+        Refusal::Gone if !unread => {
+            let why = format!("{cleared}; whether it read the line is not known");
+            Said::Refused(Refusal::NotKnown, why)
+        }
+        refusal => {
+            let refusal = if unread { Refusal::NotTaken } else { refusal };
+            Said::Refused(refusal, format!("its program did not read the line; {cleared}"))
+        }
+    }
+}
