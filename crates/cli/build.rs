@@ -24,6 +24,7 @@ fn main() {
 fn has_archive() -> bool {
     // The C compiler repeats a name that it does not know, and gives a path for one that it knows.
     let asked = Command::new("cc").arg("-print-file-name=libgcc_eh.a").output();
-    asked
-        .is_ok_and(|told| PathBuf::from(String::from_utf8_lossy(&told.stdout).trim()).is_absolute())
+    asked.is_ok_and(|description| {
+        PathBuf::from(String::from_utf8_lossy(&description.stdout).trim()).is_absolute()
+    })
 }

@@ -30,4 +30,4 @@ pub use process::ProgramSeen;
 pub use profile::{
     AfterKey, DialogKind, InputTable, KeyEffects, Keys, Profile, Resume, SendRules, WhileBusy,
 };
-pub use profiles::{Book, Source};
+pub use profiles::{ProfileSet, Source};

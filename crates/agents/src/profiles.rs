@@ -14,7 +14,7 @@ pub enum Source {
 }
 
 #[derive(Clone, Debug)]
-pub struct Book {
+pub struct ProfileSet {
     profiles: Vec<(Source, Arc<Profile>)>,
 }
 
@@ -31,7 +31,7 @@ const BUILT_IN: [(&str, &str); 7] = [
 /// A larger file is no profile.
 const MOST: u64 = 1 << 20;
 
-impl Book {
+impl ProfileSet {
     /// What is in the program. `Err` is a fault of the build, and a test finds it.
     pub fn built_in() -> Result<Self, ProfileError> {
         let parse = |(name, text): &(&str, &str)| {

@@ -2,7 +2,7 @@
 //! the cursor and the title in its first line, and then what tmux captured, with colours.
 
 use jiff::Zoned;
-use ostler_agents::{Book, Judged};
+use ostler_agents::{Judged, ProfileSet};
 use ostler_model::{AgentState, TerminalSize};
 use ostler_model::{ScreenCursor, ScreenText};
 use std::path::Path;
@@ -22,7 +22,7 @@ fn screen(agent: &str, state: &str) -> ScreenText {
 }
 
 fn judge(agent: &str, state: &str) -> Judged {
-    let book = Book::built_in().expect("profiles that can be read");
+    let book = ProfileSet::built_in().expect("profiles that can be read");
     let now: Zoned = "2026-11-16T12:00:00[UTC]".parse().expect("a time");
     book.named(agent).expect("a profile").judge(&screen(agent, state), &now)
 }

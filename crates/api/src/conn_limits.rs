@@ -93,7 +93,7 @@ pub(crate) struct Seat {
 pub(crate) struct Place {
     callers: Rc<Callers>,
     number: u64,
-    pub(crate) seat: Rc<Seat>,
+    pub(crate) pane_slot: Rc<Seat>,
 }
 
 /// Something is being answered.
@@ -148,7 +148,7 @@ impl Callers {
             process.connections.set(process.connections.get() + 1);
             inner.connections += 1;
         }
-        let seat = Rc::new(Seat {
+        let pane_slot = Rc::new(Seat {
             face,
             pid,
             process,
@@ -159,23 +159,23 @@ impl Callers {
             is_leaving: Cell::new(false),
             leave: Notify::new(),
         });
-        inner.seats.insert(number, Rc::clone(&seat));
-        Place { callers: Rc::clone(self), number, seat }
+        inner.seats.insert(number, Rc::clone(&pane_slot));
+        Place { callers: Rc::clone(self), number, pane_slot }
     }
 
     /// False if all of them are being answered.
     fn make_room(&self, pid: Option<i32>) -> bool {
         let mut inner = self.inner.borrow_mut();
-        let is_quiet = |seat: &Seat| {
-            seat.face == Face::Control
-                && seat.busy.get() == 0
-                && pid.is_none_or(|pid| seat.pid == pid)
+        let is_quiet = |pane_slot: &Seat| {
+            pane_slot.face == Face::Control
+                && pane_slot.busy.get() == 0
+                && pid.is_none_or(|pid| pane_slot.pid == pid)
         };
-        let quiet = inner.seats.iter().filter(|(_, seat)| is_quiet(seat));
-        let longest = quiet.min_by_key(|(_, seat)| seat.quiet_since_ms.get());
+        let quiet = inner.seats.iter().filter(|(_, pane_slot)| is_quiet(pane_slot));
+        let longest = quiet.min_by_key(|(_, pane_slot)| pane_slot.quiet_since_ms.get());
         let Some(number) = longest.map(|(number, _)| *number) else { return false };
-        if let Some(seat) = inner.leave(number) {
-            seat.ask_to_leave();
+        if let Some(pane_slot) = inner.leave(number) {
+            pane_slot.ask_to_leave();
         }
         true
     }
@@ -186,33 +186,37 @@ impl Callers {
     }
 
     /// Counts a large answer. Where there is no room for it, the slowest of those that have one is cut off.
-    pub(crate) async fn queue(&self, seat: &Rc<Seat>, length: usize) -> Queued {
+    pub(crate) async fn queue(&self, pane_slot: &Rc<Seat>, length: usize) -> Queued {
         const LOOK_EVERY: Duration = Duration::from_millis(50);
         while self.queued() > 0 && self.queued() + length > QUEUED_MOST {
             if !self.cut_off_slowest() {
                 tokio::time::sleep(LOOK_EVERY).await;
             }
         }
-        seat.queued.set(length);
-        seat.queued_since_ms.set(ostler_os::mono_ms());
-        Queued(Rc::clone(seat))
+        pane_slot.queued.set(length);
+        pane_slot.queued_since_ms.set(ostler_os::mono_ms());
+        Queued(Rc::clone(pane_slot))
     }
 
     fn queued(&self) -> usize {
-        self.inner.borrow().seats.values().map(|seat| seat.queued.get()).sum()
+        self.inner.borrow().seats.values().map(|pane_slot| pane_slot.queued.get()).sum()
     }
 
     fn cut_off_slowest(&self) -> bool {
         let now_ms = ostler_os::mono_ms();
         let inner = self.inner.borrow();
-        let is_slow = |seat: &&Rc<Seat>| {
-            seat.queued.get() > 0 && now_ms.saturating_sub(seat.queued_since_ms.get()) >= SLOW_MS
+        let is_slow = |pane_slot: &&Rc<Seat>| {
+            pane_slot.queued.get() > 0
+                && now_ms.saturating_sub(pane_slot.queued_since_ms.get()) >= SLOW_MS
         };
-        let slowest =
-            inner.seats.values().filter(is_slow).min_by_key(|seat| seat.queued_since_ms.get());
-        let Some(seat) = slowest else { return false };
-        seat.queued.set(0);
-        seat.ask_to_leave();
+        let slowest = inner
+            .seats
+            .values()
+            .filter(is_slow)
+            .min_by_key(|pane_slot| pane_slot.queued_since_ms.get());
+        let Some(pane_slot) = slowest else { return false };
+        pane_slot.queued.set(0);
+        pane_slot.ask_to_leave();
         true
     }
 
@@ -225,17 +229,17 @@ impl Callers {
 impl Inner {
     /// `None` if it has left already.
     fn leave(&mut self, number: u64) -> Option<Rc<Seat>> {
-        let seat = self.seats.remove(&number)?;
-        let process = &seat.process;
+        let pane_slot = self.seats.remove(&number)?;
+        let process = &pane_slot.process;
         process.seats.set(process.seats.get() - 1);
-        if seat.face == Face::Control {
+        if pane_slot.face == Face::Control {
             process.connections.set(process.connections.get() - 1);
             self.connections -= 1;
         }
         if process.seats.get() == 0 {
-            self.processes.remove(&seat.pid);
+            self.processes.remove(&pane_slot.pid);
         }
-        Some(seat)
+        Some(pane_slot)
     }
 }
 
@@ -325,17 +329,17 @@ impl Drop for Place {
 /// The way to the peer. One answer is written at a time.
 pub(crate) struct Line {
     half: Mutex<OwnedWriteHalf>,
-    pub(crate) seat: Rc<Seat>,
+    pub(crate) pane_slot: Rc<Seat>,
 }
 
 impl Line {
-    pub(crate) fn new(half: OwnedWriteHalf, seat: Rc<Seat>) -> Rc<Self> {
-        Rc::new(Self { half: Mutex::new(half), seat })
+    pub(crate) fn new(half: OwnedWriteHalf, pane_slot: Rc<Seat>) -> Rc<Self> {
+        Rc::new(Self { half: Mutex::new(half), pane_slot })
     }
 
     /// An answer: the peer has asked for it, and has to read it.
     pub(crate) async fn send(&self, bytes: &[u8]) -> io::Result<()> {
-        self.seat.write(&mut *self.half.lock().await, bytes).await
+        self.pane_slot.write(&mut *self.half.lock().await, bytes).await
     }
 
     /// A piece of output. Whoever looks at it may pause as long as it likes.
@@ -360,7 +364,7 @@ mod tests {
         let greedy: Vec<_> = (0..100)
             .filter_map(|_| {
                 let place = callers.enter(1, descriptor()).ok()?;
-                let busy = place.seat.busy();
+                let busy = place.pane_slot.busy();
                 Some((place, busy))
             })
             .collect();
@@ -374,10 +378,10 @@ mod tests {
         let pids = 0..(ALL_MOST as i32);
         let held: Vec<_> =
             pids.map(|pid| callers.enter(pid, descriptor()).expect("a place")).collect();
-        let busy: Vec<_> = held.iter().skip(1).map(|place| place.seat.busy()).collect();
+        let busy: Vec<_> = held.iter().skip(1).map(|place| place.pane_slot.busy()).collect();
         let newcomer = callers.enter(-1, descriptor()).expect("it gets in");
-        assert!(held[0].seat.is_leaving.get(), "the only one that was quiet");
-        let _busy = newcomer.seat.busy();
+        assert!(held[0].pane_slot.is_leaving.get(), "the only one that was quiet");
+        let _busy = newcomer.pane_slot.busy();
         assert!(callers.enter(-2, descriptor()).is_err(), "all are being answered");
         drop(busy);
         assert!(callers.enter(-2, descriptor()).is_ok());
@@ -391,10 +395,10 @@ mod tests {
         runtime.expect("a runtime").block_on(async {
             let callers = Rc::new(Callers::default());
             let lazy = callers.sit(1, Face::Control);
-            let _held = callers.queue(&lazy.seat, QUEUED_MOST).await;
+            let _held = callers.queue(&lazy.pane_slot, QUEUED_MOST).await;
             let other = callers.sit(2, Face::Control);
-            let _queued = callers.queue(&other.seat, QUEUED_MOST).await;
-            assert!(lazy.seat.is_leaving.get() && !other.seat.is_leaving.get());
+            let _queued = callers.queue(&other.pane_slot, QUEUED_MOST).await;
+            assert!(lazy.pane_slot.is_leaving.get() && !other.pane_slot.is_leaving.get());
         });
     }
 }

@@ -41,16 +41,16 @@ pub(crate) fn admit(stream: UnixStream, shared: &Shared) -> Option<Admitted> {
     let peer = ostler_os::peer_of(&stream).ok()?;
     let user = ostler_os::user_id();
     if peer.uid != user && peer.uid != 0 {
-        let told = format!("this supervisor is uid {user}'s; you are uid {}", peer.uid);
-        refuse(&stream, error(ErrorCode::InvalidRequest, told));
+        let description = format!("this supervisor is uid {user}'s; you are uid {}", peer.uid);
+        refuse(&stream, error(ErrorCode::InvalidRequest, description));
         return None;
     }
     match shared.callers.enter(peer.pid, &stream) {
         Ok(place) => {
             Some(Admitted { stream, by: Actor::Caller { uid: peer.uid, pid: peer.pid }, place })
         }
-        Err(told) => {
-            refuse(&stream, error(ErrorCode::Busy, told));
+        Err(description) => {
+            refuse(&stream, error(ErrorCode::Busy, description));
             None
         }
     }
@@ -58,17 +58,17 @@ pub(crate) fn admit(stream: UnixStream, shared: &Shared) -> Option<Admitted> {
 
 pub(crate) async fn serve(Admitted { stream, by, place }: Admitted, shared: Rc<Shared>) {
     let (read, write) = stream.into_split();
-    let seat = Rc::clone(&place.seat);
+    let pane_slot = Rc::clone(&place.pane_slot);
     let connection = Connection {
         by,
         reading: BufReader::with_capacity(4 << 10, read),
-        writing: Line::new(write, Rc::clone(&seat)),
+        writing: Line::new(write, Rc::clone(&pane_slot)),
         tasks: JoinSet::new(),
         shared,
     };
     tokio::select! {
         () = connection.talk() => {}
-        () = seat.asked_to_leave() => {}
+        () = pane_slot.asked_to_leave() => {}
     }
     drop(place);
 }
@@ -109,7 +109,7 @@ impl Connection {
                 break;
             }
             while self.tasks.try_join_next().is_some() {}
-            let pause = self.writing.seat.process.count_request();
+            let pause = self.writing.pane_slot.process.count_request();
             if !pause.is_zero() {
                 tokio::time::sleep(pause).await;
             }
@@ -137,13 +137,13 @@ impl Connection {
         match &*request.method {
             runs::View::NAME => {
                 let Some(call) = self.read::<runs::View>(request).await else { return Then::Go };
-                let _busy = self.writing.seat.busy();
+                let _busy = self.writing.pane_slot.busy();
                 view::serve(request.id, call, &self.shared, &mut self.reading, &self.writing).await;
                 Then::Go
             }
             runs::Write::NAME => {
                 let Some(call) = self.read::<runs::Write>(request).await else { return Then::Go };
-                let _busy = self.writing.seat.busy();
+                let _busy = self.writing.pane_slot.busy();
                 let (id, run) = (request.id, call.run);
                 let written =
                     write_stream::serve(id, &run, &self.shared, &mut self.reading, &self.writing)
@@ -154,7 +154,7 @@ impl Connection {
                 let Some(call) = self.read::<journal::Follow>(request).await else {
                     return Then::Go;
                 };
-                let _busy = self.writing.seat.busy();
+                let _busy = self.writing.pane_slot.busy();
                 follow(request.id, call, &self.shared, &mut self.reading, &self.writing).await;
                 Then::Close
             }
@@ -170,8 +170,8 @@ impl Connection {
         match request.read() {
             Ok(operation) => Some(operation),
             Err(bad) => {
-                let told = format!("not a request: {}: {bad}", O::NAME);
-                let refusal = error(ErrorCode::InvalidRequest, told);
+                let description = format!("not a request: {}: {bad}", O::NAME);
+                let refusal = error(ErrorCode::InvalidRequest, description);
                 let _ = respond::<()>(&self.writing, request.id, &Err(refusal)).await;
                 None
             }
@@ -180,8 +180,8 @@ impl Connection {
 
     /// Beside what else this caller has asked.
     async fn carry_out(&mut self, request: &Request<'_>, long: Long) {
-        let seat = &self.writing.seat;
-        let process = Rc::clone(&seat.process);
+        let pane_slot = &self.writing.pane_slot;
+        let process = Rc::clone(&pane_slot.process);
         let cost = cost_of(&request.method);
         let made = dispatch(request, self.by.clone(), Rc::clone(&self.shared));
         let room = match cost {
@@ -190,7 +190,7 @@ impl Connection {
         };
         // Nothing more is read of it until there is room.
         let room = Arc::clone(room).acquire_owned().await;
-        let busy = seat.busy();
+        let busy = pane_slot.busy();
         let (shared, writing) = (Rc::clone(&self.shared), Rc::clone(&self.writing));
         self.tasks.spawn_local(async move {
             let _held = (room, busy, long);
@@ -219,7 +219,7 @@ async fn respond_when_made(
     shared: &Shared,
     writing: &Writing,
 ) {
-    let process = &writing.seat.process;
+    let process = &writing.pane_slot.process;
     let large = match cost {
         Cost::Large => process.large.acquire().await.ok(),
         Cost::Quick | Cost::Waiting => None,
@@ -232,7 +232,7 @@ async fn respond_when_made(
         made.await
     };
     let _queued = match line.len() > LARGE {
-        true => Some(shared.callers.queue(&writing.seat, line.len()).await),
+        true => Some(shared.callers.queue(&writing.pane_slot, line.len()).await),
         false => None,
     };
     let _ = writing.send(&line).await;
@@ -254,7 +254,7 @@ async fn read_line(
         return Ok(is_whole.then(Long::default));
     }
     // From here on it takes memory that all share.
-    let held = Arc::clone(&writing.seat.process.long).acquire_owned().await;
+    let held = Arc::clone(&writing.pane_slot.process.long).acquire_owned().await;
     let mut long = Long(held.into_iter().collect());
     let rest = async {
         while line.len() <= MAX_LINE {
@@ -264,15 +264,15 @@ async fn read_line(
                 return Ok(is_whole);
             }
         }
-        let told = format!(
+        let description = format!(
             "a request of more than {MAX_LINE} bytes; arguments and environment are too long"
         );
-        Err(error(ErrorCode::InvalidRequest, told))
+        Err(error(ErrorCode::InvalidRequest, description))
     };
     let is_whole = tokio::time::timeout(LONG_LINE_MOST, rest).await.unwrap_or_else(|_| {
         let seconds = LONG_LINE_MOST.as_secs();
-        let told = format!("a long request that did not come to its end within {seconds} s");
-        Err(error(ErrorCode::InvalidRequest, told))
+        let description = format!("a long request that did not come to its end within {seconds} s");
+        Err(error(ErrorCode::InvalidRequest, description))
     })?;
     Ok(is_whole.then_some(long))
 }

@@ -10,7 +10,7 @@ pub(crate) fn error(code: ErrorCode, message: impl Into<String>) -> WireError {
 }
 
 pub(crate) fn registry_error(error: RegistryError) -> WireError {
-    WireError { code: ErrorCode::RegistryFailed, message: error.told() }
+    WireError { code: ErrorCode::RegistryFailed, message: error.description() }
 }
 
 /// The dispatcher has ended: what it does not know any more is not answered with nothing.

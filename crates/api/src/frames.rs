@@ -46,7 +46,7 @@ impl Frames {
     }
 
     /// Waits for `work` while the caller is there to see it done.
-    pub(crate) async fn while_heard<T>(
+    pub(crate) async fn while_read<T>(
         &mut self,
         reading: &mut Reading,
         work: impl Future<Output = T>,

@@ -38,7 +38,7 @@ struct Point {
 }
 
 impl History {
-    pub(crate) fn somebody_looked(&mut self, now_ms: u64) {
+    pub(crate) fn usage_was_read(&mut self, now_ms: u64) {
         self.looked_at_ms = now_ms;
         self.begin.notify_one();
     }
@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn nobody_cares_for_ever() {
         let mut history = History::default();
-        history.somebody_looked(1_000);
+        history.usage_was_read(1_000);
         assert!(
             history.is_cared_for(1_000 + CARED_MS - 1) && !history.is_cared_for(1_000 + CARED_MS)
         );

@@ -47,9 +47,9 @@ impl OutputBeats {
         loop {
             tokio::time::sleep_until(self.next_look).await;
             self.next_look = Instant::now() + EVERY;
-            let told = self.look(shared).await;
-            if !told.is_empty() {
-                return told;
+            let description = self.look(shared).await;
+            if !description.is_empty() {
+                return description;
             }
         }
     }
@@ -57,18 +57,18 @@ impl OutputBeats {
     async fn look(&mut self, shared: &Shared) -> Vec<Entry> {
         let records = shared.engine.records().await.unwrap_or_default();
         let before = std::mem::take(&mut self.seen);
-        let mut told = Vec::new();
+        let mut description = Vec::new();
         for record in &records {
             if !self.is_meant(record) {
                 continue;
             }
             let known = before.get(&record.run_id).copied().unwrap_or(0);
             if record.output_bytes > known {
-                told.push(entry(record, record.output_bytes - known));
+                description.push(entry(record, record.output_bytes - known));
             }
             self.seen.insert(record.run_id, record.output_bytes);
         }
-        told
+        description
     }
 
     fn is_meant(&self, record: &RunRecord) -> bool {

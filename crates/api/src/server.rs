@@ -1,6 +1,6 @@
 //! The thread that opens the door and hears everyone who comes in.
 
-use crate::apps::{self, Crowd, Gateway, GatewayCall, Topic};
+use crate::apps::{self, AppConnLimits, Gateway, GatewayCall, Topic};
 use crate::conn_limits::Callers;
 use crate::connection;
 use crate::handlers;
@@ -44,9 +44,9 @@ pub(crate) struct Shared {
 }
 
 /// An answer that is on its way. The door does not close before it is given.
-pub(crate) struct OnItsWay<'a>(&'a Shared);
+pub(crate) struct PendingReply<'a>(&'a Shared);
 
-impl Drop for OnItsWay<'_> {
+impl Drop for PendingReply<'_> {
     fn drop(&mut self) {
         let left = self.0.on_their_way.get() - 1;
         self.0.on_their_way.set(left);
@@ -57,9 +57,9 @@ impl Drop for OnItsWay<'_> {
 }
 
 impl Shared {
-    pub(crate) fn answering(&self) -> OnItsWay<'_> {
+    pub(crate) fn answering(&self) -> PendingReply<'_> {
         self.on_their_way.set(self.on_their_way.get() + 1);
-        OnItsWay(self)
+        PendingReply(self)
     }
 
     async fn until_all_given(&self) {
@@ -130,7 +130,7 @@ impl Server {
                 local.spawn_local(answer_calls(inbox, Rc::clone(&shared)));
                 local.spawn_local(watch_apps(Rc::clone(&shared)));
                 if let Some(app_door) = app_door {
-                    local.spawn_local(hear_apps(app_door, Rc::clone(&shared)));
+                    local.spawn_local(accept_apps(app_door, Rc::clone(&shared)));
                 }
                 local.block_on(&runtime, serve(door, shared, closed));
             })
@@ -166,7 +166,7 @@ impl Server {
 async fn serve(mut door: Listening, shared: Rc<Shared>, mut closed: oneshot::Receiver<Duration>) {
     let Ok(mut listener) = tokio::net::UnixListener::from_std(door.first) else { return };
     let mut connections = JoinSet::new();
-    let mut pulse = shared.engine.pulse();
+    let mut liveness = shared.engine.liveness();
     let most = loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
@@ -187,9 +187,9 @@ async fn serve(mut door: Listening, shared: Rc<Shared>, mut closed: oneshot::Rec
                 }
             }
             Some(_) = connections.join_next(), if !connections.is_empty() => {}
-            Ok(()) = pulse.changed() => {
-                let seen = *pulse.borrow_and_update();
-                shared.engine.pulse_felt(seen);
+            Ok(()) = liveness.changed() => {
+                let seen = *liveness.borrow_and_update();
+                shared.engine.thread_heartbeat_seen(seen);
             }
             most = &mut closed => break most.unwrap_or(LAST_ANSWERS),
         }
@@ -219,23 +219,23 @@ const WAITING_MOST: usize = 4_096;
 /// So many changes may wait for one who listens slowly.
 const TOPICS_MOST: usize = 256;
 
-async fn hear_apps(mut door: Listening, shared: Rc<Shared>) {
+async fn accept_apps(mut door: Listening, shared: Rc<Shared>) {
     let Ok(mut listener) = tokio::net::UnixListener::from_std(door.first) else { return };
-    let crowd = Rc::new(Crowd::default());
+    let app_limits = Rc::new(AppConnLimits::default());
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => {
-                    let (crowd, shared) = (Rc::clone(&crowd), Rc::clone(&shared));
-                    connections.spawn_local(apps::serve(stream, crowd, shared));
+                    let (app_limits, shared) = (Rc::clone(&app_limits), Rc::clone(&shared));
+                    connections.spawn_local(apps::serve(stream, app_limits, shared));
                 }
                 Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
             },
             Some(next) = door.next.recv() => {
                 for stream in take_next(&mut listener, next).await {
-                    let (crowd, shared) = (Rc::clone(&crowd), Rc::clone(&shared));
-                    connections.spawn_local(apps::serve(stream, crowd, shared));
+                    let (app_limits, shared) = (Rc::clone(&app_limits), Rc::clone(&shared));
+                    connections.spawn_local(apps::serve(stream, app_limits, shared));
                 }
             }
             Some(_) = connections.join_next(), if !connections.is_empty() => {}

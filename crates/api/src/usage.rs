@@ -39,7 +39,7 @@ pub(crate) async fn look(call: Look, shared: &Shared) -> Option<Vec<UnitLook>> {
         Depth::Whole | Depth::Tree => live > 0,
     };
     if is_looked_at {
-        shared.looked.borrow_mut().history.somebody_looked(ostler_os::wall_ms());
+        shared.looked.borrow_mut().history.usage_was_read(ostler_os::wall_ms());
         look_at(&views, call.depth, shared).await;
     }
     let looked = shared.looked.borrow();
@@ -121,9 +121,9 @@ async fn look_at(views: &[UnitView], depth: Depth, shared: &Shared) {
             .filter(|(_, run, _)| looked.last.get(run).is_none_or(is_due))
             .map(|(view, run, root)| {
                 let held = boundaries.get(&run).cloned().unwrap_or_default();
-                let Held { boundary, seat, reaper } = held;
+                let Held { boundary, pane_slot, reaper } = held;
                 let started_ms = view.started_at_ms.unwrap_or(now_ms);
-                (run, started_ms, TreeSubject { root, boundary, reaper, seat })
+                (run, started_ms, TreeSubject { root, boundary, reaper, pane_slot })
             })
             .collect()
     };

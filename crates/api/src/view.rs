@@ -71,7 +71,7 @@ pub(crate) async fn serve(
     if call.interactive {
         tokio::select! {
             () = show => {}
-            () = hear(run, shared, &attached, viewer, reading, writing) => {}
+            () = receive(run, shared, &attached, viewer, reading, writing) => {}
         }
     } else {
         tokio::select! {
@@ -140,7 +140,7 @@ async fn show(
     {
         return;
     }
-    let mut told_at = None;
+    let mut reported_at = None;
     // Who does not follow sees what is there now: somebody who writes faster than he reads has no end.
     let goal = if call.follow { u64::MAX } else { output.written() };
     loop {
@@ -151,8 +151,8 @@ async fn show(
         let sent = match reader.next(offset) {
             Ok(Piece::Bytes { is_stderr, at_ms, mut bytes, .. }) => {
                 bytes.truncate(usize::try_from(goal - offset).unwrap_or(usize::MAX));
-                if let Some(at_ms) = at_ms.filter(|_| at_ms != told_at) {
-                    told_at = Some(at_ms);
+                if let Some(at_ms) = at_ms.filter(|_| at_ms != reported_at) {
+                    reported_at = Some(at_ms);
                     if send_json(writing, FrameKind::Time, &TimeMark { at_ms }).await.is_err() {
                         return;
                     }
@@ -196,7 +196,7 @@ async fn show(
 }
 
 /// What the viewer types and does, until it leaves.
-async fn hear(
+async fn receive(
     run: RunId,
     shared: &Shared,
     attached: &Attached,
@@ -211,7 +211,7 @@ async fn hear(
                 if let Some(size) = viewer.and_then(|viewer| shared.viewers.typed(run, viewer)) {
                     shared.engine.resize(run, size);
                 }
-                frames.while_heard(reading, input::give(run, attached, &bytes)).await
+                frames.while_read(reading, input::give(run, attached, &bytes)).await
             }
             Ok((FrameKind::EndOfInput, _)) => Ok(input::end(run, attached, &shared.engine).await),
             Ok((FrameKind::Resize, size)) => {
@@ -264,8 +264,8 @@ async fn send(writing: &Writing, kind: FrameKind, payload: &[u8]) -> std::io::Re
 
 /// The picture of a large terminal is large: one at a time of a process, and whoever asked for it has to read it.
 async fn send_picture(writing: &Writing, shared: &Shared, picture: &[u8]) -> std::io::Result<()> {
-    let _large = writing.seat.process.large.acquire().await;
-    let _queued = shared.callers.queue(&writing.seat, picture.len()).await;
+    let _large = writing.pane_slot.process.large.acquire().await;
+    let _queued = shared.callers.queue(&writing.pane_slot, picture.len()).await;
     for piece in picture.chunks(FrameKind::MAX_PAYLOAD) {
         let mut frame = FrameKind::Stdout.header(piece.len()).to_vec();
         frame.extend_from_slice(piece);

@@ -47,7 +47,7 @@ pub(crate) async fn serve(
                         )),
                     }
                 };
-                frames.while_heard(reading, deliver).await.map(|given| given.map(|()| bytes.len()))
+                frames.while_read(reading, deliver).await.map(|given| given.map(|()| bytes.len()))
             }
             Ok((FrameKind::EndOfInput, _)) => {
                 return match input::end(run, &attached, &shared.engine).await {

@@ -19,7 +19,7 @@ pub use daemon::{
     BootArguments, EnableArguments, InitArguments, JsonArguments, Means, Names, StartArguments,
     StatusArguments, UpgradeArguments,
 };
-pub use lazy_args::Later;
+pub use lazy_args::LazyArgs;
 pub use mail::{
     HandoffArguments, MailArguments, MailCheckArguments, MailInboxArguments, MailReadArguments,
     MailRemoveArguments, MailSendArguments, MailVerb,
@@ -67,83 +67,83 @@ pub struct Arguments {
 #[derive(Debug, Subcommand)]
 pub enum Verb {
     /// Run a command: own its whole tree, record it, clean up after it
-    Run(Later<Box<RunArguments>>),
+    Run(LazyArgs<Box<RunArguments>>),
     /// List runs: what they are doing, and why
-    Runs(Later<RunsArguments>),
+    Runs(LazyArgs<RunsArguments>),
     /// Wait until a run has ended, and print how
-    Wait(Later<WaitArguments>),
+    Wait(LazyArgs<WaitArguments>),
     /// End a run and its whole tree: TERM, the grace, then KILL
-    Cancel(Later<CancelArguments>),
+    Cancel(LazyArgs<CancelArguments>),
     /// Give text to a run's standard input or terminal
-    Write(Later<WriteArguments>),
+    Write(LazyArgs<WriteArguments>),
     /// Look at a run as it is now, and type into it
-    Attach(Later<AttachArguments>),
+    Attach(LazyArgs<AttachArguments>),
     /// Show what is on the terminal of a unit or run now, as text
-    Screen(Later<ScreenArguments>),
+    Screen(LazyArgs<ScreenArguments>),
     /// Show what units or runs have written
-    Logs(Later<LogsArguments>),
+    Logs(LazyArgs<LogsArguments>),
     /// Show the journal: who did what to which run, and why
-    Events(Later<EventsArguments>),
+    Events(LazyArgs<EventsArguments>),
     /// Tell the chain of events behind the present state of a unit or run
-    Why(Later<WhyArguments>),
+    Why(LazyArgs<WhyArguments>),
     /// List the last ends of units: how, after how long, and what followed
-    Crashes(Later<CrashesArguments>),
+    Crashes(LazyArgs<CrashesArguments>),
     /// Print the counters, in the format that Prometheus reads
-    Metrics(Later<JsonArguments>),
+    Metrics(LazyArgs<JsonArguments>),
     /// Check what this machine lets Ostler do, and whether its home is sound
-    Doctor(Later<JsonArguments>),
+    Doctor(LazyArgs<JsonArguments>),
     /// Look after one server in the foreground: restarts, backoff, breaker, health checks, watchdog.log
-    Watch(Later<Box<WatchArguments>>),
+    Watch(LazyArgs<Box<WatchArguments>>),
     /// Type a text into a unit's terminal, see it arrive, and print the receipt
-    Nudge(Later<NudgeArguments>),
+    Nudge(LazyArgs<NudgeArguments>),
     /// Answer a question on a unit's terminal, and see that it is gone
-    Answer(Later<AnswerArguments>),
+    Answer(LazyArgs<AnswerArguments>),
     /// List what is known of agents, try a profile on a program, let an agent report by itself
-    Agents(Later<AgentsArguments>),
+    Agents(LazyArgs<AgentsArguments>),
     /// Send mail to agents and people, and read it
-    Mail(Later<MailArguments>),
+    Mail(LazyArgs<MailArguments>),
     /// Leave word for your next session
-    Handoff(Later<HandoffArguments>),
+    Handoff(LazyArgs<HandoffArguments>),
     /// Look after agents in terminals: who is stuck, who only thinks, and what is done about it
-    Patrol(Later<PatrolArguments>),
+    Patrol(LazyArgs<PatrolArguments>),
     /// Make the daemon match ostler.toml, and start what it declares
-    Up(Later<UpArguments>),
+    Up(LazyArgs<UpArguments>),
     /// End every unit of ostler.toml, or those named, and forget them
-    Down(Later<DownArguments>),
+    Down(LazyArgs<DownArguments>),
     /// List units: what they do, and why
-    Ls(Later<ListArguments>),
+    Ls(LazyArgs<ListArguments>),
     /// Watch units live, and start, stop, restart them and look into them by single keys
     #[cfg(feature = "top")]
     Top,
     /// Check ostler.toml, an app's manifest or a config.json: with the line, and what would be right
-    Check(Later<CheckArguments>),
+    Check(LazyArgs<CheckArguments>),
     /// Print an ostler.toml made of a Procfile, pm2's ecosystem JSON or a supervisord.conf
-    Import(Later<ImportArguments>),
+    Import(LazyArgs<ImportArguments>),
     /// Start units; without a name the daemon: a guardian, and the supervisor it keeps alive
-    Start(Later<StartArguments>),
+    Start(LazyArgs<StartArguments>),
     /// Stop units for good; without a name end every run, then the daemon
-    Stop(Later<UnitsArguments>),
+    Stop(LazyArgs<UnitsArguments>),
     /// Restart units; without a name the daemon: end every run, then start what was not stopped by name
     #[command(
         after_help = "Examples:\n  ostler restart bot                 a unit\n  ostler restart                     the daemon, with all that it \
 looks after\n\nTo start the supervisor anew while everything goes on: `ostler reload --self`."
     )]
-    Restart(Later<UnitsArguments>),
+    Restart(LazyArgs<UnitsArguments>),
     /// Say how units are; without a name whether the daemon runs, and how often it crashed
-    Status(Later<StatusArguments>),
+    Status(LazyArgs<StatusArguments>),
     /// Make the token for HTTP and show it, this once; the one before it is no longer valid
     #[cfg(feature = "http")]
-    Token(Later<TokenArguments>),
+    Token(LazyArgs<TokenArguments>),
     /// Replace the running supervisor's program; every run goes on
-    Upgrade(Later<UpgradeArguments>),
+    Upgrade(LazyArgs<UpgradeArguments>),
     /// Apply what changed; with --self, start the supervisor anew from the program on disk
-    Reload(Later<ReloadArguments>),
+    Reload(LazyArgs<ReloadArguments>),
     /// Start the daemon whenever this machine starts
-    Enable(Later<EnableArguments>),
+    Enable(LazyArgs<EnableArguments>),
     /// No longer start the daemon with this machine; what runs goes on
-    Disable(Later<BootArguments>),
+    Disable(LazyArgs<BootArguments>),
     /// Be process 1 of a container: run a command, reap everything, pass signals on
-    Init(Later<InitArguments>),
+    Init(LazyArgs<InitArguments>),
     /// Print a completion script for a shell
     Completions {
         /// bash, zsh, fish, elvish or powershell
@@ -171,7 +171,7 @@ looks after\n\nTo start the supervisor anew while everything goes on: `ostler re
     },
     /// Tell what the agent does that calls it, from inside its run
     #[command(hide = true)]
-    Report(Later<ReportArguments>),
+    Report(LazyArgs<ReportArguments>),
     /// Follow the list of agents that a file names
     #[command(hide = true)]
     FollowAgents {

@@ -23,7 +23,7 @@ impl Context {
 
     pub fn connect(&self) -> Result<Client, Failure> {
         let place = self.place()?;
-        Ok(connect(&place, self.start)?.lasting(&place))
+        Ok(connect(&place, self.start)?.reconnecting(&place))
     }
 
     /// For whoever has one question, which changes nothing.
@@ -34,14 +34,14 @@ impl Context {
     /// To a supervisor that is there, or not at all.
     pub fn connect_running(&self) -> Result<Client, Failure> {
         let place = self.place()?;
-        Ok(connect(&place, Start::Never)?.lasting(&place))
+        Ok(connect(&place, Start::Never)?.reconnecting(&place))
     }
 
     /// To a supervisor that is there, or is being started again at this moment; for whoever asks again and again.
     pub fn connect_patiently(&self) -> Result<Client, ClientError> {
         let home = self.home.path().to_owned();
         let place = self.place().map_err(|_| ClientError::NotRunning { home })?;
-        Ok(connect(&place, Start::Never)?.lasting(&place))
+        Ok(connect(&place, Start::Never)?.reconnecting(&place))
     }
 
     /// To the successor of one that went away. Nobody is started for it: it may have been stopped.
@@ -60,7 +60,7 @@ impl Context {
             match connect(&place, Start::Never) {
                 Err(ClientError::NotRunning { .. }) => return Ok(None),
                 Err(ClientError::NoAnswer { .. }) => {}
-                outcome => return Ok(Some(outcome?.lasting(&place))),
+                outcome => return Ok(Some(outcome?.reconnecting(&place))),
             }
         }
     }

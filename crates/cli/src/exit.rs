@@ -69,18 +69,18 @@ impl Failure {
     }
 
     /// The message with its causes, in one line, none twice.
-    pub fn told(&self) -> String {
-        let mut told = String::new();
+    pub fn description(&self) -> String {
+        let mut description = String::new();
         for cause in self.cause.chain() {
             let text = cause.to_string();
-            if !told.contains(&text) {
-                if !told.is_empty() {
-                    told.push_str(": ");
+            if !description.contains(&text) {
+                if !description.is_empty() {
+                    description.push_str(": ");
                 }
-                told.push_str(&text);
+                description.push_str(&text);
             }
         }
-        told
+        description
     }
 }
 

@@ -12,7 +12,7 @@ mod supervisor;
 mod verbs;
 mod versions;
 
-use crate::print::tell;
+use crate::print::errln;
 use clap::Parser;
 use exit::Exit;
 use std::ffi::OsString;
@@ -32,12 +32,12 @@ fn main() -> ExitCode {
     };
     match verbs::carry_out(arguments) {
         Ok(_) if print::is_lost() => {
-            tell!("ostler: the result could not be written to standard output");
+            errln!("ostler: the result could not be written to standard output");
             ExitCode::from(Exit::FAILED.0)
         }
         Ok(exit) => ExitCode::from(exit.0),
         Err(failure) => {
-            tell!("ostler: {}", failure.told());
+            errln!("ostler: {}", failure.description());
             ExitCode::from(failure.exit.0)
         }
     }

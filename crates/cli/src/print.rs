@@ -18,7 +18,7 @@ pub fn is_lost() -> bool {
 }
 
 /// A line on standard output: a result.
-macro_rules! say {
+macro_rules! outln {
     ($($part:tt)*) => {{
         use std::io::Write as _;
         let mut out = std::io::stdout().lock();
@@ -27,11 +27,11 @@ macro_rules! say {
 }
 
 /// A line on standard error: a diagnostic.
-macro_rules! tell {
+macro_rules! errln {
     ($($part:tt)*) => {{
         use std::io::Write as _;
         let _ = writeln!(std::io::stderr().lock(), $($part)*);
     }};
 }
 
-pub(crate) use {say, tell};
+pub(crate) use {errln, outln};

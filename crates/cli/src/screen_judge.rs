@@ -1,6 +1,6 @@
 //! Screens, judged by the profiles of agents: those in the program, and the user's own.
 
-use ostler_agents::{Book, Judged, cautious};
+use ostler_agents::{Judged, ProfileSet, cautious};
 use ostler_engine::{AgentSubject, Judge};
 use ostler_model::ScreenText;
 use ostler_model::{AgentJudged, AgentState};
@@ -18,7 +18,7 @@ pub struct Profiles {
 }
 
 struct Inner {
-    book: Book,
+    book: ProfileSet,
     files: Vec<(PathBuf, SystemTime)>,
     looked_mono_ms: u64,
 }
@@ -27,7 +27,7 @@ impl Profiles {
     pub fn open() -> Self {
         let folder = own_profiles();
         let files = files(folder.as_ref());
-        let (book, _) = Book::with_folder(folder.as_deref());
+        let (book, _) = ProfileSet::with_folder(folder.as_deref());
         let looked_mono_ms = ostler_os::mono_ms();
         Self { folder, inner: Mutex::new(Inner { book, files, looked_mono_ms }) }
     }
@@ -40,7 +40,7 @@ impl Profiles {
             let files = files(self.folder.as_ref());
             if files != inner.files {
                 // One that is wrong is left out; `ostler agents` tells which.
-                inner.book = Book::with_folder(self.folder.as_deref()).0;
+                inner.book = ProfileSet::with_folder(self.folder.as_deref()).0;
                 inner.files = files;
             }
         }

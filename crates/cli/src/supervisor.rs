@@ -5,7 +5,7 @@ use crate::saved_settings;
 use crate::screen_judge::Profiles;
 use crate::settings;
 use ostler_api::Server;
-use ostler_engine::{EngineError, Guarded, Home, Inheritance, Outcome, Supervisor};
+use ostler_engine::{EngineError, GuardianInfo, Home, Inheritance, Outcome, Supervisor};
 use std::error::Error;
 use std::sync::Arc;
 
@@ -26,16 +26,16 @@ fn dispatch(purpose: Purpose) -> Result<Exit, Failure> {
     let inherited = ostler_os::take_inherited();
     ostler_os::be_private();
     // A thread that panics takes the process with it: half a supervisor is worse than none.
-    let told = std::panic::take_hook();
+    let description = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        told(panic);
+        description(panic);
         if !ostler_engine::panic_is_contained() {
             std::process::abort();
         }
     }));
-    let (mut supervisor, server, faces) =
-        open(Inheritance::new(inherited)).inspect_err(|failure| tell_why(&failure.told()))?;
-    supervisor.say_ready();
+    let (mut supervisor, server, faces) = open(Inheritance::new(inherited))
+        .inspect_err(|failure| print_why(&failure.description()))?;
+    supervisor.report_ready();
     if purpose == Purpose::EndAll {
         supervisor.end_all();
     }
@@ -59,8 +59,8 @@ fn dispatch(purpose: Purpose) -> Result<Exit, Failure> {
 }
 
 /// On standard error it may not arrive: that may be a file on a full disk.
-fn tell_why(why: &str) {
-    if let Some(address) = guarded().address
+fn print_why(why: &str) {
+    if let Some(address) = guardian_info().address
         && let Ok(notifier) = ostler_os::Notifier::open(&address)
     {
         let line = why.replace('\n', " ");
@@ -70,20 +70,21 @@ fn tell_why(why: &str) {
 
 /// The causes in one line, none twice.
 fn refused(error: &dyn Error) -> Failure {
-    let mut told = error.to_string();
+    let mut description = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
         let text = error.to_string();
-        if !told.contains(&text) && !told.split(": ").any(|part| text.contains(part)) {
-            told = format!("{told}: {text}");
+        if !description.contains(&text) && !description.split(": ").any(|part| text.contains(part))
+        {
+            description = format!("{description}: {text}");
         }
         cause = error.source();
     }
-    refused_because(told)
+    refused_because(description)
 }
 
-fn refused_because(told: String) -> Failure {
-    Failure { exit: Exit(ostler_guardian::REFUSED as u8), cause: anyhow::anyhow!(told) }
+fn refused_because(description: String) -> Failure {
+    Failure { exit: Exit(ostler_guardian::REFUSED as u8), cause: anyhow::anyhow!(description) }
 }
 
 /// The ways in besides the door. They ask its thread, and close before it.
@@ -97,9 +98,9 @@ impl Faces {
     #[cfg(feature = "http")]
     fn open(settings: Option<ostler_http::HttpSettings>, server: &Server, home: &Home) -> Self {
         let open = |settings| ostler_http::Http::open(settings, server.gateway(), home.path());
-        let http = settings
-            .map(open)
-            .and_then(|opened| opened.inspect_err(|error| tell_why(&refused(error).told())).ok());
+        let http = settings.map(open).and_then(|opened| {
+            opened.inspect_err(|error| print_why(&refused(error).description())).ok()
+        });
         Self { _http: http }
     }
 
@@ -121,7 +122,7 @@ fn open(inheritance: Inheritance) -> Result<(Supervisor, Server, Faces), Failure
     let supervisor = Supervisor::start(
         home.clone(),
         settings,
-        guarded(),
+        guardian_info(),
         inheritance,
         Arc::new(Profiles::open()),
     );
@@ -136,7 +137,7 @@ fn open(inheritance: Inheritance) -> Result<(Supervisor, Server, Faces), Failure
     })?;
     // Without it apps cannot talk to us; everything else goes on.
     let app_door = supervisor.open_app_door().inspect_err(|error| {
-        tell_why(&format!(
+        print_why(&format!(
             "the app socket {} cannot be opened: {error}",
             home.app_socket().display()
         ));
@@ -154,10 +155,10 @@ fn open(inheritance: Inheritance) -> Result<(Supervisor, Server, Faces), Failure
 }
 
 /// Who looks after us, as they told us.
-fn guarded() -> Guarded {
+fn guardian_info() -> GuardianInfo {
     let text = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let is_watched = text("WATCHDOG_PID").is_none_or(|pid| pid.parse() == Ok(std::process::id()));
-    Guarded {
+    GuardianInfo {
         address: std::env::var_os("NOTIFY_SOCKET").filter(|value| !value.is_empty()),
         guardian: text(ostler_guardian::GUARDIAN_VARIABLE).and_then(|pid| pid.parse().ok()),
         watchdog_ms: text("WATCHDOG_USEC")

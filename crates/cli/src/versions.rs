@@ -1,6 +1,6 @@
 //! A daemon of another version than this program.
 
-use crate::print::tell;
+use crate::print::errln;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 const OURS: &str = env!("CARGO_PKG_VERSION");
@@ -13,7 +13,7 @@ pub fn met(theirs: &str) {
     if let Some(warning) = warning(OURS, theirs)
         && !IS_SAID.swap(true, Ordering::Relaxed)
     {
-        tell!("{warning}");
+        errln!("{warning}");
     }
 }
 

@@ -41,11 +41,11 @@ fn the_schema_that_is_printed_is_the_published_one() {
 #[test]
 fn a_broken_file_is_told() {
     let output = ostler(&["check", "crates/config/tests/broken/01-unknown-key.toml"]);
-    let told = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{told}");
-    assert!(told.contains("01-unknown-key.toml:2:1: "), "{told}");
-    assert!(told.contains("did you mean \"command\"?"), "{told}");
-    assert!(told.contains("2 problems"), "{told}");
+    let description = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{description}");
+    assert!(description.contains("01-unknown-key.toml:2:1: "), "{description}");
+    assert!(description.contains("did you mean \"command\"?"), "{description}");
+    assert!(description.contains("2 problems"), "{description}");
     let output = ostler(&["check", "--json", "crates/config/tests/broken/01-unknown-key.toml"]);
     assert_eq!(output.status.code(), Some(2));
     let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");

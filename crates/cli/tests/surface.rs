@@ -59,9 +59,12 @@ fn bad_arguments_are_told() {
         (&[], "Usage"),
     ] {
         let output = ostler(arguments);
-        let told = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {told}");
-        assert!(told.contains(expected), "{arguments:?} does not say {expected:?}:\n{told}");
+        let description = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {description}");
+        assert!(
+            description.contains(expected),
+            "{arguments:?} does not say {expected:?}:\n{description}"
+        );
     }
 }
 
@@ -77,9 +80,12 @@ fn a_home_that_cannot_be_made_is_told() {
             .env("OSTLER_HOME", "/proc/ostler")
             .output()
             .expect("the executable starts");
-        let told = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(code), "{told}");
-        assert!(told.contains("/proc/ostler") && told.contains("OSTLER_HOME"), "{told}");
+        let description = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{description}");
+        assert!(
+            description.contains("/proc/ostler") && description.contains("OSTLER_HOME"),
+            "{description}"
+        );
     }
 }
 

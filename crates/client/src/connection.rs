@@ -42,7 +42,7 @@ impl Client {
 
     /// Its questions are put again to the successor of a supervisor that goes away.
     #[must_use]
-    pub fn lasting(mut self, place: &Place) -> Self {
+    pub fn reconnecting(mut self, place: &Place) -> Self {
         self.place = Some(place.clone());
         self
     }

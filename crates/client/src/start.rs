@@ -102,7 +102,7 @@ pub(crate) fn successor(place: &Place, within: Option<Duration>) -> Result<Clien
                     false => ClientError::Gone { home },
                 });
             }
-            outcome => return Ok(outcome?.lasting(place)),
+            outcome => return Ok(outcome?.reconnecting(place)),
         }
     }
 }
@@ -211,7 +211,7 @@ fn reach<T>(
     let deadline = ostler_os::mono_ms() + WAIT_SECONDS * 1_000;
     let mut silent = 0;
     while ostler_os::mono_ms() < deadline {
-        let whose = match launch(place)?.as_str() {
+        let run_of_pid = match launch(place)?.as_str() {
             "ready" => Whose::Ours,
             "owned" => Whose::Theirs,
             // It died without a word; the next may not, and if it does, that is said.
@@ -229,7 +229,7 @@ fn reach<T>(
         // The owner may still be about to open its door, or be just closing it.
         for _ in 0..20 {
             if let Some(answer) = call()? {
-                return Ok((answer, whose));
+                return Ok((answer, run_of_pid));
             }
             ostler_os::nap(STEP);
         }
@@ -397,7 +397,9 @@ mod tests {
     const HALF: &str = r#"{"id":2,"ok":[{"na"#;
 
     /// What is heard from a door at which each caller in turn is told these lines, and then no more.
-    fn told(callers: &'static [&'static [&'static str]]) -> Result<Vec<Sample>, ClientError> {
+    fn description(
+        callers: &'static [&'static [&'static str]],
+    ) -> Result<Vec<Sample>, ClientError> {
         let home = tempfile::tempdir().expect("a folder");
         let socket = home.path().join("ostler.sock");
         let door = UnixListener::bind(&socket).expect("a door");
@@ -432,30 +434,33 @@ mod tests {
 
     #[test]
     fn a_question_travels_with_the_greeting() {
-        assert!(told(&[&[PONG, NOTHING]]).is_ok());
+        assert!(description(&[&[PONG, NOTHING]]).is_ok());
         assert_eq!(MET.get(), 1, "its version is passed on");
     }
 
     #[test]
     fn an_answer_may_come_before_the_greeting_is_answered() {
-        assert!(told(&[&[NOTHING, PONG]]).is_ok());
+        assert!(description(&[&[NOTHING, PONG]]).is_ok());
     }
 
     #[test]
     fn a_request_is_sent_once_more_to_the_successor_of_one_that_ended_over_it() {
-        assert!(told(&[&[PONG], &[PONG, NOTHING]]).is_ok());
+        assert!(description(&[&[PONG], &[PONG, NOTHING]]).is_ok());
         // One that ends at the greeting has not been asked.
-        assert!(told(&[&[PONG], &[], &[], &[PONG, NOTHING]]).is_ok());
+        assert!(description(&[&[PONG], &[], &[], &[PONG, NOTHING]]).is_ok());
     }
 
     #[test]
     fn a_request_over_which_two_supervisors_ended_is_not_sent_to_a_third() {
-        let told = told(&[&[PONG, HALF], &[PONG, HALF], &[PONG, NOTHING]]);
-        assert!(matches!(told, Err(ClientError::Deadly { deaths: 2, .. })), "{told:?}");
+        let description = description(&[&[PONG, HALF], &[PONG, HALF], &[PONG, NOTHING]]);
+        assert!(
+            matches!(description, Err(ClientError::Deadly { deaths: 2, .. })),
+            "{description:?}"
+        );
     }
 
     #[test]
     fn a_refusal_is_passed_on() {
-        assert!(matches!(told(&[&[NO]]), Err(ClientError::Refused(_))));
+        assert!(matches!(description(&[&[NO]]), Err(ClientError::Refused(_))));
     }
 }

@@ -11,9 +11,9 @@ impl Reader<'_> {
         let name = agent.0.as_str();
         let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
         if name.is_empty() || !name.chars().all(is_name) {
-            let told = format!("{name:?} is no name of an agent");
+            let description = format!("{name:?} is no name of an agent");
             let hint = "write the name of a profile, as \"claude\": letters, digits, - and _";
-            self.findings.add(agent.span(), told, hint);
+            self.findings.add(agent.span(), description, hint);
             return None;
         }
         if !has_terminal(table) {

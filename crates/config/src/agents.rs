@@ -4,7 +4,7 @@
 //! What is wrong with one agent is that agent's trouble; the others go on.
 
 use crate::app::{Unread, open};
-use crate::container::{ENGINE_VARIABLES, contain, is_name};
+use crate::container::{ENGINE_VARIABLES, is_name, make_container_run};
 use crate::environment::INHERITED;
 use crate::file::{AgentsTable, UnitTable};
 use crate::load::is_unit_name;
@@ -148,7 +148,7 @@ impl Reader<'_> {
         container.name = Some(name.to_owned());
         container.network = network;
         container.listed = Some(Listed { file: file.display().to_string(), name: name.to_owned() });
-        contain(container, &mut spec);
+        make_container_run(container, &mut spec);
         spec
     }
 

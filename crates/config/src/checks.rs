@@ -28,15 +28,15 @@ impl Reader<'_> {
         let usual = ReadySpec { check: Check::App, timeout_ms: DEFAULT_READY_MS };
         let Some(table) = table else { return (Some(usual), DEFAULT_REGISTER_MS) };
         if table.names_a_check() {
-            let told = "an app says itself when it is ready: it calls app.ready";
+            let description = "an app says itself when it is ready: it calls app.ready";
             let hint = "keep only ready = { register = \"30s\", timeout = \"60s\" }";
-            self.findings.add(table.span(), told, hint);
+            self.findings.add(table.span(), description, hint);
         }
         let timeout_ms = self.ready_timeout(table, table.span()).unwrap_or(DEFAULT_READY_MS);
         let register_ms = table.register.as_ref().map_or(DEFAULT_REGISTER_MS, |own| own.0);
         if register_ms == 0 {
-            let told = "a time of 0 is over before anything can register";
-            self.findings.add(table.span(), told, "leave register out for 30s");
+            let description = "a time of 0 is over before anything can register";
+            self.findings.add(table.span(), description, "leave register out for 30s");
         }
         (Some(ReadySpec { timeout_ms, ..usual }), register_ms)
     }
@@ -44,8 +44,8 @@ impl Reader<'_> {
     fn ready_timeout(&mut self, table: &ReadyTable, at: Range<usize>) -> Option<u64> {
         let timeout_ms = table.timeout.map_or(DEFAULT_READY_MS, |timeout| timeout.0);
         if timeout_ms == 0 {
-            let told = "a timeout of 0 is over before anything can be ready";
-            self.findings.add(at, told, "leave timeout out for 60s");
+            let description = "a timeout of 0 is over before anything can be ready";
+            self.findings.add(at, description, "leave timeout out for 60s");
             return None;
         }
         Some(timeout_ms)
@@ -73,8 +73,8 @@ impl Reader<'_> {
             ("successes", spec.successes.into()),
         ];
         if let Some((key, _)) = zero.into_iter().find(|(_, value)| *value == 0) {
-            let told = format!("{key} of a health check must be more than 0");
-            self.findings.add(at, told, "leave out health to have none");
+            let description = format!("{key} of a health check must be more than 0");
+            self.findings.add(at, description, "leave out health to have none");
             return None;
         }
         Some(spec)
@@ -95,11 +95,11 @@ impl Reader<'_> {
         if checks.len() == 1 {
             return checks.pop();
         }
-        let told = match checks.len() {
+        let description = match checks.len() {
             0 => "what to check is missing here".to_owned(),
             many => format!("{many} ways to check are too many"),
         };
-        self.findings.add(at, told, format!("exactly one of {words}"));
+        self.findings.add(at, description, format!("exactly one of {words}"));
         None
     }
 
@@ -123,12 +123,12 @@ impl Reader<'_> {
             None => base.timeout_ms,
         };
         if misses == 0 {
-            let told = "misses of a heartbeat must be more than 0";
-            self.findings.add(table.span(), told, "leave it out for 3");
+            let description = "misses of a heartbeat must be more than 0";
+            self.findings.add(table.span(), description, "leave it out for 3");
         } else if timeout_ms < interval_ms {
-            let told = "its timeout is shorter than the interval between two heartbeats";
+            let description = "its timeout is shorter than the interval between two heartbeats";
             let hint = format!("leave timeout out for {misses} times the interval");
-            self.findings.add(table.span(), told, hint);
+            self.findings.add(table.span(), description, hint);
         }
         Some(HeartbeatSpec { interval_ms, timeout_ms, misses })
     }

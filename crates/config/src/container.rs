@@ -42,9 +42,9 @@ impl Reader<'_> {
             let (host, inside) = match volume.0.split_once(':') {
                 Some((host, inside)) if inside.starts_with('/') => (host, inside),
                 _ => {
-                    let told = format!("{:?} is no volume", volume.0);
+                    let description = format!("{:?} is no volume", volume.0);
                     let hint = "write \"host/path:/inside\" or \"host/path:/inside:ro\"";
-                    self.findings.add(volume.span(), told, hint);
+                    self.findings.add(volume.span(), description, hint);
                     return None;
                 }
             };
@@ -68,8 +68,8 @@ impl Reader<'_> {
         let ports = ports.collect();
         if let Some(name) = table.container_name.as_ref().filter(|name| !is_name(&name.0)) {
             let hint = "two or more letters, digits, and _ . - after the first";
-            let told = format!("{:?} cannot be a container's name", name.0);
-            self.findings.add(name.span(), told, hint);
+            let description = format!("{:?} cannot be a container's name", name.0);
+            self.findings.add(name.span(), description, hint);
         }
         Some(ContainerSpec {
             image,
@@ -93,8 +93,8 @@ impl Reader<'_> {
     pub fn no_container(&mut self, name: &str, table: &UnitTable, at: Range<usize>) {
         let hint = "add backend = \"container\", or take it out";
         if table.image.is_some() {
-            let told = format!("unit {name:?} has an image and is no container");
-            self.findings.add(at, told, hint);
+            let description = format!("unit {name:?} has an image and is no container");
+            self.findings.add(at, description, hint);
         }
         for (key, list) in [("volumes", &table.volumes), ("ports", &table.ports)] {
             if let Some(first) = list.iter().flatten().next() {
@@ -124,12 +124,12 @@ impl Reader<'_> {
             let (manifest, _) = self.agent_manifest(table);
             spec.health = manifest.health.liveness.as_ref().map(Probe::spec);
         }
-        contain(container, spec);
+        make_container_run(container, spec);
     }
 }
 
 /// The same for whatever describes it.
-pub(crate) fn contain(container: ContainerSpec, spec: &mut UnitSpec) {
+pub(crate) fn make_container_run(container: ContainerSpec, spec: &mut UnitSpec) {
     if !container.scripts.is_empty() && spec.liveness_backoff.is_none() {
         spec.liveness_backoff = Some(RestartPolicy::preset(Preset::Crashloop).backoff);
     }

@@ -30,14 +30,14 @@ impl Reader<'_> {
                     Some(word) => format!("did you mean {word:?}?"),
                     None => format!("units here: {}", named(names.iter().copied())),
                 };
-                let told = match &parsed.agents {
+                let description = match &parsed.agents {
                     Some(_) => format!(
                         "there is no unit {:?}, neither here nor in the list of agents",
                         needed.as_str()
                     ),
                     None => format!("there is no unit {:?}", needed.as_str()),
                 };
-                self.findings.add(needed.span(), told, hint);
+                self.findings.add(needed.span(), description, hint);
             }
         }
         if !is_whole {
@@ -61,11 +61,11 @@ impl Reader<'_> {
         let mut named = table.depends_on.iter().flatten();
         let span = named.find(|needed| needed.as_str() == second).map_or(0..0, |at| at.span());
         if first == second {
-            let told = format!("unit {first:?} depends on itself");
-            self.findings.add(span, told, "take it out of its own depends_on");
+            let description = format!("unit {first:?} depends on itself");
+            self.findings.add(span, description, "take it out of its own depends_on");
             return;
         }
-        let told = format!("these units wait for each other: {}", circle.join(" -> "));
-        self.findings.add(span, told, "take one of them out of depends_on");
+        let description = format!("these units wait for each other: {}", circle.join(" -> "));
+        self.findings.add(span, description, "take one of them out of depends_on");
     }
 }

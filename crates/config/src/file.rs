@@ -5,7 +5,7 @@ use crate::located::At;
 use crate::patrol::PatrolTable;
 use crate::scalars::{
     Address, AdoptWord, BackendWord, Command, Cron, Duration, ExpectWord, Factor, Free, Grace,
-    HttpDoor, HttpUrl, Lease, MissedWord, OverlapWord, Pattern, Percent, PresetWord, SignalName,
+    HttpListen, HttpUrl, Lease, MissedWord, OverlapWord, Pattern, Percent, PresetWord, SignalName,
     Size, SuspendWord, Text, TimeZone, VariableName, WhenWord,
 };
 use schemars::JsonSchema;
@@ -63,7 +63,7 @@ pub struct AgentsTable {
 #[serde(deny_unknown_fields, default)]
 pub struct SupervisorTable {
     /// Where HTTP is spoken, on this machine alone; "" turns it off.
-    pub http: Option<HttpDoor>,
+    pub http: Option<HttpListen>,
     /// How long its claim on the runs lasts; renewed every tenth of it.
     pub lease: Option<Lease>,
     /// What to do with a live run whose lease was stolen.

@@ -26,7 +26,7 @@ pub(crate) fn parse(findings: &mut Findings<'_>) -> ConfigFile {
     let mut file = ConfigFile::default();
     let text = findings.text;
     let (document, errors) = DeTable::parse_recoverable(text);
-    if syntax::told(findings, &errors) == Syntax::Broken {
+    if syntax::description(findings, &errors) == Syntax::Broken {
         return file;
     }
     for (key, value) in document.into_inner() {
@@ -104,7 +104,7 @@ pub(crate) fn keys<T: Piecewise>(
         }
         match read::<T>(&key, value.clone()) {
             Ok(part) => whole = part.over(&whole),
-            Err(error) => tell_each::<T>(findings, &key, value, &error),
+            Err(error) => print_each::<T>(findings, &key, value, &error),
         }
     }
     whole
@@ -122,14 +122,14 @@ fn read<'a, T: Piecewise>(
 }
 
 /// Everything that is wrong inside one value: of a table, what is wrong with each key of it.
-fn tell_each<'a, T: Piecewise>(
+fn print_each<'a, T: Piecewise>(
     findings: &mut Findings<'_>,
     key: &Spanned<Cow<'a, str>>,
     value: Spanned<DeValue<'a>>,
     whole: &Error,
 ) {
     let span = value.span();
-    let mut is_told = false;
+    let mut is_reported = false;
     if let DeValue::Table(table) = value.into_inner() {
         for (inner, value) in table {
             let mut alone = DeTable::new();
@@ -140,11 +140,11 @@ fn tell_each<'a, T: Piecewise>(
                 && !error.message().starts_with("missing field")
             {
                 shape_error::shape(findings, &error, span.clone());
-                is_told = true;
+                is_reported = true;
             }
         }
     }
-    if !is_told {
+    if !is_reported {
         shape_error::shape(findings, whole, span);
     }
 }
@@ -167,9 +167,9 @@ fn unknown_table(
     } else {
         format!("known here: {}", TABLES.join(", "))
     };
-    let told = match inside {
+    let description = match inside {
         Some(_) => format!("{name:?} is not a table that is known here"),
         None => format!("{name:?} is not a key that is known here"),
     };
-    findings.add(span, told, hint);
+    findings.add(span, description, hint);
 }

@@ -15,9 +15,9 @@ impl Reader<'_> {
         let mut pools = Vec::new();
         for (name, table) in tables {
             if !is_pool_name(name) {
-                let told = format!("{:?} cannot be a pool's name", **name);
+                let description = format!("{:?} cannot be a pool's name", **name);
                 let hint = "letters, digits, and - _ . inside; at most 64 of them";
-                self.findings.add(name.span(), told, hint);
+                self.findings.add(name.span(), description, hint);
             }
             if let Some(max) = table.max.as_ref().filter(|max| ***max == 0) {
                 let hint = "it is at least 1; leave it out for no limit";

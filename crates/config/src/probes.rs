@@ -155,8 +155,8 @@ mod tests {
     fn names_that_lead_elsewhere_are_refused() {
         for name in ["", ".", "..", "a/b", "/etc/x", "../x", "a\\\\b", "x..y", "a\\u0000b"] {
             let text = format!(r#"{{"health":{{"readiness":{{"script":"{name}"}}}}}}"#);
-            let Err(Bad::Name(told)) = parsed(&text) else { panic!("{name:?} was taken") };
-            assert!(told.starts_with("m.json: health.readiness.script"), "{told}");
+            let Err(Bad::Name(description)) = parsed(&text) else { panic!("{name:?} was taken") };
+            assert!(description.starts_with("m.json: health.readiness.script"), "{description}");
         }
     }
 
@@ -169,8 +169,8 @@ mod tests {
             r#"{"health":{"liveness":{"script":7}}}"#,
             r#"{"health":{"liveness":{"script":"a","interval":0}}}"#,
         ] {
-            let Err(Bad::Broken(told)) = parsed(text) else { panic!("{text:?} was taken") };
-            assert!(told.starts_with("m.json: "), "{told}");
+            let Err(Bad::Broken(description)) = parsed(text) else { panic!("{text:?} was taken") };
+            assert!(description.starts_with("m.json: "), "{description}");
         }
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 /// What is in a file of at most this many bytes. A pipe, a device or a folder is refused without being opened: opening a pipe
 /// waits for its writer, and some devices have no end.
 pub fn read_file(path: &Path, most: u64) -> Result<Vec<u8>, String> {
-    let told = |error: std::io::Error| match error.kind() {
+    let description = |error: std::io::Error| match error.kind() {
         ErrorKind::NotFound => "there is no such file".to_owned(),
         ErrorKind::NotADirectory => "a part of its path is not a folder".to_owned(),
         ErrorKind::PermissionDenied => "you may not read it (permission denied)".to_owned(),
@@ -16,7 +16,7 @@ pub fn read_file(path: &Path, most: u64) -> Result<Vec<u8>, String> {
         0 => format!("it is longer than {} KiB", most >> 10),
         size => format!("it is longer than {size} MiB"),
     };
-    let about = std::fs::metadata(path).map_err(told)?;
+    let about = std::fs::metadata(path).map_err(description)?;
     if about.is_dir() {
         return Err("it is a folder, not a file".to_owned());
     }
@@ -27,8 +27,8 @@ pub fn read_file(path: &Path, most: u64) -> Result<Vec<u8>, String> {
         return Err(too_long());
     }
     let mut bytes = Vec::new();
-    let file = std::fs::File::open(path).map_err(told)?;
-    file.take(most + 1).read_to_end(&mut bytes).map_err(told)?;
+    let file = std::fs::File::open(path).map_err(description)?;
+    file.take(most + 1).read_to_end(&mut bytes).map_err(description)?;
     if bytes.len() as u64 > most {
         return Err(too_long());
     }
@@ -48,8 +48,8 @@ mod tests {
             ("/nonexistent/x", "no such file"),
             ("/etc/passwd/x", "not a folder"),
         ] {
-            let told = read_file(Path::new(path), 10).expect_err("refused");
-            assert!(told.contains(why), "{path}: {told}");
+            let description = read_file(Path::new(path), 10).expect_err("refused");
+            assert!(description.contains(why), "{path}: {description}");
         }
     }
 }

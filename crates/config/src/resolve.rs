@@ -110,7 +110,7 @@ impl<'a> Reader<'a> {
             self.contained(table, container, &mut spec);
         }
         if is_in_tmux(table) {
-            self.seated(table, &mut spec);
+            self.pane_program(table, &mut spec);
         } else {
             self.no_session(table);
         }
@@ -196,13 +196,13 @@ impl<'a> Reader<'a> {
         }
         if !matches!(table.backend, Some(BackendWord::Pty | BackendWord::Tmux)) {
             let hint = "add backend = \"pty\" or backend = \"tmux\", or take idle out";
-            let told = "only a unit with a terminal can be put to sleep";
-            self.findings.add(idle.span(), told, hint);
+            let description = "only a unit with a terminal can be put to sleep";
+            self.findings.add(idle.span(), description, hint);
         } else if table.resume.is_none() {
             let hint =
                 "add resume = [\"claude\", \"--resume\", \"{session}\"], or how your agent goes on";
-            let told = "without resume it would not come back as it was";
-            self.findings.add(idle.span(), told, hint);
+            let description = "without resume it would not come back as it was";
+            self.findings.add(idle.span(), description, hint);
         }
         let suspend = match idle.suspend {
             None | Some(SuspendWord::Stop) => Suspend::Stop,
@@ -218,8 +218,8 @@ impl<'a> Reader<'a> {
             braced.filter_map(|rest| rest.split_once('}')).map(|(name, _)| name).collect();
         let is_slip = |name: &&&str| nearest(name, ["session"]).is_some_and(|near| near != **name);
         if let Some(name) = named.iter().find(is_slip) {
-            let told = format!("{{{name}}} stands for nothing here");
-            self.findings.add(resume.span(), told, "did you mean {session}?");
+            let description = format!("{{{name}}} stands for nothing here");
+            self.findings.add(resume.span(), description, "did you mean {session}?");
         }
         argv
     }
@@ -259,10 +259,10 @@ impl<'a> Reader<'a> {
         };
         let path = resolve(folder, &cwd.0);
         if !path.is_dir() {
-            let told = format!("{} is not a folder", path.display());
+            let description = format!("{} is not a folder", path.display());
             self.findings.add(
                 cwd.span(),
-                told,
+                description,
                 "make it, or correct the path; paths are relative to this file",
             );
         }
@@ -281,10 +281,10 @@ impl<'a> Reader<'a> {
             match read.and_then(|text| variables(&text)) {
                 Ok(read) => env.extend(read),
                 Err(error) => {
-                    let told = format!("{} cannot be read: {error}", path.display());
+                    let description = format!("{} cannot be read: {error}", path.display());
                     self.findings.add(
                         file.span(),
-                        told,
+                        description,
                         "lines of NAME=value; the path is relative to this file",
                     );
                 }

@@ -55,15 +55,15 @@ const MISSING: &[(&str, &str)] = &[
 ];
 
 pub(crate) fn later(findings: &mut Findings<'_>, span: Range<usize>, word: &str) {
-    let told = format!("{word:?} is known but not supported by this version yet");
-    findings.add(span, told, "take it out until it is");
+    let description = format!("{word:?} is known but not supported by this version yet");
+    findings.add(span, description, "take it out until it is");
 }
 
 /// TOML that does not say what it should.
 pub(crate) fn shape(findings: &mut Findings<'_>, error: &Error, around: Range<usize>) {
     let span = error.span().unwrap_or(around);
     let message = error.message().trim().replace('\n', ", ");
-    let (told, hint) = if let Some(rest) = message.strip_prefix("unknown field ") {
+    let (description, hint) = if let Some(rest) = message.strip_prefix("unknown field ") {
         unknown(rest, "key")
     } else if let Some(rest) = message.strip_prefix("unknown variant ") {
         unknown(rest, "word")
@@ -71,12 +71,12 @@ pub(crate) fn shape(findings: &mut Findings<'_>, error: &Error, around: Range<us
         missing(field.trim_matches('`'))
     } else if message.starts_with("invalid type: ") || message.starts_with("invalid value: ") {
         mistyped(&message, findings.text.get(span.clone()).unwrap_or_default())
-    } else if let Some((told, hint)) = message.split_once("; ") {
-        (told.to_owned(), hint.to_owned())
+    } else if let Some((description, hint)) = message.split_once("; ") {
+        (description.to_owned(), hint.to_owned())
     } else {
         (message, String::new())
     };
-    findings.add(span, told, hint);
+    findings.add(span, description, hint);
 }
 
 fn unknown(rest: &str, kind: &str) -> (String, String) {

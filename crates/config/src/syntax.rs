@@ -55,7 +55,7 @@ pub(crate) enum Syntax {
 }
 
 /// Tells of the first break, because what follows is often only its echo, and of keys that are there twice.
-pub(crate) fn told(findings: &mut Findings<'_>, errors: &[Error]) -> Syntax {
+pub(crate) fn description(findings: &mut Findings<'_>, errors: &[Error]) -> Syntax {
     let mut is_body_of_second = false;
     for (index, error) in errors.iter().enumerate() {
         let span = error.span().unwrap_or(findings.text.len()..findings.text.len());
@@ -82,10 +82,10 @@ fn broken(findings: &mut Findings<'_>, message: &str, span: Range<usize>, next: 
     if let Some((at, sign)) =
         line.char_indices().find(|(_, c)| c.is_control() && !"\t\r".contains(*c))
     {
-        let told = format!("a control character stands here: U+{:04X}", u32::from(sign));
+        let description = format!("a control character stands here: U+{:04X}", u32::from(sign));
         findings.add(
             begin + at..begin + at + 1,
-            told,
+            description,
             "take it out, or see whether it is the right file",
         );
     } else if message.starts_with("string values must be quoted") && !word.is_empty() {
@@ -102,7 +102,7 @@ fn broken(findings: &mut Findings<'_>, message: &str, span: Range<usize>, next: 
     } else {
         let plain = PLAIN.iter().find(|(begin, ..)| message.starts_with(begin));
         match plain {
-            Some((_, told, hint)) => findings.add(span, *told, *hint),
+            Some((_, description, hint)) => findings.add(span, *description, *hint),
             None => findings.add(span, message.replace('\n', ", "), ""),
         }
     }

@@ -17,12 +17,12 @@ const ADDRESS_MOST: usize = 107;
 
 impl Reader<'_> {
     /// Gives a unit its session. Without tmux it has a terminal of ours instead, and is told so.
-    pub fn seated(&mut self, table: &UnitTable, spec: &mut UnitSpec) {
+    pub fn pane_program(&mut self, table: &UnitTable, spec: &mut UnitSpec) {
         let name = table.session.as_ref().map(|name| name.0.to_string());
         if let Some(session) = &table.session
-            && let Some((told, hint)) = wrong_name(&session.0)
+            && let Some((description, hint)) = wrong_name(&session.0)
         {
-            self.findings.add(session.span(), told, hint);
+            self.findings.add(session.span(), description, hint);
         }
         let session =
             name.unwrap_or_else(|| format!("ostler-{}", spec.name.replace(['.', '/', '@'], "-")));
@@ -66,14 +66,15 @@ impl Reader<'_> {
             Path::new(&folder).join(format!("tmux-{}", self.around.user)).join(text)
         };
         if text.is_empty() || (text.contains('/') && !text.starts_with('/')) {
-            let told = format!("{text:?} is no server of tmux");
+            let description = format!("{text:?} is no server of tmux");
             let hint =
                 "write \"default\", a name as for `tmux -L`, or a whole path as for `tmux -S`";
-            self.findings.add(named.span(), told, hint);
+            self.findings.add(named.span(), description, hint);
         } else if path.as_os_str().len() > ADDRESS_MOST {
-            let told = format!("{} is longer than a socket's address may be", path.display());
+            let description =
+                format!("{} is longer than a socket's address may be", path.display());
             let hint = format!("at most {ADDRESS_MOST} bytes");
-            self.findings.add(named.span(), told, hint);
+            self.findings.add(named.span(), description, hint);
         }
         (path, TmuxOwner::Other)
     }
@@ -96,8 +97,13 @@ impl Reader<'_> {
                 })
             };
             if let Some((first, _)) = units[..index].iter().find(is_same) {
-                let told = format!("unit {:?} has the same session, {:?}", first.name, own.session);
-                self.findings.add(at.clone(), told, "give one of them session = \"another-name\"");
+                let description =
+                    format!("unit {:?} has the same session, {:?}", first.name, own.session);
+                self.findings.add(
+                    at.clone(),
+                    description,
+                    "give one of them session = \"another-name\"",
+                );
             }
         }
     }
@@ -140,24 +146,30 @@ pub(crate) fn is_in_tmux(table: &UnitTable) -> bool {
 
 /// tmux would change such a name, or take it for something else.
 fn wrong_name(name: &str) -> Option<(String, &'static str)> {
-    let told = |what: &str| format!("a session cannot be called {name:?}: {what}");
+    let description = |what: &str| format!("a session cannot be called {name:?}: {what}");
     if name.is_empty() {
-        return Some((told("a name is needed"), "leave session out for ostler-UNIT"));
+        return Some((description("a name is needed"), "leave session out for ostler-UNIT"));
     }
     if name.contains([':', '.']) {
         return Some((
-            told("tmux makes an underscore of : and ."),
+            description("tmux makes an underscore of : and ."),
             "write - or _ instead, or give the session another name: session = \"…\"",
         ));
     }
     if name.contains('#') {
-        return Some((told("tmux reads what follows a # as a question"), "write - or _ instead"));
+        return Some((
+            description("tmux reads what follows a # as a question"),
+            "write - or _ instead",
+        ));
     }
     if name.chars().any(char::is_control) {
-        return Some((told("a control character is in it"), "take it out"));
+        return Some((description("a control character is in it"), "take it out"));
     }
     if name.starts_with(['=', '$', '@', '%', '-', '+', '!', '{', '~', '^', ' ']) {
-        return Some((told("tmux reads its first character as a sign"), "begin with a letter"));
+        return Some((
+            description("tmux reads its first character as a sign"),
+            "begin with a letter",
+        ));
     }
     None
 }

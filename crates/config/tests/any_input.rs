@@ -123,14 +123,14 @@ fn check(bytes: &[u8], seed: u64) {
 }
 
 fn check_place(problem: &Problem, text: &str, seed: u64) {
-    let told = problem.to_string();
+    let description = problem.to_string();
     let steers = |c: char| c.is_control() && c != '\n' && c != '\t';
-    assert!(!told.contains(steers), "seed {seed}: {told:?}");
+    assert!(!description.contains(steers), "seed {seed}: {description:?}");
     let Some(place) = &problem.place else { return };
     let lines: Vec<&str> = text.split('\n').collect();
     let line = lines.get(place.line - 1);
     let line = line.unwrap_or_else(|| panic!("seed {seed}: no line {}", place.line));
-    assert!(place.column <= line.chars().count() + 1, "seed {seed}: {told}");
+    assert!(place.column <= line.chars().count() + 1, "seed {seed}: {description}");
     assert_eq!(place.text, line.trim_end_matches('\r'), "seed {seed}");
 }
 
@@ -305,11 +305,11 @@ fn ten_thousand_units_are_quick() {
         let begin = std::time::Instant::now();
         let outcome = load(Path::new("/srv/ostler.toml"), &text, &Circumstances::default());
         let is_right = outcome.is_ok();
-        let told: usize =
+        let description: usize =
             outcome.err().iter().flatten().map(|problem| problem.to_string().len()).sum();
         let took = begin.elapsed();
         assert_eq!(is_right, name == "wide" || name == "chain", "{name}");
-        assert!(told < 200_000, "{name} says {told} bytes");
+        assert!(description < 200_000, "{name} says {description} bytes");
         let most = if cfg!(debug_assertions) { 60.0 } else { 5.0 };
         assert!(took.as_secs_f64() < most, "{name} took {took:?}");
     }

@@ -30,25 +30,28 @@ fn read(path: &Path) -> Result<Vec<UnitSpec>, Vec<Problem>> {
 }
 
 /// The words do not depend on where the tests are.
-fn told(problems: &[Problem]) -> String {
-    let told: Vec<String> = problems.iter().map(|problem| format!("{problem}\n")).collect();
-    told.join("\n").replace(&format!("{}", root().display()), "/srv")
+fn description(problems: &[Problem]) -> String {
+    let description: Vec<String> = problems.iter().map(|problem| format!("{problem}\n")).collect();
+    description.join("\n").replace(&format!("{}", root().display()), "/srv")
 }
 
 fn one(path: &str) -> UnitSpec {
     let mut units =
-        read(&root().join(path)).unwrap_or_else(|problems| panic!("{}", told(&problems)));
+        read(&root().join(path)).unwrap_or_else(|problems| panic!("{}", description(&problems)));
     assert_eq!(units.len(), 1);
     units.remove(0)
 }
 
 fn of_text(name: &str, text: &str) -> Result<Vec<UnitSpec>, String> {
     let path = root().join(name);
-    load(&path, text, &around()).map(|config| config.units).map_err(|problems| told(&problems))
+    load(&path, text, &around())
+        .map(|config| config.units)
+        .map_err(|problems| description(&problems))
 }
 
 fn only(text: &str) -> UnitSpec {
-    let mut units = of_text("ostler.toml", text).unwrap_or_else(|told| panic!("{told}"));
+    let mut units =
+        of_text("ostler.toml", text).unwrap_or_else(|description| panic!("{description}"));
     units.remove(0)
 }
 
@@ -158,7 +161,7 @@ fn a_unit_has_the_last_word() {
         "[defaults]\nready = { register = '2s', timeout = '4s' }\n\
          [units.a]\nmanifest = 'good'\n[units.b]\ncommand = ['b']\n",
     )
-    .unwrap_or_else(|told| panic!("{told}"));
+    .unwrap_or_else(|description| panic!("{description}"));
     assert_eq!(units[0].app.as_deref().map(|app| app.register_ms), Some(2_000));
     assert_eq!(units[0].ready.as_ref().map(|ready| ready.timeout_ms), Some(4_000));
     assert_eq!(units[1].ready, None);
@@ -171,7 +174,8 @@ fn a_unit_has_the_last_word() {
 #[test]
 fn config_json_speaks_for_all_apps() {
     let text = "[units.a]\nmanifest = '../good'\n[units.b]\ncommand = ['b']\n";
-    let units = of_text("defaults/ostler.toml", text).unwrap_or_else(|told| panic!("{told}"));
+    let units =
+        of_text("defaults/ostler.toml", text).unwrap_or_else(|description| panic!("{description}"));
     let unit = &units[0];
     let heartbeat = unit.heartbeat.expect("it has one");
     assert_eq!((heartbeat.interval_ms, heartbeat.timeout_ms), (1_000, 3_000));
@@ -189,7 +193,7 @@ fn config_json_speaks_for_all_apps() {
     assert_eq!(plain.map(|units| units.len()), Ok(1));
     let broken = of_text("wrong/ostler.toml", "[units.a]\nmanifest = '../good'\n");
     assert!(
-        broken.as_ref().is_err_and(|told| told.contains("/srv/wrong/config.json:4:")),
+        broken.as_ref().is_err_and(|description| description.contains("/srv/wrong/config.json:4:")),
         "{broken:?}"
     );
     let plain = of_text("wrong/ostler.toml", "[units.a]\ncommand = ['a']\n");
@@ -199,7 +203,7 @@ fn config_json_speaks_for_all_apps() {
 /// Several broken manifests, and what is wrong in the file itself, are told at once.
 #[test]
 fn every_broken_manifest_is_told() {
-    let told = of_text(
+    let description = of_text(
         "ostler.toml",
         "[units.a]\nmanifest = 'broken/03-no-id.json'\ncwd = 'nowhere'\n\
          [units.b]\nmanifest = 'broken/05-id-with-path.json'\n\
@@ -210,9 +214,9 @@ fn every_broken_manifest_is_told() {
     .expect_err("it is broken");
     let path = root().join("several.txt");
     if std::env::var_os("OSTLER_BLESS").is_some() {
-        fs::write(&path, &told).expect("it can be written");
+        fs::write(&path, &description).expect("it can be written");
     }
-    assert_eq!(fs::read_to_string(&path).unwrap_or_default(), told);
+    assert_eq!(fs::read_to_string(&path).unwrap_or_default(), description);
 }
 
 fn compare(folder: &str, read: impl Fn(&Path) -> Result<(), Vec<Problem>>) -> usize {
@@ -228,7 +232,7 @@ fn compare(folder: &str, read: impl Fn(&Path) -> Result<(), Vec<Problem>>) -> us
                 wrong.push(format!("{} is not broken", path.display()));
                 continue;
             }
-            Err(problems) => told(&problems),
+            Err(problems) => description(&problems),
         };
         let expected = path.with_extension("txt");
         if std::env::var_os("OSTLER_BLESS").is_some() {
@@ -269,8 +273,8 @@ fn a_file_is_known_by_its_name_or_by_what_is_in_it() {
     ] {
         assert_eq!(json_kind(Path::new(name), text), kind, "{name} {text}");
     }
-    let told = of_text("config.json", "{}").expect_err("it declares nothing");
-    assert!(told.contains("declares none"), "{told}");
-    let told = of_text("pm2.json", "{\"apps\":[]}").expect_err("it is another's");
-    assert!(told.contains("`ostler import` reads it"), "{told}");
+    let description = of_text("config.json", "{}").expect_err("it declares nothing");
+    assert!(description.contains("declares none"), "{description}");
+    let description = of_text("pm2.json", "{\"apps\":[]}").expect_err("it is another's");
+    assert!(description.contains("`ostler import` reads it"), "{description}");
 }

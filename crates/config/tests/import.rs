@@ -39,8 +39,13 @@ fn what_others_wrote_is_taken_over() {
             Ok(imported) => {
                 let beside = path.with_file_name("ostler.toml");
                 if let Err(problems) = load(&beside, &imported.toml, &Circumstances::default()) {
-                    let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
-                    wrong.push(format!("{} becomes wrong:\n{}", path.display(), told.join("\n")));
+                    let description: Vec<String> =
+                        problems.iter().map(ToString::to_string).collect();
+                    wrong.push(format!(
+                        "{} becomes wrong:\n{}",
+                        path.display(),
+                        description.join("\n")
+                    ));
                 }
                 let notes: String =
                     imported.notes.iter().map(|note| format!("note: {note}\n")).collect();
@@ -76,7 +81,8 @@ fn no_file_of_others_is_too_odd() {
             if let Ok(imported) = import(&named(&path), &text) {
                 let problems =
                     load(Path::new("/srv/ostler.toml"), &imported.toml, &Circumstances::default());
-                let told = problems.err().into_iter().flatten().map(|problem| problem.to_string());
+                let description =
+                    problems.err().into_iter().flatten().map(|problem| problem.to_string());
                 let known = [
                     "is not a folder",
                     "cannot be read",
@@ -85,10 +91,10 @@ fn no_file_of_others_is_too_odd() {
                     "variable's name",
                     "command is empty",
                 ];
-                for told in told {
+                for description in description {
                     assert!(
-                        known.iter().any(|known| told.contains(known)),
-                        "{text}\nbecomes\n{}\n{told}",
+                        known.iter().any(|known| description.contains(known)),
+                        "{text}\nbecomes\n{}\n{description}",
                         imported.toml
                     );
                 }

@@ -3,7 +3,7 @@
 use ostler_config::{Circumstances, load};
 use std::path::Path;
 
-fn told(text: &str, kept: &[&str]) -> Result<(), String> {
+fn description(text: &str, kept: &[&str]) -> Result<(), String> {
     let pools = Some(kept.iter().map(|name| (*name).to_owned()).collect());
     let around = Circumstances { pools, ..Circumstances::default() };
     let loaded = load(Path::new("/srv/ostler.toml"), text, &around);
@@ -17,14 +17,14 @@ const UNIT: &str = "[units.a]\ncommand = [\"a\"]\npool = \"coders\"\n";
 /// X1: a pool that no file declares is told with its place and the pools there are.
 #[test]
 fn a_unit_names_a_pool_of_its_own_file_or_of_another() {
-    assert_eq!(told(UNIT, &["coders"]), Ok(()));
-    assert_eq!(told(&format!("[pools.coders]\nmax = 1\n{UNIT}"), &[]), Ok(()));
-    let near = told(UNIT, &["codes", "testers"]).expect_err("there is none");
+    assert_eq!(description(UNIT, &["coders"]), Ok(()));
+    assert_eq!(description(&format!("[pools.coders]\nmax = 1\n{UNIT}"), &[]), Ok(()));
+    let near = description(UNIT, &["codes", "testers"]).expect_err("there is none");
     assert!(near.contains("/srv/ostler.toml:3:8: there is no pool \"coders\""), "{near}");
     assert!(near.contains("= did you mean \"codes\"?"), "{near}");
-    let far = told(UNIT, &["testers"]).expect_err("there is none");
+    let far = description(UNIT, &["testers"]).expect_err("there is none");
     assert!(far.contains("= known: testers; or write [pools.coders]"), "{far}");
-    let none = told(UNIT, &[]).expect_err("there is none");
+    let none = description(UNIT, &[]).expect_err("there is none");
     assert!(none.contains("= write [pools.coders] with max = 4 under it"), "{none}");
 }
 
@@ -32,7 +32,7 @@ fn a_unit_names_a_pool_of_its_own_file_or_of_another() {
 #[test]
 fn a_pool_for_all_units_is_told_once() {
     let text = "[defaults]\npool = \"coders\"\n[units.a]\ncommand = [\"a\"]\n[units.b]\ncommand = [\"b\"]\n";
-    let wrong = told(text, &[]).expect_err("there is none");
+    let wrong = description(text, &[]).expect_err("there is none");
     assert_eq!(wrong.matches("there is no pool").count(), 1, "{wrong}");
     assert!(wrong.contains("ostler.toml:2:8"), "{wrong}");
 }

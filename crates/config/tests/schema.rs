@@ -25,10 +25,10 @@ fn the_published_schema_is_current() {
 fn the_example_is_right() {
     let path = root().join("examples/ostler.toml");
     let text = std::fs::read_to_string(&path).expect("it is there");
-    let told = load(&path, &text, &Circumstances::default()).map_err(|problems| {
+    let description = load(&path, &text, &Circumstances::default()).map_err(|problems| {
         problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
     });
-    let config = told.unwrap_or_else(|told| panic!("{told}"));
+    let config = description.unwrap_or_else(|description| panic!("{description}"));
     assert!(config.units.len() >= 3);
 }
 

@@ -14,7 +14,7 @@ type Listener = (u64, i64, i64);
 pub(crate) struct Words {
     socket: Option<(UnixDatagram, String)>,
     /// Who was told that the container runs.
-    heard_by: Cell<Option<Listener>>,
+    received_by: Cell<Option<Listener>>,
 }
 
 impl Words {
@@ -25,7 +25,7 @@ impl Words {
             // Whoever does not read does not hold the container up.
             let _ = socket.set_nonblocking(true);
         }
-        Self { socket, heard_by: Cell::new(None) }
+        Self { socket, received_by: Cell::new(None) }
     }
 
     pub(crate) fn say(&self, text: &str) {
@@ -33,10 +33,10 @@ impl Words {
     }
 
     /// What may not be lost: a supervisor that died with its guardian took with it what they had heard.
-    pub(crate) fn say_ready(&self, id: &str) {
+    pub(crate) fn report_ready(&self, id: &str) {
         let listener = self.listener();
         let is_said = self.is_said(&format!("READY=1\nSTATUS=container {id}"));
-        self.heard_by.set(listener.filter(|_| is_said));
+        self.received_by.set(listener.filter(|_| is_said));
     }
 
     /// Returns when somebody listens who has not been told that the container runs.
@@ -44,7 +44,7 @@ impl Words {
         loop {
             tokio::time::sleep(LOOK).await;
             let listener = self.listener();
-            if listener.is_some() && listener != self.heard_by.get() {
+            if listener.is_some() && listener != self.received_by.get() {
                 return;
             }
         }

@@ -49,7 +49,7 @@ pub fn serve(socket: &Path) -> i32 {
         }
         Err(error) => error,
     };
-    tell(&format!("podman cannot be served: {error}"));
+    notify(&format!("podman cannot be served: {error}"));
     CONFIG
 }
 
@@ -58,10 +58,10 @@ fn prepared(socket: &Path) -> io::Result<(PathBuf, PathBuf)> {
     let podman =
         ostler_os::find_tool(PODMAN).ok_or_else(|| io::Error::other("it is not on the PATH"))?;
     let asked = ["info", "--format", "{{.Host.Conmon.Path}}"];
-    let told = ostler_os::run_tool(&podman.display().to_string(), &asked, b"")?;
-    let conmon = String::from_utf8_lossy(&told.output).trim().to_owned();
-    if told.code != Some(0) || conmon.is_empty() {
-        return Err(io::Error::other(format!("`podman info`: {}", told.complaint)));
+    let description = ostler_os::run_tool(&podman.display().to_string(), &asked, b"")?;
+    let conmon = String::from_utf8_lossy(&description.output).trim().to_owned();
+    if description.code != Some(0) || conmon.is_empty() {
+        return Err(io::Error::other(format!("`podman info`: {}", description.complaint)));
     }
     let folder = socket.parent().unwrap_or(Path::new("/"));
     std::fs::create_dir_all(folder)?;
@@ -105,14 +105,14 @@ pub(crate) fn forget(place: &str) {
 /// Leaves the run, and becomes podman's own conmon.
 pub fn conmon(program: &Path, arguments: &[String]) -> i32 {
     if !ostler_os::leave_run() {
-        tell("the kernel does not let it leave the service's run: it ends with it");
+        notify("the kernel does not let it leave the service's run: it ends with it");
     }
     let error = ostler_os::become_program(
         program,
         arguments,
         &[(RunSpec::RUN_ID_VARIABLE, RunSpec::OF_ENGINE)],
     );
-    tell(&format!("{}: {error}", program.display()));
+    notify(&format!("{}: {error}", program.display()));
     NOT_BEGUN
 }
 
@@ -120,7 +120,7 @@ fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
 
-fn tell(text: &str) {
+fn notify(text: &str) {
     let _ = writeln!(io::stderr(), "ostler: {text}");
 }
 

@@ -77,14 +77,14 @@ fn kept(of: Of) -> i32 {
     let order = match order() {
         Ok(order) => order,
         Err(error) => {
-            tell(&format!("no container is described: {error}"));
+            notify(&format!("no container is described: {error}"));
             return CONFIG;
         }
     };
     let Ok(runtime) = runtime() else { return GONE };
     let end = runtime.block_on(live(&order, of));
     let note = |kind, why: String| {
-        tell(&why);
+        notify(&why);
         let note = ContainerEnd { run: order.run.clone(), kind, why };
         let text = serde_json::to_vec(&note).unwrap_or_default();
         let _ = std::fs::write(order.end_note(), text);
@@ -153,7 +153,7 @@ pub fn sweep() -> i32 {
     0
 }
 
-fn tell(text: &str) {
+fn notify(text: &str) {
     use std::io::Write;
     let _ = writeln!(std::io::stderr(), "ostler: {text}");
 }
@@ -196,7 +196,7 @@ async fn live(order: &ContainerOrder, of: Of) -> End {
     let places = engine::places(|name| std::env::var(name).ok());
     let Ok(mut asked) = Asked::listen() else { return End::Refused("no signals".to_owned()) };
     let away = |why: String| {
-        tell(&format!("{why}; it is waited for"));
+        notify(&format!("{why}; it is waited for"));
         words.say(&format!("STATUS=unknown, deferred: {why}"));
     };
     let docker = tokio::select! {
@@ -221,7 +221,7 @@ async fn live(order: &ContainerOrder, of: Of) -> End {
         remove(&docker, &id, order).await;
         return End::Refused(why);
     }
-    words.say_ready(&id);
+    words.report_ready(&id);
     let mut docker = docker;
     let mut is_asked = false;
     loop {
@@ -240,7 +240,7 @@ async fn live(order: &ContainerOrder, of: Of) -> End {
                     continue;
                 }
                 () = words.until_another_listens() => {
-                    words.say_ready(&id);
+                    words.report_ready(&id);
                     continue;
                 }
             }
@@ -252,7 +252,7 @@ async fn live(order: &ContainerOrder, of: Of) -> End {
         sleep(BETWEEN).await;
         // The engine has gone. The container goes on.
         let away = |why: String| {
-            tell(&format!("{why}; the container goes on"));
+            notify(&format!("{why}; the container goes on"));
             words.say(&format!("STATUS=unknown, deferred: {why}"));
         };
         docker = tokio::select! {

@@ -80,7 +80,7 @@ pub(crate) async fn until_ended(
 }
 
 async fn ended(docker: &Docker, id: &str, memory: &Memory) -> Option<End> {
-    let mut told = Box::pin(news(docker, id));
+    let mut description = Box::pin(news(docker, id));
     let mut life = Life::default();
     let mut pause = FIRST_PAUSE;
     loop {
@@ -94,7 +94,7 @@ async fn ended(docker: &Docker, id: &str, memory: &Memory) -> Option<End> {
             Looked::Unknown => return None,
         };
         // Whatever it says, it is looked at again.
-        match timeout(patience, told.next()).await {
+        match timeout(patience, description.next()).await {
             Ok(Some(Ok(News::Died(code)))) => life.code = code,
             Ok(Some(Ok(News::Gone))) => {}
             Err(_) => pause = (pause * 2).min(LOOK_EVERY),
@@ -102,7 +102,7 @@ async fn ended(docker: &Docker, id: &str, memory: &Memory) -> Option<End> {
             Ok(Some(Err(_)) | None) => {
                 sleep(pause.min(patience)).await;
                 pause = (pause * 2).min(LOOK_EVERY);
-                told = Box::pin(news(docker, id));
+                description = Box::pin(news(docker, id));
             }
         }
     }
@@ -128,8 +128,11 @@ fn news(docker: &Docker, id: &str) -> impl Stream<Item = Result<News, Error>> {
             Err(error) => Some(Err(error)),
             Ok(event) => match event.action.as_deref() {
                 Some("die" | "died") => {
-                    let told = event.actor.and_then(|actor| actor.attributes).unwrap_or_default();
-                    Some(Ok(News::Died(told.get("exitCode").and_then(|code| code.parse().ok()))))
+                    let description =
+                        event.actor.and_then(|actor| actor.attributes).unwrap_or_default();
+                    Some(Ok(News::Died(
+                        description.get("exitCode").and_then(|code| code.parse().ok()),
+                    )))
                 }
                 Some("destroy" | "remove") => Some(Ok(News::Gone)),
                 Some(_) | None => None,

@@ -40,7 +40,7 @@ pub enum Action {
     /// Spawn a run for this unit (`SpawnAsked`), or say that it cannot be tried (`NotLaunched`).
     Launch(String),
     /// Somebody is told of it.
-    Tell {
+    CallHook {
         unit: String,
         condition: Condition,
         why: String,
@@ -50,7 +50,7 @@ pub enum Action {
         unit: String,
         run: Box<RunRecord>,
         ran_ms: u64,
-        told: String,
+        description: String,
     },
     /// End a unit's run.
     EndRun {

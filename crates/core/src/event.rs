@@ -200,7 +200,7 @@ pub struct Refusing {
 
 impl Refusing {
     /// What is wrong, and what helps.
-    pub(crate) fn told(&self) -> String {
+    pub(crate) fn description(&self) -> String {
         let Self { pid, user, command } = self;
         let user = user.map_or_else(String::new, |user| format!(" runs as user {user} and"));
         format!(
@@ -273,7 +273,7 @@ impl Gone {
     }
 
     /// For whoever waits for its end, if how it ended is not known.
-    pub(crate) fn told(self) -> String {
+    pub(crate) fn description(self) -> String {
         match self {
             Gone::NeverStarted => format!("{}; run it again", self.why()),
             Gone::PerhapsStarted => format!("{}; whether it ran is not known", self.why()),

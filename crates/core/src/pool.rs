@@ -54,7 +54,7 @@ impl Hold {
     }
 
     /// As people read it. `members` are those that have a place.
-    pub(crate) fn told(&self, pool: &str, members: &[String]) -> String {
+    pub(crate) fn description(&self, pool: &str, members: &[String]) -> String {
         match self {
             Hold::Full { max } => {
                 let named = members.iter().take(NAMED_MOST).cloned().collect::<Vec<_>>().join(", ");
@@ -198,7 +198,7 @@ impl Pools {
     pub(crate) fn why(&self, name: &str, members: &[String], now: Now) -> Option<String> {
         let hold =
             self.pools.get(name)?.hold(members.len(), self.seen.map(|(seen, _)| seen), now)?;
-        Some(hold.told(name, members))
+        Some(hold.description(name, members))
     }
 }
 
@@ -282,8 +282,8 @@ mod tests {
         }
         assert!(matches!(pools.decide("coders", 0, NOW), Verdict::Wait(_)));
         let why = pools.why("coders", &[], NOW).expect("it waits");
-        let told = "less than 4G of memory is free (9G, less what the 2 started in the last 10 s may take)";
-        assert_eq!(why, told);
+        let description = "less than 4G of memory is free (9G, less what the 2 started in the last 10 s may take)";
+        assert_eq!(why, description);
         let then = later(SETTLING_MS);
         pools.saw(MachineMemory { free_bytes: Some(9 * GIB), pressure: Some(0) }, then);
         assert_eq!(pools.decide("coders", 0, then), Verdict::Start);

@@ -55,7 +55,7 @@ impl World {
     pub(crate) fn requeued(&mut self, new: NewRun, now: Now, out: &mut Vec<Action>) {
         let mut run = Run::new(new.record, new.limits, new.detach, RunPhase::InLine);
         run.has_place = false;
-        run.is_queue_told = true;
+        run.is_queue_reported = true;
         let (why, evidence) =
             ("it goes on to wait for a place", json!({ "pool": run.record.pool }));
         out.push(run.note(Actor::Supervisor, What::Adopted, why, evidence, now));
@@ -70,7 +70,7 @@ impl World {
     pub fn pool_views(&self, now: Now) -> Vec<PoolView> {
         let view = |spec: &PoolSpec| {
             let running = self.members(&spec.name);
-            let queued: Vec<String> = self.line(&spec.name).into_iter().map(told).collect();
+            let queued: Vec<String> = self.line(&spec.name).into_iter().map(description).collect();
             let why = self.pools.why(&spec.name, &running, now).filter(|_| !queued.is_empty());
             PoolView {
                 name: spec.name.clone(),
@@ -158,7 +158,7 @@ impl World {
                     self.note_admitted(&name, now, out);
                     self.units.admit(&name, now, out);
                 }
-                Some(Waiter::Run(run)) => self.tell(run, RunEvent::Unblocked, now, out),
+                Some(Waiter::Run(run)) => self.notify(run, RunEvent::Unblocked, now, out),
                 None => {}
             }
             self.pools.started(pool, now);
@@ -173,7 +173,7 @@ impl World {
     }
 
     fn note_admitted(&mut self, name: &str, now: Now, out: &mut Vec<Action>) {
-        let Some(unit) = self.units.get(name).filter(|unit| unit.is_queue_told) else { return };
+        let Some(unit) = self.units.get(name).filter(|unit| unit.is_queue_reported) else { return };
         let waited_ms = now.wall_ms.saturating_sub(unit.since_ms);
         let evidence = json!({ "pool": unit.record.spec.pool, "waitedMs": waited_ms });
         let why = "it is the next in line";
@@ -188,14 +188,14 @@ impl World {
         match waiter {
             Waiter::Unit(name) => {
                 let Some(unit) = self.units.get_mut(name) else { return };
-                if !std::mem::replace(&mut unit.is_queue_told, true) {
+                if !std::mem::replace(&mut unit.is_queue_reported, true) {
                     out.push(unit.save(now));
                     out.push(unit.note(Actor::Supervisor, What::Queued, &why, evidence, now));
                 }
             }
             Waiter::Run(run) => {
                 let Some(run) = self.runs.get_mut(run) else { return };
-                if !std::mem::replace(&mut run.is_queue_told, true) {
+                if !std::mem::replace(&mut run.is_queue_reported, true) {
                     out.push(run.save(RunState::Queued, now));
                     out.push(run.note(Actor::Supervisor, What::Queued, why, evidence, now));
                     out.push(Action::Queued(run.id()));
@@ -216,14 +216,14 @@ impl World {
     }
 
     /// Why each that waits for a place does, and how many are before it.
-    pub(crate) fn tell_queued(&self, views: &mut [UnitView], now: Now) {
+    pub(crate) fn report_queued(&self, views: &mut [UnitView], now: Now) {
         let mut known: BTreeMap<String, (Option<String>, Vec<Waiter>)> = BTreeMap::new();
         for view in views.iter_mut().filter(|view| view.state == UnitState::Queued) {
             let Some(pool) = view.pool.clone() else { continue };
             let (why, line) = known.entry(pool.clone()).or_insert_with(|| {
                 (self.pools.why(&pool, &self.members(&pool), now), self.line(&pool))
             });
-            view.why = place_told(why.as_deref(), line, &Waiter::Unit(view.name.clone()));
+            view.why = describe_place(why.as_deref(), line, &Waiter::Unit(view.name.clone()));
         }
     }
 
@@ -235,11 +235,11 @@ impl World {
             return None;
         }
         let why = self.pools.why(pool, &self.members(pool), now);
-        Some(place_told(why.as_deref(), &self.line(pool), &Waiter::Run(run)))
+        Some(describe_place(why.as_deref(), &self.line(pool), &Waiter::Run(run)))
     }
 }
 
-fn told(waiter: Waiter) -> String {
+fn description(waiter: Waiter) -> String {
     match waiter {
         Waiter::Unit(name) => name,
         Waiter::Run(run) => short(run),
@@ -252,7 +252,7 @@ fn short(run: RunId) -> String {
     id.rsplit('-').next().unwrap_or_default().to_owned()
 }
 
-fn place_told(why: Option<&str>, line: &[Waiter], own: &Waiter) -> String {
+fn describe_place(why: Option<&str>, line: &[Waiter], own: &Waiter) -> String {
     let before = line.iter().take_while(|waiter| *waiter != own).count();
     let why = why.unwrap_or("is about to be started");
     match before {

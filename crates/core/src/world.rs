@@ -154,7 +154,7 @@ impl World {
             UnitView { agent: agent.cloned().map(Box::new), ..view }
         };
         let mut views: Vec<UnitView> = self.units.iter().map(view).collect();
-        self.tell_queued(&mut views, now);
+        self.report_queued(&mut views, now);
         views
     }
 
@@ -201,31 +201,31 @@ impl World {
             Event::Requeued(new) => self.requeued(*new, now, out),
             Event::IntentLost { run } => self.forget(run, now, out),
             Event::Spawned { run, identity } => {
-                self.tell(run, RunEvent::Spawned(identity), now, out);
+                self.notify(run, RunEvent::Spawned(identity), now, out);
             }
             Event::SpawnFailed { run, kind, error } => {
-                self.tell(run, RunEvent::SpawnFailed { kind, error }, now, out);
+                self.notify(run, RunEvent::SpawnFailed { kind, error }, now, out);
             }
             Event::CancelAsked { run, by, why, said } => {
                 let reason = Termination::ManualCancel;
-                self.tell(run, RunEvent::Cancel { reason, by, why, said }, now, out);
+                self.notify(run, RunEvent::Cancel { reason, by, why, said }, now, out);
             }
             Event::ClientGone { run } => {
                 let (reason, by) = (Termination::ManualCancel, Actor::Kernel);
                 let why = "the process that showed it in the foreground has ended";
-                self.tell(run, RunEvent::Cancel { reason, by, why, said: None }, now, out);
+                self.notify(run, RunEvent::Cancel { reason, by, why, said: None }, now, out);
             }
             Event::ClientLeft { run, by } => self.client_left(run, by, now, out),
             Event::Due { run, last_output_mono_ms, tree } => {
-                self.tell(run, RunEvent::Due { last_output_mono_ms, tree }, now, out);
+                self.notify(run, RunEvent::Due { last_output_mono_ms, tree }, now, out);
             }
             Event::RootExited { run, status, tree } => {
-                self.tell(run, RunEvent::RootExited { status, tree }, now, out);
+                self.notify(run, RunEvent::RootExited { status, tree }, now, out);
             }
-            Event::OutputEnded { run } => self.tell(run, RunEvent::OutputEnded, now, out),
-            Event::Surveyed { run, tree } => self.tell(run, RunEvent::Surveyed(tree), now, out),
+            Event::OutputEnded { run } => self.notify(run, RunEvent::OutputEnded, now, out),
+            Event::Surveyed { run, tree } => self.notify(run, RunEvent::Surveyed(tree), now, out),
             Event::Killed { run, mode, processes } => {
-                self.tell(run, RunEvent::Killed { mode, processes }, now, out);
+                self.notify(run, RunEvent::Killed { mode, processes }, now, out);
             }
             Event::DetachDone { run, child } => self.detached(run, *child, now, out),
             Event::ShutdownAsked { by } => self.shutdown(by, now, out),
@@ -251,7 +251,7 @@ impl World {
                 self.units.declare(declared, &gone, start, &by, now, out);
             }
             Event::UnitsAsked { names, ask, by } => self.units.ask(&names, ask, &by, now, out),
-            Event::Unit { name, event } => self.units.tell(&name, event, now, out),
+            Event::Unit { name, event } => self.units.notify(&name, event, now, out),
             Event::UnitsDue => self.units.due(now, out),
             Event::Agent { run, event } => self.agent_moves(run, event, now, out),
             Event::NotLaunched { unit } => self.units.not_launched(&unit, now),
@@ -261,7 +261,7 @@ impl World {
     }
 
     /// Hands one event to one run; an event for a run that is over changes nothing.
-    pub(crate) fn tell(&mut self, id: RunId, event: RunEvent, now: Now, out: &mut Vec<Action>) {
+    pub(crate) fn notify(&mut self, id: RunId, event: RunEvent, now: Now, out: &mut Vec<Action>) {
         let Some(run) = self.runs.get_mut(&id) else { return };
         let is_start = matches!(event, RunEvent::Spawned(_));
         run.step(event, now, out);
@@ -278,14 +278,19 @@ impl World {
             return;
         }
         let unit = run.record.unit.as_deref();
-        let told = unit.and_then(|unit| self.units.get(unit)?.record.asked.clone());
-        let news = self.agents.step(id, told.filter(|told| told.run == id), event, now);
+        let description = unit.and_then(|unit| self.units.get(unit)?.record.asked.clone());
+        let news = self.agents.step(
+            id,
+            description.filter(|description| description.run == id),
+            event,
+            now,
+        );
         let Some(news) = news else { return };
         out.push(run.note(Actor::Supervisor, news.what, news.why, news.evidence, now));
         let Some(unit) = unit else { return };
-        self.units.asked(unit, news.told, now, out);
+        self.units.asked(unit, news.description, now, out);
         if let Some(condition) = news.condition {
-            out.push(Action::Tell { unit: unit.to_owned(), condition, why: news.message });
+            out.push(Action::CallHook { unit: unit.to_owned(), condition, why: news.message });
         }
     }
 
@@ -301,7 +306,7 @@ impl World {
             for action in wanted {
                 if let Action::EndRun { run, by, why } = action {
                     let reason = Termination::ManualCancel;
-                    self.tell(run, RunEvent::Cancel { reason, by, why, said: None }, now, out);
+                    self.notify(run, RunEvent::Cancel { reason, by, why, said: None }, now, out);
                 }
             }
         }
@@ -426,7 +431,7 @@ impl World {
             run.record.ticket = Some(self.pools.draw());
             return;
         }
-        self.tell(newest, RunEvent::Unblocked, now, out);
+        self.notify(newest, RunEvent::Unblocked, now, out);
     }
 
     fn spawn_asked(&mut self, new: NewRun, now: Now, out: &mut Vec<Action>) {
@@ -473,7 +478,7 @@ impl World {
             }
             let why = "a newer run of its scope takes its place";
             let reason = Termination::ManualCancel;
-            self.tell(
+            self.notify(
                 older,
                 RunEvent::Cancel { reason, by: new.by.clone(), why, said: None },
                 now,
@@ -525,7 +530,7 @@ impl World {
         for run in live {
             let reason = Termination::ManualCancel;
             let why = "the supervisor is stopping";
-            self.tell(
+            self.notify(
                 run,
                 RunEvent::Cancel { reason, by: Actor::Supervisor, why, said: None },
                 now,
@@ -556,7 +561,7 @@ impl World {
                 if self.runs.get(&id).is_some_and(|run| matches!(run.phase, Phase::Queued)) {
                     let why = "another supervisor took over the run whose place it was to take";
                     let reason = Termination::LeaseLost;
-                    self.tell(
+                    self.notify(
                         id,
                         RunEvent::Cancel { reason, by: Actor::Supervisor, why, said: None },
                         now,

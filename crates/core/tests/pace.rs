@@ -137,7 +137,7 @@ impl Stage {
         self.step(Event::UnitsAsked { names: vec![UNIT.to_owned()], ask, by: Actor::Supervisor });
     }
 
-    fn tell(&mut self, event: UnitEvent) {
+    fn notify(&mut self, event: UnitEvent) {
         self.step(Event::Unit { name: UNIT.to_owned(), event });
     }
 
@@ -160,14 +160,14 @@ fn nothing_starts_a_unit_more_than_ten_times_in_a_second() {
                 match random.below(12) {
                     0 => stage.ask(Ask::Restart),
                     1 => stage.ask(Ask::Start),
-                    2 => stage.tell(UnitEvent::ScheduleDue),
+                    2 => stage.notify(UnitEvent::ScheduleDue),
                     3 => {
                         version += 1;
                         stage.declare(declared(policy, version, scheduled, part));
                     }
                     4 => {
                         if let Some(run) = stage.live {
-                            stage.tell(UnitEvent::Unhealthy { run, why: "sick".to_owned() });
+                            stage.notify(UnitEvent::Unhealthy { run, why: "sick".to_owned() });
                         }
                     }
                     5 => stage.end(ExitStatus::Signal(9)),
@@ -194,7 +194,7 @@ fn nothing_starts_a_unit_more_than_ten_times_in_a_second() {
                 stage.end(ExitStatus::Signal(15));
             }
             stage.pass(2 * SECOND);
-            stage.tell(UnitEvent::ScheduleDue);
+            stage.notify(UnitEvent::ScheduleDue);
             assert!(stage.live.is_some(), "{policy:?}, seed {seed}: {:?}", stage.view());
         }
     }

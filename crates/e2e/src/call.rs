@@ -50,26 +50,26 @@ pub struct Background {
     child: Child,
     stdout: Stream,
     stderr: Stream,
-    told: String,
+    description: String,
 }
 
 impl Background {
     pub(crate) fn start(mut command: Command, input: &[u8]) -> Self {
-        let told = format!("{command:?}");
+        let description = format!("{command:?}");
         let stdin = if input.is_empty() { Stdio::null() } else { Stdio::piped() };
         let mut child = command
             .stdin(stdin)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
-            .unwrap_or_else(|error| panic!("{told}: {error}"));
+            .unwrap_or_else(|error| panic!("{description}: {error}"));
         if let Some(mut pipe) = child.stdin.take() {
             let input = input.to_vec();
             std::thread::spawn(move || pipe.write_all(&input));
         }
         let stdout = Stream::collect(child.stdout.take().expect("piped"));
         let stderr = Stream::collect(child.stderr.take().expect("piped"));
-        Self { child, stdout, stderr, told }
+        Self { child, stdout, stderr, description }
     }
 
     pub fn process(&self) -> Process {
@@ -82,11 +82,11 @@ impl Background {
 
     /// Waits until this is in what it wrote on its standard output, and returns all of that.
     pub fn until_written(&self, text: &str) -> String {
-        self.stdout.until(text, &self.told)
+        self.stdout.until(text, &self.description)
     }
 
     pub fn until_complained(&self, text: &str) -> String {
-        self.stderr.until(text, &self.told)
+        self.stderr.until(text, &self.description)
     }
 
     pub fn is_over(&mut self) -> bool {
@@ -106,14 +106,14 @@ impl Background {
             let limit = Timespec { tv_sec: patience.as_secs() as i64, tv_nsec: 0 };
             let mut waited = [PollFd::new(&handle, PollFlags::IN)];
             let ready = poll(&mut waited, Some(&limit)).expect("poll");
-            assert!(ready > 0, "{} did not end within {patience:?}", self.told);
+            assert!(ready > 0, "{} did not end within {patience:?}", self.description);
         }
         let status = self.child.wait().expect("a child of ours");
         let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
         Output {
             code: code.expect("a code or a signal"),
-            stdout: self.stdout.whole(&self.told),
-            stderr: String::from_utf8_lossy(&self.stderr.whole(&self.told)).into_owned(),
+            stdout: self.stdout.whole(&self.description),
+            stderr: String::from_utf8_lossy(&self.stderr.whole(&self.description)).into_owned(),
         }
     }
 }
@@ -164,7 +164,7 @@ impl Stream {
     }
 
     /// Waits until this is in it, and returns all that is.
-    pub(crate) fn until(&self, text: &str, told: &str) -> String {
+    pub(crate) fn until(&self, text: &str, description: &str) -> String {
         let read = self.shared.read.lock().expect("no panic inside");
         let (read, _) = self
             .shared
@@ -175,7 +175,7 @@ impl Stream {
             .expect("no panic inside");
         let written = String::from_utf8_lossy(&read.bytes).into_owned();
         drop(read);
-        assert!(written.contains(text), "{told} never wrote {text:?}: {written:?}");
+        assert!(written.contains(text), "{description} never wrote {text:?}: {written:?}");
         written
     }
 
@@ -185,7 +185,7 @@ impl Stream {
     }
 
     /// All of it, once its end has come. If somebody else still holds the other side, that is a failure.
-    pub(crate) fn whole(&self, told: &str) -> Vec<u8> {
+    pub(crate) fn whole(&self, description: &str) -> Vec<u8> {
         let read = self.shared.read.lock().expect("no panic inside");
         let (read, _) = self
             .shared
@@ -194,7 +194,7 @@ impl Stream {
             .expect("no panic inside");
         let (over, bytes) = (read.over, read.bytes.clone());
         drop(read);
-        assert!(over, "{told} is over, but somebody still holds its output");
+        assert!(over, "{description} is over, but somebody still holds its output");
         bytes
     }
 }

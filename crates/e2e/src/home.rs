@@ -388,7 +388,7 @@ impl Home {
         if left.is_empty() {
             return Vec::new();
         }
-        let told = left.iter().map(|process| format!("{process:?}")).collect();
+        let description = left.iter().map(|process| format!("{process:?}")).collect();
         eventually("what was left is killed", || {
             let left = self.processes();
             for process in &left {
@@ -396,7 +396,7 @@ impl Home {
             }
             left.is_empty().then_some(())
         });
-        told
+        description
     }
 }
 

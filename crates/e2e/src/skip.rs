@@ -5,11 +5,11 @@ use std::io::Write as _;
 /// Told where a reader sees it, with the name of the test that calls it.
 pub fn skipped(why: &str) {
     let thread = std::thread::current();
-    let told = format!("skipped: {}: {why}", thread.name().unwrap_or("a test"));
-    println!("{told}");
+    let description = format!("skipped: {}: {why}", thread.name().unwrap_or("a test"));
+    println!("{description}");
     if let Some(path) = std::env::var_os("OSTLER_E2E_SKIPPED") {
         let file = std::fs::File::options().append(true).create(true).open(path);
-        file.and_then(|mut file| writeln!(file, "{told}")).expect("the skip is counted");
+        file.and_then(|mut file| writeln!(file, "{description}")).expect("the skip is counted");
     }
 }
 

@@ -2,12 +2,12 @@
 
 use crate::agents::AgentAsk;
 use crate::agents::sessions::SessionReply;
-use crate::apps::{Apps, Refused, Vitals};
-use crate::guardian_link::Felt;
+use crate::apps::{AppReport, Apps, Refused};
+use crate::guardian_link::ThreadHeartbeats;
 use crate::output::{OutputState, OutputTotal};
 use crate::runs::input::Input;
 use crate::runs::pools::PoolRefused;
-use crate::runs::viewers::Hands;
+use crate::runs::viewers::AttachCount;
 use crate::store::mail::{MailAsk, MailNews};
 use crate::store::patrol::PatrolAsk;
 use crate::units::{Declaration, Until};
@@ -77,7 +77,7 @@ pub struct Held {
     /// Its kernel boundary, where it has one.
     pub boundary: Option<String>,
     /// The note of who was started elsewhere for it.
-    pub seat: Option<PathBuf>,
+    pub pane_slot: Option<PathBuf>,
     /// The process that takes in its orphans, where it has no boundary.
     pub reaper: Option<i32>,
 }
@@ -186,13 +186,13 @@ pub(crate) enum Ask {
     },
     Register {
         claim: Claim,
-        reply: oneshot::Sender<Result<Arc<Vitals>, Refused>>,
+        reply: oneshot::Sender<Result<Arc<AppReport>, Refused>>,
     },
     Whose {
         pid: i32,
         reply: oneshot::Sender<Option<RunId>>,
     },
-    Said {
+    OscState {
         unit: String,
         event: UnitEvent,
     },
@@ -233,7 +233,7 @@ pub struct Claim {
 pub struct Attached {
     pub output: Arc<OutputState>,
     pub input: Arc<Input>,
-    pub hands: Arc<Hands>,
+    pub hands: Arc<AttachCount>,
 }
 
 /// A face's way in. Cheap to clone.
@@ -242,8 +242,8 @@ pub struct Handle {
     asks: mpsc::Sender<Ask>,
     waker: Waker,
     last_seq: watch::Receiver<i64>,
-    pulse: watch::Receiver<u64>,
-    felt: Arc<Felt>,
+    liveness: watch::Receiver<u64>,
+    heartbeats_seen: Arc<ThreadHeartbeats>,
     apps: Arc<Apps>,
     output_total: Arc<OutputTotal>,
     instance: InstanceId,
@@ -256,14 +256,24 @@ impl Handle {
         asks: mpsc::Sender<Ask>,
         waker: Waker,
         last_seq: watch::Receiver<i64>,
-        pulse: watch::Receiver<u64>,
-        felt: Arc<Felt>,
+        liveness: watch::Receiver<u64>,
+        heartbeats_seen: Arc<ThreadHeartbeats>,
         apps: Arc<Apps>,
         output_total: Arc<OutputTotal>,
         instance: InstanceId,
     ) -> Self {
         let mail_news = Arc::default();
-        Self { asks, waker, last_seq, pulse, felt, apps, output_total, instance, mail_news }
+        Self {
+            asks,
+            waker,
+            last_seq,
+            liveness,
+            heartbeats_seen,
+            apps,
+            output_total,
+            instance,
+            mail_news,
+        }
     }
 
     /// How much output of all runs is kept, and how much may be.
@@ -283,11 +293,11 @@ impl Handle {
 
     pub(crate) async fn ask<T>(&self, make: impl FnOnce(oneshot::Sender<T>) -> Ask) -> Option<T> {
         let (reply, answer) = oneshot::channel();
-        self.tell(make(reply));
+        self.notify(make(reply));
         answer.await.ok()
     }
 
-    pub(crate) fn tell(&self, ask: Ask) {
+    pub(crate) fn notify(&self, ask: Ask) {
         if self.asks.send(ask).is_ok() {
             self.waker.wake();
         }
@@ -344,7 +354,7 @@ impl Handle {
     }
 
     pub fn resize(&self, run: RunId, size: TerminalSize) {
-        self.tell(Ask::Resize { run, size });
+        self.notify(Ask::Resize { run, size });
     }
 
     /// Ends every run, then the supervisor. Answers when the runs are gone; `None` if it had stopped before it was asked.
@@ -379,11 +389,11 @@ impl Handle {
 
     /// The daemon is started by somebody: units that rested with it begin.
     pub fn wake(&self) {
-        self.tell(Ask::Wake);
+        self.notify(Ask::Wake);
     }
 
     pub fn ask_units(&self, names: Vec<String>, ask: UnitAsk, by: Actor) {
-        self.tell(Ask::Units { names, ask, by });
+        self.notify(Ask::Units { names, ask, by });
     }
 
     /// Answers when it is true of all of them; `None` if the supervisor has stopped.
@@ -403,16 +413,16 @@ impl Handle {
 
     /// The run's standard input was closed: nobody is to hold it open any more.
     pub fn input_closed(&self, run: RunId) {
-        self.tell(Ask::InputClosed { run });
+        self.notify(Ask::InputClosed { run });
     }
 
     /// Changes when a sign of life is wanted; whoever sees it says so.
-    pub fn pulse(&self) -> watch::Receiver<u64> {
-        self.pulse.clone()
+    pub fn liveness(&self) -> watch::Receiver<u64> {
+        self.liveness.clone()
     }
 
-    pub fn pulse_felt(&self, pulse: u64) {
-        self.felt.door.store(pulse, Ordering::Release);
+    pub fn thread_heartbeat_seen(&self, liveness: u64) {
+        self.heartbeats_seen.door.store(liveness, Ordering::Release);
     }
 
     /// Makes room for a successor: the same program, or another. The runs go on.
@@ -430,19 +440,25 @@ impl Handle {
     }
 
     /// The app that somebody says it is.
-    pub async fn register(&self, claim: Claim) -> Result<Arc<Vitals>, Refused> {
+    pub async fn register(&self, claim: Claim) -> Result<Arc<AppReport>, Refused> {
         self.ask(|reply| Ask::Register { claim, reply }).await.unwrap_or(Err(Refused::NotRunning))
     }
 
     /// The run that a process belongs to, by the kernel's word.
-    pub async fn whose(&self, pid: i32) -> Option<RunId> {
+    pub async fn run_of_pid(&self, pid: i32) -> Option<RunId> {
         self.ask(|reply| Ask::Whose { pid, reply }).await.flatten()
     }
 
     /// Something to be told of an app.
-    pub fn note_app(&self, vitals: &Vitals, what: What, why: String, evidence: serde_json::Value) {
-        let event = UnitEvent::Noted { run: vitals.run, what, why, evidence };
-        self.tell(Ask::Said { unit: vitals.unit.clone(), event });
+    pub fn note_app(
+        &self,
+        report: &AppReport,
+        what: What,
+        why: String,
+        evidence: serde_json::Value,
+    ) {
+        let event = UnitEvent::Noted { run: report.run, what, why, evidence };
+        self.notify(Ask::OscState { unit: report.unit.clone(), event });
     }
 
     /// All apps that are declared.

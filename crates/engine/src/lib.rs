@@ -23,9 +23,9 @@ mod units;
 pub use agents::sessions::SessionRefused;
 pub use agents::{AgentSubject, Judge, NotOfRun};
 pub use apps::dispatch::config_version;
-pub use apps::{Apps, Proof, Refused, Told, Vitals};
+pub use apps::{AppReport, Apps, Proof, Refused, Told};
 pub use error::EngineError;
-pub use guardian_link::Guarded;
+pub use guardian_link::GuardianInfo;
 pub use guardian_link::inheritance::Inheritance;
 pub use handle::{
     Attached, Cancelled, Canceller, Claim, HandOver, Handle, Held, Keeping, SpawnRefused, Stopped,
@@ -36,7 +36,7 @@ pub use ostler_screen::panic_is_contained;
 pub use output::{LogReader, OutputState, OutputTotal, Piece, default_output_bytes, output_bytes};
 pub use runs::input::Input;
 pub use runs::pools::PoolRefused;
-pub use runs::viewers::{HandOn, Hands};
+pub use runs::viewers::{AttachCount, AttachGuard};
 pub use sockets::Listening;
 pub use store::mail::{MailNews, NotKept};
 pub use supervisor::{Outcome, Supervisor};
@@ -59,12 +59,12 @@ pub fn recorded_ends(home: &Home, runs: &[ostler_model::RunId]) -> Vec<ostler_mo
 /// What this home could not end, and lives, as its registry says: a line each. Changes nothing.
 pub fn recorded_left(home: &Home) -> Vec<String> {
     let Ok(reader) = ostler_registry::Reader::open(home.registry()) else { return Vec::new() };
-    let records = reader.undead(ostler_os::boot_id()).unwrap_or_default();
-    let told = |record: &ostler_model::RunRecord| {
+    let records = reader.unkillable(ostler_os::boot_id()).unwrap_or_default();
+    let description = |record: &ostler_model::RunRecord| {
         let alive = record.fingerprint().filter(ostler_os::is_same_process)?;
         Some(format!("{}: {}", record.scope_key.as_deref()?, runs::strays::why_it_lives(alive.pid)))
     };
-    records.iter().filter(|record| is_of(home, record)).filter_map(told).collect()
+    records.iter().filter(|record| is_of(home, record)).filter_map(description).collect()
 }
 
 fn is_of(home: &Home, record: &ostler_model::RunRecord) -> bool {
@@ -81,5 +81,5 @@ pub fn recorded(
 
 /// Whether a registry file is sound, for `doctor`. Changes nothing.
 pub fn check_registry(path: &std::path::Path) -> Result<(), String> {
-    ostler_registry::Reader::inspect(path).map_err(|error| error.told())?.check()
+    ostler_registry::Reader::inspect(path).map_err(|error| error.description())?.check()
 }

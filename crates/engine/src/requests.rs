@@ -3,7 +3,7 @@
 use crate::handle::{Ask, Attached, Cancelled, Canceller, Held, Keeping, SpawnRefused};
 use crate::output::{OutputState, Screen};
 use crate::runs::input::Input;
-use crate::runs::parents::Ties;
+use crate::runs::parents::RunParents;
 use crate::runs::table::LiveRun;
 use crate::supervisor::{Business, Supervisor, now};
 use crate::units::UnitWaiter;
@@ -52,12 +52,12 @@ impl Supervisor {
                 let _ = reply.send(self.world.live());
             }
             Ask::Records { reply } => {
-                let known = self.world.records().chain(self.owed_ends());
+                let known = self.world.records().chain(self.unsaved_ends());
                 let records = known.map(|record| self.shown(record)).collect();
                 let _ = reply.send(records);
             }
             Ask::Record { run, reply } => {
-                let known = self.world.record(run).or_else(|| self.owed_end(run));
+                let known = self.world.record(run).or_else(|| self.unsaved_end(run));
                 let _ = reply.send(known.map(|record| self.shown(record)));
             }
             Ask::Attach { run, reply } => {
@@ -105,11 +105,11 @@ impl Supervisor {
             Ask::Boundaries { reply } => {
                 let boundary = |live: &LiveRun| {
                     let scope = live.scope.as_ref();
-                    let seat = scope.and_then(ostler_os::Scope::seat).cloned();
+                    let pane_slot = scope.and_then(ostler_os::Scope::pane_slot).cloned();
                     let boundary = scope.and_then(ostler_os::Scope::boundary);
                     let reaper = scope.and_then(ostler_os::Scope::reaper);
                     let reaper = reaper.map(|reaper| reaper.fingerprint().pid);
-                    (live.run, Held { boundary, seat, reaper })
+                    (live.run, Held { boundary, pane_slot, reaper })
                 };
                 let _ = reply.send(self.live.values().map(boundary).collect());
             }
@@ -120,9 +120,9 @@ impl Supervisor {
                 let _ = reply.send(self.register(&claim));
             }
             Ask::Whose { pid, reply } => {
-                let _ = reply.send(self.whose(pid));
+                let _ = reply.send(self.run_of_pid(pid));
             }
-            Ask::Said { unit, event } => self.note_app(unit, event),
+            Ask::OscState { unit, event } => self.note_app(unit, event),
             Ask::Specs { reply } => {
                 let views = self.unit_views();
                 let app = |view: UnitView| {
@@ -146,7 +146,7 @@ impl Supervisor {
             Ask::Guardian { reply } => {
                 let _ = reply.send(Keeping {
                     guardian: self.guardian_pid(),
-                    went_back: self.guarded.went_back.clone(),
+                    went_back: self.guardian_info.went_back.clone(),
                 });
             }
         }
@@ -156,7 +156,7 @@ impl Supervisor {
     fn add_waiter(&mut self, run: RunId, reply: oneshot::Sender<Cancelled>) -> bool {
         // One that was asked for in the same turn is known by its live end only.
         if self.world.record(run).is_none() && !self.live.contains_key(&run) {
-            let _ = reply.send(match self.owed_end(run) {
+            let _ = reply.send(match self.unsaved_end(run) {
                 Some(record) => Cancelled::Ended(record.result()),
                 None => Cancelled::NotLive,
             });
@@ -167,12 +167,12 @@ impl Supervisor {
     }
 
     /// Runs that have ended while the registry could not be written: it does not know yet, we do.
-    fn owed_ends(&self) -> impl Iterator<Item = &RunRecord> {
-        self.owed.runs.iter().filter(|record| record.state == RunState::Exited)
+    fn unsaved_ends(&self) -> impl Iterator<Item = &RunRecord> {
+        self.unsaved.runs.iter().filter(|record| record.state == RunState::Exited)
     }
 
-    fn owed_end(&self, run: RunId) -> Option<&RunRecord> {
-        self.owed_ends().find(|record| record.run_id == run)
+    fn unsaved_end(&self, run: RunId) -> Option<&RunRecord> {
+        self.unsaved_ends().find(|record| record.run_id == run)
     }
 
     fn take_spawn(
@@ -207,7 +207,7 @@ impl Supervisor {
         if self.live.contains_key(&id) {
             return Err(format!("run {id} is there already"));
         }
-        let Ties { parent, client } = self.ties(&spec, &by)?;
+        let RunParents { parent, client } = self.run_parents(&spec, &by)?;
         let watched = client.clone();
         let record = RunRecord {
             run_id: id,
@@ -260,7 +260,7 @@ impl Supervisor {
         let (limits, detach) = (spec.limits, spec.detach);
         let is_check = spec.session_id == RunSpec::CHECK_SESSION;
         let is_passing = is_check && spec.scope_key.is_none() && record.cgroup.is_some();
-        let note = (spec.backend == Backend::Tmux).then(|| self.seat_note_of(&record)).flatten();
+        let note = (spec.backend == Backend::Tmux).then(|| self.pane_note_of(&record)).flatten();
         self.add_live(id, spec, note, is_passing);
         self.watch_client(id, watched.as_deref());
         self.events.push_back(Event::SpawnAsked(Box::new(NewRun { by, record, limits, detach })));
@@ -272,12 +272,12 @@ impl Supervisor {
         &mut self,
         run: RunId,
         spec: Box<RunSpec>,
-        seat_note: Option<PathBuf>,
+        pane_note: Option<PathBuf>,
         is_passing: bool,
     ) {
         let screen = match spec.backend {
             Backend::Pty => Some(Screen::new(spec.size)),
-            Backend::Tmux => seat_note.map(|note| Screen::new(spec.size).seated(note)),
+            Backend::Tmux => pane_note.map(|note| Screen::new(spec.size).pane_program(note)),
             Backend::Pipe | Backend::Container => None,
         };
         let token = self.new_token(run);
@@ -294,7 +294,7 @@ impl Supervisor {
             leader: 0,
             root_gone: false,
             is_adopted: false,
-            is_told_by_descriptor: false,
+            is_watched_by_descriptor: false,
             is_passing,
             asked: None,
             client: None,

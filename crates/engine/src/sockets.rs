@@ -35,7 +35,7 @@ pub(crate) struct Kept {
     file: SocketFile,
     next: mpsc::UnboundedSender<UnixListener>,
     /// What was last said in the journal of a failure to listen again; not said twice.
-    told: Option<String>,
+    description: Option<String>,
 }
 
 #[derive(Debug, Default)]
@@ -96,8 +96,8 @@ impl Supervisor {
     }
 
     fn take_up_socket(&mut self, path: &Path, name: &str, file_name: &str) -> io::Result<Door> {
-        let listener = self.guarding.inheritance.take(name);
-        let file = self.guarding.inheritance.take(file_name);
+        let listener = self.guardian_link.inheritance.take(name);
+        let file = self.guardian_link.inheritance.take(file_name);
         let file = match file {
             Some(file) => Some(SocketFile::held(path, file)),
             // A supervisor of an earlier release did not leave us the file.
@@ -120,7 +120,7 @@ impl Supervisor {
         self.hand_socket(&door, name, file_name)?;
         let (sender, next) = mpsc::unbounded_channel();
         let file = door.file;
-        self.sockets.kept.push(Kept { name, file_name, file, next: sender, told: None });
+        self.sockets.kept.push(Kept { name, file_name, file, next: sender, description: None });
         self.sockets.due = ostler_os::mono_ms() + LOOK_EVERY_MS;
         Ok(Listening { first: door.listener, next })
     }
@@ -132,8 +132,8 @@ impl Supervisor {
         name: &'static str,
         file_name: &'static str,
     ) -> io::Result<()> {
-        self.guarding.keep_instead(name, door.listener.try_clone()?);
-        self.guarding.keep_instead(file_name, door.file.clone());
+        self.guardian_link.keep_instead(name, door.listener.try_clone()?);
+        self.guardian_link.keep_instead(file_name, door.file.clone());
         Ok(())
     }
 
@@ -148,7 +148,7 @@ impl Supervisor {
         }
     }
 
-    pub(crate) fn tend_sockets(&mut self) {
+    pub(crate) fn maintain_sockets(&mut self) {
         let now_ms = ostler_os::mono_ms();
         if now_ms.saturating_add(EARLY_MS) < self.sockets.due {
             return;
@@ -175,7 +175,7 @@ impl Supervisor {
         if self.sockets.link.as_ref().is_some_and(|link| !link.is_in_place()) {
             self.link_socket();
         }
-        self.tend_words();
+        self.maintain_notify_sockets();
     }
 
     fn listen_again(&mut self, at: usize) {
@@ -191,16 +191,16 @@ impl Supervisor {
             Ok(door) => {
                 let _ = kept.next.send(door.listener);
                 kept.file = door.file;
-                kept.told = None;
+                kept.description = None;
                 "its file was gone; the supervisor listens again".to_owned()
             }
             Err(error) => {
-                let told = format!("its file is gone and cannot be made again: {error}");
-                if kept.told.as_ref() == Some(&told) {
+                let description = format!("its file is gone and cannot be made again: {error}");
+                if kept.description.as_ref() == Some(&description) {
                     return;
                 }
-                kept.told = Some(told.clone());
-                told
+                kept.description = Some(description.clone());
+                description
             }
         };
         let place = self.sockets.kept[at].file.path().display().to_string();
@@ -236,7 +236,7 @@ impl Supervisor {
     }
 
     /// Programs that say what they have to say by the path of the socket need its file.
-    fn tend_words(&mut self) {
+    fn maintain_notify_sockets(&mut self) {
         let gone: Vec<(RunId, PathBuf)> = self
             .sockets
             .words
@@ -245,18 +245,18 @@ impl Supervisor {
             .map(|(run, file)| (*run, file.path().to_owned()))
             .collect();
         for (run, path) in gone {
-            let Some(vitals) = self.apps.get(run) else { continue };
+            let Some(report) = self.apps.get(run) else { continue };
             // What cannot be done now is tried again at the next look.
             let Ok((word, file)) = crate::apps::dispatch::listen(&path) else { continue };
-            if self.guarding.words.contains_key(&run)
+            if self.guardian_link.words.contains_key(&run)
                 && let Ok(held) = word.try_clone()
             {
                 let held = OwnedFd::from(held);
-                self.guarding.keeper.let_go(&End::Word.name(run));
-                self.guarding.keeper.keep(&End::Word.name(run), &held);
-                self.guarding.words.insert(run, held);
+                self.guardian_link.fd_store.let_go(&End::Word.name(run));
+                self.guardian_link.fd_store.keep(&End::Word.name(run), &held);
+                self.guardian_link.words.insert(run, held);
             }
-            if self.prober.order(Order::Hear { run, word, vitals }).is_ok() {
+            if self.prober.order(Order::Receive { run, word, report }).is_ok() {
                 self.sockets.add_word(run, file);
             }
         }

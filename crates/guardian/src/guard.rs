@@ -96,8 +96,8 @@ impl Guardian {
         let mut counters = Counters { started_at_ms: wall_ms(), ..Counters::default() };
         let mut store = Store::new(descriptor_limit.most());
         if living.is_some() {
-            let told = std::env::var(crate::COUNTERS_VARIABLE).ok();
-            counters = told.and_then(|text| Counters::from_text(&text)).unwrap_or(counters);
+            let description = std::env::var(crate::COUNTERS_VARIABLE).ok();
+            counters = description.and_then(|text| Counters::from_text(&text)).unwrap_or(counters);
         } else if let Some(lock) = take_lock(Path::new("lock"))? {
             store.add(LOCK, vec![lock], None);
         } else {
@@ -232,7 +232,7 @@ impl Guardian {
         let lock = self.store.iter().find(|(name, _)| *name == LOCK).map(|(_, lock)| lock);
         let is_removed = lock.is_some_and(|lock| !is_in_place(lock, &self.home.join(LOCK)));
         if !is_removed {
-            self.mailbox.tend();
+            self.mailbox.maintain();
         } else if !self.is_home_lost {
             self.is_home_lost = true;
             self.events.push_back(Event::Asked(Asked::Terminate));
@@ -242,20 +242,20 @@ impl Guardian {
     fn read_mail(&mut self) {
         let from = self.supervisor.as_ref().map(|supervisor| supervisor.pid);
         while let Some(letter) = self.mailbox.next(from) {
-            if let Some(name) = &letter.told.name {
-                if letter.told.store {
-                    self.store.add(name, letter.descriptors, letter.told.process);
-                } else if letter.told.remove {
+            if let Some(name) = &letter.description.name {
+                if letter.description.store {
+                    self.store.add(name, letter.descriptors, letter.description.process);
+                } else if letter.description.remove {
                     self.store.remove(name);
                 }
             }
-            if letter.told.status.is_some() {
-                self.status = letter.told.status;
+            if letter.description.status.is_some() {
+                self.status = letter.description.status;
             }
-            if letter.told.candidate.is_some() {
-                self.candidate = letter.told.candidate;
+            if letter.description.candidate.is_some() {
+                self.candidate = letter.description.candidate;
             }
-            self.events.extend(letter.told.words.into_iter().map(Event::Said));
+            self.events.extend(letter.description.words.into_iter().map(Event::OscState));
         }
     }
 
@@ -269,7 +269,7 @@ impl Guardian {
             if self.store.note_end(pid, status)
                 && let Some(reporting) = &self.reporting
             {
-                tell_end(reporting, pid, status);
+                print_end(reporting, pid, status);
             }
             reap(pid);
         }
@@ -299,8 +299,11 @@ impl Guardian {
                     Some(ms) => format!("started again in {} s", ms.div_ceil(1_000)),
                     None => "another takes its place at once".to_owned(),
                 };
-                let told = crash_log::summary(&crash);
-                log(&format!("the supervisor crashed after {}: {told}; {then}", duration(ran_ms)));
+                let description = crash_log::summary(&crash);
+                log(&format!(
+                    "the supervisor crashed after {}: {description}; {then}",
+                    duration(ran_ms)
+                ));
                 if self.trial.is_some() {
                     self.went_back = Some(crash_log::summary(&crash));
                 }
@@ -320,15 +323,15 @@ impl Guardian {
                 let error = become_sweeper(&self.executable);
                 self.report.refused(&format!("what is left cannot be ended: {error}"));
             }
-            Action::TellReady => {
+            Action::ReportReady => {
                 self.report.ready();
                 forget_text();
             }
-            Action::TellRefused => {
+            Action::ReportRefused => {
                 // Said to us first: the disk may be full.
-                let told = self.status.take().unwrap_or_else(|| self.output.last_line());
-                log(&format!("the supervisor refused to start: {told}"));
-                self.report.refused(&told);
+                let description = self.status.take().unwrap_or_else(|| self.output.last_line());
+                log(&format!("the supervisor refused to start: {description}"));
+                self.report.refused(&description);
             }
             Action::Try => match self.candidate.take().map(|path| Executable::at(&path)) {
                 Some(Ok(trial)) => self.trial = Some(trial),
@@ -360,7 +363,7 @@ impl Guardian {
         self.mailbox.forget_earlier();
         let (reports, reporting) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
         for (pid, status) in self.store.ends() {
-            tell_end(&reporting, pid, status);
+            print_end(&reporting, pid, status);
         }
         let mut descriptors: Vec<_> =
             self.store.iter().map(|(name, descriptor)| (name, descriptor.as_fd())).collect();
@@ -428,7 +431,7 @@ fn is_in_place(held: &OwnedFd, path: &Path) -> bool {
     }
 }
 
-fn tell_end(reporting: &OwnedFd, pid: i32, status: i32) {
+fn print_end(reporting: &OwnedFd, pid: i32, status: i32) {
     let mut record = [0; 8];
     record[..4].copy_from_slice(&pid.to_ne_bytes());
     record[4..].copy_from_slice(&status.to_ne_bytes());

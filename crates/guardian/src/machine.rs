@@ -111,7 +111,7 @@ pub enum Event {
     TakeUp {
         ran_ms: u64,
     },
-    Said(Word),
+    OscState(Word),
     Exited(Exit),
     Asked(Asked),
     /// The guardian did not run when it should have: it was stopped, or the machine was.
@@ -141,8 +141,8 @@ pub enum Action {
     Kill,
     /// End whatever is still our descendant.
     Sweep,
-    TellReady,
-    TellRefused,
+    ReportReady,
+    ReportRefused,
     /// Spawn the candidate from now on.
     Try,
     /// The candidate has proved itself.
@@ -223,7 +223,9 @@ impl Machine {
                     candidate: Candidate::None,
                 })
             }
-            (State::Up(up), Event::Said(word)) => State::Up(self.hear(up, word, now, &mut out)),
+            (State::Up(up), Event::OscState(word)) => {
+                State::Up(self.receive(up, word, now, &mut out))
+            }
             (State::Up(up), Event::Exited(exit)) => self.ended(up, exit, now, &mut out),
             (State::Up(up), Event::Asked(asked)) => {
                 out.push(Action::Forward(asked));
@@ -244,10 +246,10 @@ impl Machine {
             (State::Waiting { .. }, Event::Asked(_)) => self.last_try(1, now, &mut out),
             (
                 State::Waiting { until },
-                Event::Due | Event::StoodStill | Event::Said(_) | Event::Exited(_),
+                Event::Due | Event::StoodStill | Event::OscState(_) | Event::Exited(_),
             ) => State::Waiting { until },
             (State::Stopping { .. }, Event::Exited(exit)) => self.stopped(exit, now, &mut out),
-            (State::Stopping { since, kill_at, tries, killed }, Event::Said(word)) => {
+            (State::Stopping { since, kill_at, tries, killed }, Event::OscState(word)) => {
                 let kill_at = match word {
                     Word::Extend { ms } => now.saturating_add(ms).max(kill_at),
                     Word::Ready | Word::Alive | Word::Stopping | Word::Candidate => kill_at,
@@ -270,7 +272,7 @@ impl Machine {
             (stopping @ State::Stopping { .. }, Event::Due) => stopping,
             (
                 State::Over,
-                Event::Said(_)
+                Event::OscState(_)
                 | Event::Exited(_)
                 | Event::Asked(_)
                 | Event::StoodStill
@@ -301,7 +303,7 @@ impl Machine {
         State::Stopping { since: now, kill_at: now + self.limits.stop_ms, tries, killed: None }
     }
 
-    fn hear(&mut self, up: Up, word: Word, now: u64, out: &mut Vec<Action>) -> Up {
+    fn receive(&mut self, up: Up, word: Word, now: u64, out: &mut Vec<Action>) -> Up {
         let alive = now + self.limits.watchdog_ms;
         match word {
             Word::Ready if !up.is_ready => {
@@ -309,7 +311,7 @@ impl Machine {
                 if up.candidate == Candidate::OnTrial {
                     out.push(Action::Promote);
                 }
-                out.push(Action::TellReady);
+                out.push(Action::ReportReady);
                 Up { is_ready: true, due: alive, candidate: Candidate::None, ..up }
             }
             Word::Ready | Word::Alive if up.is_ready && up.killed.is_none() => {
@@ -360,7 +362,7 @@ impl Machine {
             };
         }
         if exit == Exit::Code(REFUSED) && !self.was_ever_ready {
-            out.push(Action::TellRefused);
+            out.push(Action::ReportRefused);
             out.push(Action::Finish { clean: false });
             return State::Over;
         }

@@ -28,7 +28,7 @@ pub(crate) struct Mailbox {
 
 /// A datagram from the supervisor, with what came along.
 pub(crate) struct Letter {
-    pub(crate) told: Told,
+    pub(crate) description: Told,
     pub(crate) descriptors: Vec<OwnedFd>,
 }
 
@@ -49,7 +49,7 @@ impl Mailbox {
     }
 
     /// Listens again if the file is gone or another's. What cannot be done now is tried at the next look.
-    pub(crate) fn tend(&mut self) {
+    pub(crate) fn maintain(&mut self) {
         if self.is_in_place() {
             return;
         }
@@ -130,7 +130,7 @@ fn next_at(socket: &OwnedFd, from: Option<i32>) -> Option<Letter> {
             }
         }
         if sender.is_some() && sender == from && !received.flags.contains(ReturnFlags::TRUNC) {
-            return Some(Letter { told: parse(&text[..received.bytes]), descriptors });
+            return Some(Letter { description: parse(&text[..received.bytes]), descriptors });
         }
     }
     None

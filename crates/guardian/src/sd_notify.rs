@@ -26,32 +26,32 @@ pub struct Told {
 }
 
 pub fn parse(datagram: &[u8]) -> Told {
-    let mut told = Told { name: Some("stored".to_owned()), ..Told::default() };
+    let mut description = Told { name: Some("stored".to_owned()), ..Told::default() };
     for line in datagram.split(|byte| *byte == b'\n') {
         let Some(equals) = line.iter().position(|byte| *byte == b'=') else { continue };
         let value = &line[equals + 1..];
         match &line[..equals] {
-            b"READY" if value == b"1" => told.words.push(Word::Ready),
-            b"WATCHDOG" if value == b"1" => told.words.push(Word::Alive),
-            b"STOPPING" if value == b"1" => told.words.push(Word::Stopping),
+            b"READY" if value == b"1" => description.words.push(Word::Ready),
+            b"WATCHDOG" if value == b"1" => description.words.push(Word::Alive),
+            b"STOPPING" if value == b"1" => description.words.push(Word::Stopping),
             b"EXTEND_TIMEOUT_USEC" => {
                 if let Some(us) = number::<u64>(value) {
-                    told.words.push(Word::Extend { ms: us / 1_000 });
+                    description.words.push(Word::Extend { ms: us / 1_000 });
                 }
             }
-            b"STATUS" => told.status = Some(String::from_utf8_lossy(value).into_owned()),
-            b"FDSTORE" => told.store = value == b"1",
-            b"FDSTOREREMOVE" => told.remove = value == b"1",
-            b"FDNAME" => told.name = name(value),
-            b"X_OSTLER_PROCESS" => told.process = number(value).filter(|pid| *pid > 0),
+            b"STATUS" => description.status = Some(String::from_utf8_lossy(value).into_owned()),
+            b"FDSTORE" => description.store = value == b"1",
+            b"FDSTOREREMOVE" => description.remove = value == b"1",
+            b"FDNAME" => description.name = name(value),
+            b"X_OSTLER_PROCESS" => description.process = number(value).filter(|pid| *pid > 0),
             b"X_OSTLER_HAND_OVER" if value.starts_with(b"/") && !value.contains(&0) => {
-                told.candidate = Some(PathBuf::from(OsStr::from_bytes(value)));
-                told.words.push(Word::Candidate);
+                description.candidate = Some(PathBuf::from(OsStr::from_bytes(value)));
+                description.words.push(Word::Candidate);
             }
             _ => {}
         }
     }
-    told
+    description
 }
 
 fn number<T: std::str::FromStr>(value: &[u8]) -> Option<T> {

@@ -15,42 +15,43 @@ struct Story {
 impl Story {
     fn begun() -> Self {
         let mut story = Self { machine: Machine::new(Limits::default(), 0), now: 1_000 };
-        assert_eq!(story.tell(Event::Begin), [Action::Spawn(Purpose::Serve)]);
+        assert_eq!(story.notify(Event::Begin), [Action::Spawn(Purpose::Serve)]);
         story
     }
 
     fn ready() -> Self {
         let mut story = Self::begun();
-        assert_eq!(story.tell(Event::Said(Word::Ready)), [Action::TellReady]);
+        assert_eq!(story.notify(Event::OscState(Word::Ready)), [Action::ReportReady]);
         story
     }
 
-    fn tell(&mut self, event: Event) -> Vec<Action> {
+    fn notify(&mut self, event: Event) -> Vec<Action> {
         self.machine.step(event, self.now)
     }
 
     /// Lets the time pass until the machine wants to be woken, and wakes it.
     fn until_due(&mut self) -> Vec<Action> {
         self.now = self.machine.due().expect("something is waited for");
-        self.tell(Event::Due)
+        self.notify(Event::Due)
     }
 
     /// Lives for so long, with signs of life, and dies. Returns how long is waited then.
     fn crash_after(&mut self, ran_ms: u64) -> u64 {
-        self.tell(Event::Said(Word::Ready));
+        self.notify(Event::OscState(Word::Ready));
         let end = self.now + ran_ms;
         while end - self.now > 5_000 {
             self.now += 5_000;
-            assert_eq!(self.tell(Event::Said(Word::Alive)), []);
+            assert_eq!(self.notify(Event::OscState(Word::Alive)), []);
         }
         self.now = end;
-        let actions = self.tell(Event::Exited(KILLED));
-        let [Action::Crash { ran_ms: told, exit: KILLED, why: None, wait_ms: Some(wait_ms) }] =
-            actions[..]
+        let actions = self.notify(Event::Exited(KILLED));
+        let [
+            Action::Crash { ran_ms: description, exit: KILLED, why: None, wait_ms: Some(wait_ms) },
+        ] = actions[..]
         else {
             panic!("not a plain crash: {actions:?}")
         };
-        assert_eq!(told, ran_ms);
+        assert_eq!(description, ran_ms);
         wait_ms
     }
 
@@ -58,9 +59,9 @@ impl Story {
     fn wait_out(&mut self, wait_ms: u64) {
         assert_eq!(self.machine.due(), Some(self.now + wait_ms));
         self.now += wait_ms - 1;
-        assert_eq!(self.tell(Event::Due), [], "not before its time");
+        assert_eq!(self.notify(Event::Due), [], "not before its time");
         self.now += 1;
-        assert_eq!(self.tell(Event::Due), [Action::Spawn(Purpose::Serve)]);
+        assert_eq!(self.notify(Event::Due), [Action::Spawn(Purpose::Serve)]);
     }
 }
 
@@ -106,14 +107,14 @@ fn only_zero_is_clean() {
         Exit::Unknown,
     ] {
         let mut story = Story::begun();
-        let actions = story.tell(Event::Exited(exit));
+        let actions = story.notify(Event::Exited(exit));
         assert!(
             matches!(actions[..], [Action::Crash { wait_ms: Some(1_000), .. }]),
             "{exit:?} before it was ready: {actions:?}"
         );
     }
     let mut story = Story::ready();
-    assert_eq!(story.tell(Event::Exited(Exit::Code(0))), [Action::Finish { clean: true }]);
+    assert_eq!(story.notify(Event::Exited(Exit::Code(0))), [Action::Finish { clean: true }]);
     assert_eq!(story.machine.due(), None);
 }
 
@@ -122,13 +123,13 @@ fn only_zero_is_clean() {
 fn a_refusal_ends_the_start_only_if_it_is_the_first() {
     let mut story = Story::begun();
     assert_eq!(
-        story.tell(Event::Exited(Exit::Code(REFUSED))),
-        [Action::TellRefused, Action::Finish { clean: false }]
+        story.notify(Event::Exited(Exit::Code(REFUSED))),
+        [Action::ReportRefused, Action::Finish { clean: false }]
     );
     let mut story = Story::ready();
     let wait_ms = story.crash_after(10);
     story.wait_out(wait_ms);
-    let actions = story.tell(Event::Exited(Exit::Code(REFUSED)));
+    let actions = story.notify(Event::Exited(Exit::Code(REFUSED)));
     assert!(matches!(actions[..], [Action::Crash { wait_ms: Some(2_000), .. }]), "{actions:?}");
 }
 
@@ -137,13 +138,13 @@ fn a_refusal_ends_the_start_only_if_it_is_the_first() {
 fn silence_is_answered_by_kill() {
     let mut story = Story::ready();
     story.now += 9_000;
-    assert_eq!(story.tell(Event::Said(Word::Alive)), []);
+    assert_eq!(story.notify(Event::OscState(Word::Alive)), []);
     assert_eq!(story.machine.due(), Some(story.now + 10_000));
     assert_eq!(story.until_due(), [Action::Kill]);
     assert_eq!(story.machine.due(), None, "it is killed once");
     // A last word that was still on its way changes nothing.
-    assert_eq!(story.tell(Event::Said(Word::Alive)), []);
-    let actions = story.tell(Event::Exited(KILLED));
+    assert_eq!(story.notify(Event::OscState(Word::Alive)), []);
+    let actions = story.notify(Event::Exited(KILLED));
     assert!(
         matches!(actions[..], [Action::Crash { why: Some("it gave no sign of life"), .. }]),
         "{actions:?}"
@@ -156,7 +157,7 @@ fn a_guardian_that_was_paused_gives_another_chance() {
     for paused_ms in [3_000, 12_000, 3_600_000] {
         let mut story = Story::ready();
         story.now += 9_000 + paused_ms;
-        assert_eq!(story.tell(Event::StoodStill), []);
+        assert_eq!(story.notify(Event::StoodStill), []);
         assert_eq!(story.machine.due(), Some(story.now + 10_000));
         assert_eq!(story.until_due(), [Action::Kill], "{paused_ms}");
     }
@@ -167,7 +168,7 @@ fn a_guardian_that_was_paused_gives_another_chance() {
 fn a_pause_does_not_bring_back_what_was_killed() {
     let mut story = Story::ready();
     assert_eq!(story.until_due(), [Action::Kill]);
-    assert_eq!(story.tell(Event::StoodStill), []);
+    assert_eq!(story.notify(Event::StoodStill), []);
     assert_eq!(story.machine.due(), None);
 }
 
@@ -176,7 +177,7 @@ fn a_pause_does_not_bring_back_what_was_killed() {
 fn a_start_has_a_deadline_that_can_be_extended() {
     let mut story = Story::begun();
     assert_eq!(story.machine.due(), Some(story.now + 90_000));
-    story.tell(Event::Said(Word::Extend { ms: 200_000 }));
+    story.notify(Event::OscState(Word::Extend { ms: 200_000 }));
     assert_eq!(story.machine.due(), Some(story.now + 200_000));
     assert_eq!(story.until_due(), [Action::Kill]);
 }
@@ -186,11 +187,11 @@ fn a_start_has_a_deadline_that_can_be_extended() {
 fn a_stop_is_forwarded_and_waited_for() {
     for asked in [Asked::Terminate, Asked::Interrupt, Asked::Quit] {
         let mut story = Story::ready();
-        assert_eq!(story.tell(Event::Asked(asked)), [Action::Forward(asked)]);
-        assert_eq!(story.tell(Event::Asked(asked)), [Action::Forward(asked)]);
-        assert_eq!(story.tell(Event::Said(Word::Extend { ms: 75_000 })), []);
+        assert_eq!(story.notify(Event::Asked(asked)), [Action::Forward(asked)]);
+        assert_eq!(story.notify(Event::Asked(asked)), [Action::Forward(asked)]);
+        assert_eq!(story.notify(Event::OscState(Word::Extend { ms: 75_000 })), []);
         assert_eq!(story.machine.due(), Some(story.now + 75_000));
-        assert_eq!(story.tell(Event::Exited(Exit::Code(0))), [Action::Finish { clean: true }]);
+        assert_eq!(story.notify(Event::Exited(Exit::Code(0))), [Action::Finish { clean: true }]);
     }
 }
 
@@ -199,8 +200,8 @@ fn a_stop_is_forwarded_and_waited_for() {
 fn a_stop_during_a_wait_ends_what_lives_on() {
     let mut story = Story::ready();
     story.crash_after(10);
-    assert_eq!(story.tell(Event::Asked(Asked::Terminate)), [Action::Spawn(Purpose::EndAll)]);
-    assert_eq!(story.tell(Event::Exited(Exit::Code(0))), [Action::Finish { clean: true }]);
+    assert_eq!(story.notify(Event::Asked(Asked::Terminate)), [Action::Spawn(Purpose::EndAll)]);
+    assert_eq!(story.notify(Event::Exited(Exit::Code(0))), [Action::Finish { clean: true }]);
 }
 
 /// D4: bounded: one that hangs or crashes is replaced twice, then we do it ourselves.
@@ -208,10 +209,10 @@ fn a_stop_during_a_wait_ends_what_lives_on() {
 fn a_stop_that_fails_again_and_again_ends_with_a_sweep() {
     let mut story = Story::ready();
     let begun = story.now;
-    story.tell(Event::Asked(Asked::Terminate));
+    story.notify(Event::Asked(Asked::Terminate));
     for _ in 0..2 {
         assert_eq!(story.until_due(), [Action::Kill]);
-        let actions = story.tell(Event::Exited(KILLED));
+        let actions = story.notify(Event::Exited(KILLED));
         assert!(
             matches!(
                 actions[..],
@@ -221,7 +222,7 @@ fn a_stop_that_fails_again_and_again_ends_with_a_sweep() {
         );
     }
     assert_eq!(story.until_due(), [Action::Kill]);
-    let actions = story.tell(Event::Exited(KILLED));
+    let actions = story.notify(Event::Exited(KILLED));
     assert!(
         matches!(
             actions[..],
@@ -236,8 +237,8 @@ fn a_stop_that_fails_again_and_again_ends_with_a_sweep() {
 #[test]
 fn a_hand_over_is_followed_at_once() {
     let mut story = Story::ready();
-    assert_eq!(story.tell(Event::Exited(Exit::Code(HAND_OVER))), [Action::Spawn(Purpose::Serve)]);
-    story.tell(Event::Said(Word::Ready));
+    assert_eq!(story.notify(Event::Exited(Exit::Code(HAND_OVER))), [Action::Spawn(Purpose::Serve)]);
+    story.notify(Event::OscState(Word::Ready));
     assert_eq!(story.crash_after(10), 1_000);
 }
 
@@ -245,12 +246,12 @@ fn a_hand_over_is_followed_at_once() {
 #[test]
 fn a_candidate_that_answers_is_promoted() {
     let mut story = Story::ready();
-    assert_eq!(story.tell(Event::Said(Word::Candidate)), []);
+    assert_eq!(story.notify(Event::OscState(Word::Candidate)), []);
     assert_eq!(
-        story.tell(Event::Exited(Exit::Code(HAND_OVER))),
+        story.notify(Event::Exited(Exit::Code(HAND_OVER))),
         [Action::Try, Action::Spawn(Purpose::Serve)]
     );
-    assert_eq!(story.tell(Event::Said(Word::Ready)), [Action::Promote, Action::TellReady]);
+    assert_eq!(story.notify(Event::OscState(Word::Ready)), [Action::Promote, Action::ReportReady]);
     assert_eq!(story.crash_after(10), 1_000);
 }
 
@@ -259,9 +260,9 @@ fn a_candidate_that_answers_is_promoted() {
 fn a_candidate_that_does_not_answer_is_replaced_by_the_old_one() {
     for exit in [Exit::Code(0), Exit::Code(1), Exit::Code(HAND_OVER), Exit::Code(REFUSED), KILLED] {
         let mut story = Story::ready();
-        story.tell(Event::Said(Word::Candidate));
-        story.tell(Event::Exited(Exit::Code(HAND_OVER)));
-        let actions = story.tell(Event::Exited(exit));
+        story.notify(Event::OscState(Word::Candidate));
+        story.notify(Event::Exited(Exit::Code(HAND_OVER)));
+        let actions = story.notify(Event::Exited(exit));
         assert!(
             matches!(
                 actions[..],
@@ -275,8 +276,8 @@ fn a_candidate_that_does_not_answer_is_replaced_by_the_old_one() {
         );
     }
     let mut story = Story::ready();
-    story.tell(Event::Said(Word::Candidate));
-    story.tell(Event::Exited(Exit::Code(HAND_OVER)));
+    story.notify(Event::OscState(Word::Candidate));
+    story.notify(Event::Exited(Exit::Code(HAND_OVER)));
     assert_eq!(story.machine.due(), Some(story.now + 15_000));
     assert_eq!(story.until_due(), [Action::Kill]);
 }
@@ -285,15 +286,15 @@ fn a_candidate_that_does_not_answer_is_replaced_by_the_old_one() {
 #[test]
 fn a_living_supervisor_is_taken_up() {
     let mut story = Story { machine: Machine::new(Limits::default(), 3), now: 1_000_000 };
-    assert_eq!(story.tell(Event::TakeUp { ran_ms: 20 }), []);
-    let actions = story.tell(Event::Exited(KILLED));
+    assert_eq!(story.notify(Event::TakeUp { ran_ms: 20 }), []);
+    let actions = story.notify(Event::Exited(KILLED));
     assert!(
         matches!(actions[..], [Action::Crash { ran_ms: 20, wait_ms: Some(8_000), .. }]),
         "{actions:?}"
     );
     let mut story = Story { machine: Machine::new(Limits::default(), 3), now: 1_000_000 };
-    story.tell(Event::TakeUp { ran_ms: 400_000 });
-    let actions = story.tell(Event::Exited(KILLED));
+    story.notify(Event::TakeUp { ran_ms: 400_000 });
+    let actions = story.notify(Event::Exited(KILLED));
     assert!(matches!(actions[..], [Action::Crash { wait_ms: Some(1_000), .. }]), "{actions:?}");
 }
 
@@ -301,19 +302,19 @@ fn a_living_supervisor_is_taken_up() {
 #[test]
 fn an_unknown_end_is_clean_only_if_it_was_announced() {
     let mut story = Story { machine: Machine::new(Limits::default(), 0), now: 1_000 };
-    story.tell(Event::TakeUp { ran_ms: 20 });
-    story.tell(Event::Said(Word::Stopping));
-    assert_eq!(story.tell(Event::Exited(Exit::Unknown)), [Action::Finish { clean: true }]);
+    story.notify(Event::TakeUp { ran_ms: 20 });
+    story.notify(Event::OscState(Word::Stopping));
+    assert_eq!(story.notify(Event::Exited(Exit::Unknown)), [Action::Finish { clean: true }]);
 }
 
 /// D9, D10: a supervisor that was taken up hands over like any other.
 #[test]
 fn an_unknown_end_is_a_hand_over_if_a_successor_was_named() {
     let mut story = Story { machine: Machine::new(Limits::default(), 0), now: 1_000 };
-    story.tell(Event::TakeUp { ran_ms: 20 });
-    story.tell(Event::Said(Word::Candidate));
+    story.notify(Event::TakeUp { ran_ms: 20 });
+    story.notify(Event::OscState(Word::Candidate));
     assert_eq!(
-        story.tell(Event::Exited(Exit::Unknown)),
+        story.notify(Event::Exited(Exit::Unknown)),
         [Action::Try, Action::Spawn(Purpose::Serve)]
     );
 }
@@ -334,11 +335,11 @@ fn no_history_leaves_the_guardian_idle() {
         for _ in 0..40 {
             story.now += next(20_000);
             let event = match next(12) {
-                0 => Event::Said(Word::Ready),
-                1 | 2 => Event::Said(Word::Alive),
-                3 => Event::Said(Word::Stopping),
-                4 => Event::Said(Word::Extend { ms: next(u64::MAX) }),
-                5 => Event::Said(Word::Candidate),
+                0 => Event::OscState(Word::Ready),
+                1 | 2 => Event::OscState(Word::Alive),
+                3 => Event::OscState(Word::Stopping),
+                4 => Event::OscState(Word::Extend { ms: next(u64::MAX) }),
+                5 => Event::OscState(Word::Candidate),
                 6 | 7 if is_alive => {
                     is_alive = false;
                     Event::Exited(match next(5) {
@@ -353,7 +354,7 @@ fn no_history_leaves_the_guardian_idle() {
                 _ => Event::Due,
             };
             let mut is_over = false;
-            for action in story.tell(event) {
+            for action in story.notify(event) {
                 match action {
                     Action::Spawn(_) => {
                         assert!(!is_alive, "{history}: two at once");

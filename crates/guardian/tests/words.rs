@@ -5,14 +5,14 @@ use std::path::PathBuf;
 
 #[test]
 fn the_words_of_systemd_are_understood() {
-    let told = parse(b"READY=1\nSTATUS=3 runs\nMAINPID=5\nWATCHDOG=1\n");
-    assert_eq!(told.words, [Word::Ready, Word::Alive]);
-    assert_eq!(told.status.as_deref(), Some("3 runs"));
-    let told = parse(b"STOPPING=1\nEXTEND_TIMEOUT_USEC=18000000");
-    assert_eq!(told.words, [Word::Stopping, Word::Extend { ms: 18_000 }]);
-    let told = parse(b"FDSTORE=1\nFDPOLL=0\nFDNAME=8ytq0a2zo\nX_OSTLER_PROCESS=77");
+    let description = parse(b"READY=1\nSTATUS=3 runs\nMAINPID=5\nWATCHDOG=1\n");
+    assert_eq!(description.words, [Word::Ready, Word::Alive]);
+    assert_eq!(description.status.as_deref(), Some("3 runs"));
+    let description = parse(b"STOPPING=1\nEXTEND_TIMEOUT_USEC=18000000");
+    assert_eq!(description.words, [Word::Stopping, Word::Extend { ms: 18_000 }]);
+    let description = parse(b"FDSTORE=1\nFDPOLL=0\nFDNAME=8ytq0a2zo\nX_OSTLER_PROCESS=77");
     assert_eq!(
-        told,
+        description,
         Told {
             store: true,
             name: Some("8ytq0a2zo".to_owned()),
@@ -20,18 +20,18 @@ fn the_words_of_systemd_are_understood() {
             ..Told::default()
         }
     );
-    let told = parse(b"FDSTOREREMOVE=1\nFDNAME=8ytq0a2zo");
-    assert!(told.remove && !told.store);
-    let told = parse(b"X_OSTLER_HAND_OVER=/opt/ostler 2/ostler");
-    assert_eq!(told.words, [Word::Candidate]);
-    assert_eq!(told.candidate, Some(PathBuf::from("/opt/ostler 2/ostler")));
+    let description = parse(b"FDSTOREREMOVE=1\nFDNAME=8ytq0a2zo");
+    assert!(description.remove && !description.store);
+    let description = parse(b"X_OSTLER_HAND_OVER=/opt/ostler 2/ostler");
+    assert_eq!(description.words, [Word::Candidate]);
+    assert_eq!(description.candidate, Some(PathBuf::from("/opt/ostler 2/ostler")));
 }
 
 #[test]
 fn what_is_no_name_is_not_taken_for_one() {
     for name in ["", "a:b", "a b", "\u{7f}", "ä", &"x".repeat(256)] {
-        let told = parse(format!("FDSTORE=1\nFDNAME={name}").as_bytes());
-        assert_eq!(told.name, None, "{name:?}");
+        let description = parse(format!("FDSTORE=1\nFDNAME={name}").as_bytes());
+        assert_eq!(description.name, None, "{name:?}");
     }
     assert_eq!(parse(b"FDSTORE=1").name.as_deref(), Some("stored"));
 }
@@ -51,9 +51,9 @@ fn what_is_no_word_is_ignored() {
         "X_OSTLER_HAND_OVER=relative/path",
         "X_OSTLER_HAND_OVER=/with\0zero",
     ] {
-        let told = parse(text.as_bytes());
-        assert_eq!(told.words, [], "{text:?}");
-        assert_eq!((told.process, told.candidate), (None, None), "{text:?}");
+        let description = parse(text.as_bytes());
+        assert_eq!(description.words, [], "{text:?}");
+        assert_eq!((description.process, description.candidate), (None, None), "{text:?}");
     }
 }
 
@@ -90,8 +90,8 @@ fn no_bytes_are_too_strange() {
                 datagram.extend_from_slice(pieces[(next() % pieces.len() as u64) as usize]);
             }
         }
-        let told = parse(&datagram);
-        if let Some(name) = told.name {
+        let description = parse(&datagram);
+        if let Some(name) = description.name {
             assert!(!name.is_empty() && name.len() <= 255 && !name.contains([':', '\n', ' ']));
         }
     }

@@ -33,9 +33,9 @@ struct Follower {
 }
 
 pub async fn follow(face: Shared, Extension(token): Extension<Kept>) -> Result<Response, Refusal> {
-    let seat = Arc::clone(&face.followers).try_acquire_owned().map_err(|_| {
-        let told = "too many follow events already; close one";
-        Refusal::new(StatusCode::SERVICE_UNAVAILABLE, FaultCode::Conflict, told)
+    let pane_slot = Arc::clone(&face.followers).try_acquire_owned().map_err(|_| {
+        let description = "too many follow events already; close one";
+        Refusal::new(StatusCode::SERVICE_UNAVAILABLE, FaultCode::Conflict, description)
     })?;
     // Before we ask how it is: no change is missed between the two.
     let topics = face.gateway.subscribe();
@@ -43,7 +43,7 @@ pub async fn follow(face: Shared, Extension(token): Extension<Kept>) -> Result<R
     let apps = now["apps"].as_array().map(Vec::as_slice).unwrap_or_default();
     let first: String = apps.iter().map(|app| event("app", app)).collect();
     let first = Some(Bytes::from(format!("retry: 1000\n\n{first}")));
-    let follower = Follower { face: Arc::clone(&face), topics, token, first, _seat: seat };
+    let follower = Follower { face: Arc::clone(&face), topics, token, first, _seat: pane_slot };
     let said = stream::unfold(follower, |mut follower| async {
         let said = follower.next().await?;
         Some((Ok::<_, Infallible>(said), follower))

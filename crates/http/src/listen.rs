@@ -35,7 +35,7 @@ const TRIES_FOR_SAME: u32 = 6;
 
 /// Tries until it works: the one before us may still be there, and so may a stranger.
 pub(crate) async fn listen(asked: SocketAddr, home: &Path) -> (TcpListener, SocketAddr) {
-    let before = listening(home).and_then(|told| told.address);
+    let before = listening(home).and_then(|description| description.address);
     let before = before.filter(|before| before.ip() == asked.ip());
     let (mut pause, mut tries) = (FIRST_PAUSE, 0);
     loop {
@@ -45,10 +45,10 @@ pub(crate) async fn listen(asked: SocketAddr, home: &Path) -> (TcpListener, Sock
         };
         match open(at).await {
             Ok((listener, address)) => {
-                tell(home, Some(address), None);
+                notify(home, Some(address), None);
                 return (listener, address);
             }
-            Err(error) => tell(home, before, Some(format!("{at}: {error}"))),
+            Err(error) => notify(home, before, Some(format!("{at}: {error}"))),
         }
         sleep(pause).await;
         pause = (pause * 2).min(LONGEST_PAUSE);
@@ -63,15 +63,18 @@ async fn open(at: SocketAddr) -> io::Result<(TcpListener, SocketAddr)> {
 }
 
 /// For `ostler status`, and to come back at the same port. Without it both are lost, and nothing else.
-fn tell(home: &Path, address: Option<SocketAddr>, error: Option<String>) {
-    let told = Listening { pid: std::process::id(), address, error };
-    let _ = write_private(&file(home), format!("{}\n", serde_json::json!(told)).as_bytes());
+fn notify(home: &Path, address: Option<SocketAddr>, error: Option<String>) {
+    let description = Listening { pid: std::process::id(), address, error };
+    let _ = write_private(&file(home), format!("{}\n", serde_json::json!(description)).as_bytes());
 }
 
 /// It no longer listens. Where it did is kept, to come back there.
-pub(crate) fn tell_closed(home: &Path) {
-    if let Some(told) = listening(home).filter(|told| told.pid == std::process::id()) {
-        let told = Listening { pid: 0, ..told };
-        let _ = write_private(&file(home), format!("{}\n", serde_json::json!(told)).as_bytes());
+pub(crate) fn report_closed(home: &Path) {
+    if let Some(description) =
+        listening(home).filter(|description| description.pid == std::process::id())
+    {
+        let description = Listening { pid: 0, ..description };
+        let _ =
+            write_private(&file(home), format!("{}\n", serde_json::json!(description)).as_bytes());
     }
 }

@@ -1,7 +1,7 @@
 //! Opening and closing it. While it is closed there is no thread, no socket and no memory of it.
 
 use crate::guard::Names;
-use crate::listen::{listen, tell_closed};
+use crate::listen::{listen, report_closed};
 use crate::routes::{Face, open_paths, router};
 use crate::serve::serve;
 use crate::settings::HttpSettings;
@@ -61,7 +61,7 @@ impl Http {
                     });
                     serve(listener, router(face), closed).await;
                 });
-                tell_closed(&home);
+                report_closed(&home);
             })
             .map_err(HttpError::Thread)?;
         Ok(Self { settings, closing, thread: Some(thread) })

@@ -21,7 +21,7 @@ pub fn parameters() -> Value {
 }
 
 pub fn answers() -> Value {
-    let told = [
+    let answer_text = [
         (400, "The request is wrong; the message says what would be right"),
         (401, "The token is missing, wrong or revoked"),
         (403, "Host or Origin is not this machine"),
@@ -35,7 +35,7 @@ pub fn answers() -> Value {
         let content = json!({ "application/json": { "schema": reference("schemas", "Error") } });
         (format!("Status{status}"), json!({ "description": description, "content": content }))
     };
-    Value::Object(told.into_iter().map(answer).collect())
+    Value::Object(answer_text.into_iter().map(answer).collect())
 }
 
 pub fn schemas() -> Value {

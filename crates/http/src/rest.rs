@@ -113,8 +113,8 @@ pub async fn readyz(face: Shared) -> Answer {
     match tokio::time::timeout(READY_WITHIN, face.gateway.ping()).await {
         Ok(true) => Ok(Json(json!({ "ok": true }))),
         Ok(false) | Err(_) => {
-            let told = "the engine does not answer";
-            Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE, FaultCode::Timeout, told))
+            let description = "the engine does not answer";
+            Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE, FaultCode::Timeout, description))
         }
     }
 }

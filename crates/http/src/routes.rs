@@ -170,12 +170,13 @@ pub fn router(face: Arc<Face>) -> Router {
         router = router.route(route.path, (route.handler)());
     }
     let nothing = async |uri: Uri| {
-        let told = format!("there is nothing at {}; GET /openapi.json tells what is", uri.path());
-        Refusal::new(StatusCode::NOT_FOUND, FaultCode::NotFound, told)
+        let description =
+            format!("there is nothing at {}; GET /openapi.json tells what is", uri.path());
+        Refusal::new(StatusCode::NOT_FOUND, FaultCode::NotFound, description)
     };
     let otherwise = async || {
-        let told = "not with this method; GET /openapi.json tells which";
-        Refusal::new(StatusCode::METHOD_NOT_ALLOWED, FaultCode::InvalidRequest, told)
+        let description = "not with this method; GET /openapi.json tells which";
+        Refusal::new(StatusCode::METHOD_NOT_ALLOWED, FaultCode::InvalidRequest, description)
     };
     router
         .fallback(nothing)

@@ -31,21 +31,21 @@ pub async fn call(face: Shared, headers: HeaderMap, body: Body) -> Result<Respon
 }
 
 async fn read(headers: &HeaderMap, body: Body) -> Result<axum::body::Bytes, Refusal> {
-    let told = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
-    let told: Option<usize> = told.and_then(|length| length.parse().ok());
+    let description = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
+    let description: Option<usize> = description.and_then(|length| length.parse().ok());
     let too_large = || {
-        let told = format!("a request has at most {BODY_MOST} bytes");
-        Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, FaultCode::InvalidRequest, told)
+        let description = format!("a request has at most {BODY_MOST} bytes");
+        Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, FaultCode::InvalidRequest, description)
     };
-    if told.is_some_and(|length| length > BODY_MOST) {
+    if description.is_some_and(|length| length > BODY_MOST) {
         return Err(too_large());
     }
     match tokio::time::timeout(BODY_WITHIN, to_bytes(body, BODY_MOST)).await {
         Ok(Ok(bytes)) => Ok(bytes),
         Ok(Err(_)) => Err(too_large()),
         Err(_) => {
-            let told = format!("a request is sent within {} s", BODY_WITHIN.as_secs());
-            Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, FaultCode::Timeout, told))
+            let description = format!("a request is sent within {} s", BODY_WITHIN.as_secs());
+            Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, FaultCode::Timeout, description))
         }
     }
 }
@@ -56,8 +56,8 @@ async fn batch(gateway: &Gateway, calls: Vec<Value>) -> Option<Value> {
         return Some(refused(Value::Null, -32600, "a batch has at least one call", None));
     }
     if calls.len() > BATCH_MOST {
-        let told = format!("a batch has at most {BATCH_MOST} calls");
-        return Some(refused(Value::Null, -32600, &told, None));
+        let description = format!("a batch has at most {BATCH_MOST} calls");
+        return Some(refused(Value::Null, -32600, &description, None));
     }
     let mut answers = Vec::new();
     for call in calls {
@@ -67,7 +67,7 @@ async fn batch(gateway: &Gateway, calls: Vec<Value>) -> Option<Value> {
 }
 
 async fn one(gateway: &Gateway, mut call: Value) -> Option<Value> {
-    let invalid = |id: Value, told: &str| Some(refused(id, -32600, told, None));
+    let invalid = |id: Value, description: &str| Some(refused(id, -32600, description, None));
     let Some(fields) = call.as_object_mut() else {
         return invalid(Value::Null, "a call is an object");
     };

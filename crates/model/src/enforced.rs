@@ -40,17 +40,17 @@ pub struct Enforced {
 
 impl Enforced {
     /// In a few words, for the journal.
-    pub fn told(&self) -> String {
-        let mut told = Vec::new();
+    pub fn description(&self) -> String {
+        let mut description = Vec::new();
         if let (Some(bytes), Some(by)) = (self.resources.memory_bytes, self.memory_by) {
-            told.push(format!("{bytes} bytes of memory by {by}"));
+            description.push(format!("{bytes} bytes of memory by {by}"));
         }
         if let (Some(shares), Some(by)) = (self.resources.cpu_shares, self.cpu_by) {
-            told.push(format!("{shares} processor shares by {by}"));
+            description.push(format!("{shares} processor shares by {by}"));
         }
         if let Some(descriptors) = self.resources.descriptors {
-            told.push(format!("{descriptors} descriptors for each process"));
+            description.push(format!("{descriptors} descriptors for each process"));
         }
-        told.join(", ")
+        description.join(", ")
     }
 }

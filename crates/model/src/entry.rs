@@ -43,7 +43,7 @@ impl fmt::Display for Actor {
 }
 
 macro_rules! whats {
-    ($($variant:ident => $word:literal : $told:literal),+ $(,)?) => {
+    ($($variant:ident => $word:literal : $description:literal),+ $(,)?) => {
         /// What happened. A closed list, so that `why` can tell every one of them.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
         #[serde(rename_all = "kebab-case")]
@@ -61,8 +61,8 @@ macro_rules! whats {
             }
 
             /// The same as the beginning of a sentence.
-            pub fn told(self) -> &'static str {
-                match self { $(What::$variant => $told),+ }
+            pub fn description(self) -> &'static str {
+                match self { $(What::$variant => $description),+ }
             }
         }
     };
@@ -142,7 +142,7 @@ whats! {
     SupervisorStopping => "supervisor-stopping": "supervisor began to stop",
     SupervisorStopped => "supervisor-stopped": "supervisor stopped",
     HandedOver => "handed-over": "supervisor made room for a successor",
-    WentBack => "went-back": "the old program took its place again",
+    Rollback => "went-back": "the old program took its place again",
     SocketLost => "socket-lost": "lost a socket",
     HomeLost => "home-lost": "lost its home",
     GuardianLost => "guardian-lost": "guardian died",

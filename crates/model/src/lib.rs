@@ -43,10 +43,10 @@ pub use mail::{Mail, MailDraft, MailKind, Nudge, NudgeDraft, Priority, Receipt, 
 pub use metrics::{Counter, Sample};
 pub use patrol::{
     Acted, AgentSeen, CpuMark, DecidedBy, Decision, Declared, DeclaredState, Edge, Freshness,
-    HeartbeatSeen, Observation, Order, PatrolMemory, PatrolNote, PatrolPolicy, PatrolSave,
-    PatrolSpec, PendingSeen, PendingSpawn, Rung, SessionHealth, SessionSeen, Step, StepOutcome,
-    TownOrders, TownState, TriageAnswer, TriageSpec, Trouble, TroubleKind, WatchSaid, WatchSpec,
-    WatchState,
+    HeartbeatSeen, Observation, Order, PatrolMemory, PatrolNote, PatrolOrders, PatrolPolicy,
+    PatrolSave, PatrolSpec, PatrolState, PendingSeen, PendingSpawn, Rung, SessionHealth,
+    SessionSeen, Step, StepOutcome, TriageAnswer, TriageSpec, Trouble, TroubleKind, WatchSaid,
+    WatchSpec, WatchState,
 };
 pub use pool::{PoolSpec, PoolView};
 pub use record::{
@@ -60,7 +60,7 @@ pub use settings::{AdoptPolicy, Settings};
 pub use spec::{Detach, Limits, Resources, RunSpec, TerminalSize};
 pub use stable::{StableHasher, stable_digest, stable_hash};
 pub use text::OsText;
-pub use tmux::{TmuxEnd, TmuxEndKind, TmuxOrder, TmuxOwner, TmuxSeat, TmuxSpec};
+pub use tmux::{PaneRecord, TmuxEnd, TmuxEndKind, TmuxOrder, TmuxOwner, TmuxSpec};
 pub use unit::{
     Check, Desired, HealthSpec, IdleSpec, Missed, Opened, Over, Overlap, Part, ProbeState,
     ReadySpec, ScheduleSpec, StopSpec, Suspend, Suspended, Tally, UnitEnd, UnitRecord, UnitSpec,

@@ -474,8 +474,9 @@ pub struct Trouble {
     pub what: TroubleKind,
     pub why: String,
     pub since_ms: u64,
-    /// Somebody was told.
-    pub told: bool,
+    /// A person was notified.
+    #[serde(alias = "told")]
+    pub is_reported: bool,
     /// The question, where that is the trouble: another question is another trouble.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<String>,
@@ -497,7 +498,7 @@ impl WatchSaid {
 /// What is remembered of the whole town between ticks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
-pub struct TownState {
+pub struct PatrolState {
     pub ticks: u64,
     pub last_tick_ms: Option<u64>,
     /// The day, as `2026-01-31` in UTC, and how often triage was asked on it.
@@ -518,7 +519,7 @@ pub struct TownState {
 /// What people have said of the whole town.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
-pub struct TownOrders {
+pub struct PatrolOrders {
     /// Nothing is done, only looked at.
     pub paused: Option<Order>,
     /// Every agent is stopped and stays so. One that a person gave, no rule can lift.
@@ -550,7 +551,7 @@ pub struct PendingSpawn {
 #[serde(rename_all = "camelCase")]
 pub struct PatrolSave {
     pub states: BTreeMap<String, WatchState>,
-    pub town: TownState,
+    pub town: PatrolState,
 }
 
 /// Everything that is remembered.
@@ -559,8 +560,8 @@ pub struct PatrolSave {
 pub struct PatrolMemory {
     pub states: BTreeMap<String, WatchState>,
     pub said: BTreeMap<String, WatchSaid>,
-    pub town: TownState,
-    pub orders: TownOrders,
+    pub town: PatrolState,
+    pub orders: PatrolOrders,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

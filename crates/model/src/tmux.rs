@@ -68,7 +68,7 @@ impl TmuxOrder {
     }
 
     /// Who sits in the pane: a line for the kernel's word, and a `TmuxSeat`.
-    pub fn seat_note(&self) -> String {
+    pub fn pane_note(&self) -> String {
         format!("{}.seat", self.notes)
     }
 
@@ -81,7 +81,7 @@ impl TmuxOrder {
 /// The place of a run that is in a session, for whoever has to find it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct TmuxSeat {
+pub struct PaneRecord {
     pub run: String,
     pub unit: String,
     pub home: String,

@@ -258,7 +258,8 @@ pub struct Opened {
 #[serde(rename_all = "camelCase")]
 pub struct Over {
     pub is_clean: bool,
-    pub told: String,
+    #[serde(alias = "told")]
+    pub description: String,
     pub boot_id: String,
 }
 
@@ -268,7 +269,8 @@ pub struct UnitEnd {
     pub run_id: RunId,
     pub at_ms: u64,
     pub ran_ms: u64,
-    pub told: String,
+    #[serde(alias = "told")]
+    pub description: String,
     /// What followed from it.
     #[serde(default)]
     pub then: String,

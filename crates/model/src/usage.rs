@@ -188,7 +188,7 @@ mod tests {
                 run_id,
                 at_ms: 4,
                 ran_ms: 5,
-                told: "exit 1".to_owned(),
+                description: "exit 1".to_owned(),
                 then: "again".to_owned(),
             }],
             opened: Some(Opened { at_ms: 6, why: "too often".to_owned() }),

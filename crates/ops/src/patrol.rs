@@ -2,7 +2,7 @@
 
 use crate::Done;
 use crate::operation::{operation, repeatable};
-use ostler_model::{PatrolMemory, PatrolNote, PatrolSave, TownOrders, WatchSaid};
+use ostler_model::{PatrolMemory, PatrolNote, PatrolOrders, PatrolSave, WatchSaid};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -31,8 +31,8 @@ repeatable!(Say: "patrol.say", Command, App, Large => Done, "keep what an agent 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Order {
-    pub seen: TownOrders,
-    pub now: TownOrders,
+    pub seen: PatrolOrders,
+    pub now: PatrolOrders,
 }
 
 operation!(Order: "patrol.order", Command, Operator, Large => Done, "change the orders to the patrol");

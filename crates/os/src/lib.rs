@@ -13,7 +13,7 @@ mod error;
 pub use boot::InitSystem;
 pub use error::{SpawnError, SpawnStage};
 pub use platform::background::{Background, start_background, start_beside};
-pub use platform::capabilities::{Facts, facts};
+pub use platform::capabilities::{Capabilities, capabilities};
 pub use platform::census::Census;
 pub use platform::client::{Asked, ask_client};
 pub use platform::clock::{mono_ms, started_at_ms, wall_ms};
@@ -29,33 +29,33 @@ pub use platform::identity::{
     boot_id, fingerprint_of, is_same_process, is_taken, parent_pid, start_time_of, user_of,
 };
 pub use platform::inherited::take_inherited;
-pub use platform::init::{Contained, contain};
+pub use platform::init::{Contained, make_container_run};
 pub use platform::machine_memory::{MemoryOutlook, memory_outlook};
-pub use platform::members::{Kin, Leader, Member, Members, MemoryState, is_untouchable};
+pub use platform::members::{Leader, Member, Members, MemoryState, Relations, is_untouchable};
 pub use platform::memory::{forget_text, keep_one_heap, trim};
 pub use platform::memory_watch::{MemoryAlarm, MemorySubject, memory_of, rest_alarm};
-pub use platform::notify::{Heard, Notifier, Sent, hear_words, listen_for_words};
+pub use platform::notify::{Heard, Notifier, Sent, listen_for_stop, receive_stop};
 pub use platform::pane_process::{
-    Manners, SeatNote, Seated, groups_of_run, join_group, leave_run, make_fifo, own_environment,
-    own_manners,
+    PaneNote, PaneProgram, ProcessAttrs, groups_of_run, join_group, leave_run, make_fifo,
+    own_attrs, own_environment,
 };
 pub use platform::pipe::{
-    Pipe, Siphon, give_way, nap, read_some, set_capacity, spin_down_timer_slack, write_all,
+    Pipe, SplicePipe, give_way, nap, read_some, set_capacity, spin_down_timer_slack, write_all,
 };
 pub use platform::poll::{Interest, Poller, Ready, Waker};
 pub use platform::process::{Ending, Process, Signal, die, ending_behind};
-pub use platform::process_tree::{Alive, Family, alive_in_family, kill_family, kill_marked};
+pub use platform::process_tree::{Alive, ProcessTree, alive_in_family, kill_family, kill_marked};
 pub use platform::program::Program;
 pub use platform::pty::{Pty, resize, terminal_size};
 pub use platform::reaper::{Notice, Reaped, Reaper, become_reaper, beside_first_thread, read_ends};
-pub use platform::run_of_pid::{KinOf, kin_of};
+pub use platform::run_of_pid::{ProcessOrigin, origin_of};
 pub use platform::run_reaper::{RunReaper, new_reaper_note, reap_run, reapers_below};
 pub use platform::scope::{KillReport, Scope, Watch};
-pub use platform::scope_room::ScopeRoom;
+pub use platform::scope_room::ScopeFactory;
 pub use platform::socket::{Door, Peer, SocketFile, clear_socket, connect, is_forbidden, peer_of};
 pub use platform::spawn::{Launch, Launched, Launcher, ReaperOrder, Stdio};
 pub use platform::started::{Started, program_of};
-pub use platform::stop_listener::StopWords;
+pub use platform::stop_listener::StopListener;
 pub use platform::sweep::{Swept, end_strays, strays, sweep};
 pub use platform::terminal::{
     Foreground, ForegroundEvents, RawMode, close_report, is_terminal, own_terminal_size,

@@ -31,21 +31,21 @@ const WORDS_LIFE_MS: u64 = 10 * 60_000;
 #[derive(Clone, Debug)]
 pub struct Done {
     pub outcome: StepOutcome,
-    pub told: String,
+    pub description: String,
 }
 
-fn done(told: impl Into<String>) -> Done {
-    Done { outcome: StepOutcome::Done, told: told.into() }
+fn done(description: impl Into<String>) -> Done {
+    Done { outcome: StepOutcome::Done, description: description.into() }
 }
 
-fn failed(told: impl Into<String>) -> Done {
-    let told = told.into();
-    Done { outcome: StepOutcome::Failed(told.clone()), told }
+fn failed(description: impl Into<String>) -> Done {
+    let description = description.into();
+    Done { outcome: StepOutcome::Failed(description.clone()), description }
 }
 
-fn left(told: impl Into<String>) -> Done {
-    let told = told.into();
-    Done { outcome: StepOutcome::NotNeeded(told.clone()), told }
+fn left(description: impl Into<String>) -> Done {
+    let description = description.into();
+    Done { outcome: StepOutcome::NotNeeded(description.clone()), description }
 }
 
 /// `words` replace the usual ones.
@@ -69,7 +69,7 @@ pub fn act(
     match held {
         Ok(None) => {}
         Ok(Some(why)) => return left(why),
-        Err(error) => return failed(told(&error)),
+        Err(error) => return failed(description(&error)),
     }
     match decision.step {
         Step::Nothing => done("did nothing"),
@@ -157,18 +157,18 @@ fn speak(
     };
     match nudge(connector, &speech) {
         Ok(spoken) => {
-            let told = format!("{}: {}", word(spoken.receipt), spoken.why);
+            let description = format!("{}: {}", word(spoken.receipt), spoken.why);
             match (spoken.receipt, spoken.refusal) {
-                (Receipt::Delivered, _) => Done { outcome: StepOutcome::Taken, told },
-                (Receipt::Queued, _) => done(told),
+                (Receipt::Delivered, _) => Done { outcome: StepOutcome::Taken, description },
+                (Receipt::Queued, _) => done(description),
                 // Somebody is to answer or has begun to type: that says nothing about the agent.
                 (_, Some(Refusal::Obstacle | Refusal::NotReady)) => {
-                    Done { outcome: StepOutcome::Blocked(told.clone()), told }
+                    Done { outcome: StepOutcome::Blocked(description.clone()), description }
                 }
-                (Receipt::Expired | Receipt::Refused | Receipt::NotSent, _) => failed(told),
+                (Receipt::Expired | Receipt::Refused | Receipt::NotSent, _) => failed(description),
             }
         }
-        Err(error) => failed(told(&error)),
+        Err(error) => failed(description(&error)),
     }
 }
 
@@ -185,7 +185,7 @@ fn start(connector: &Connector, agent: &WatchSpec, ask: UnitAsk) -> Done {
         }
         Ok(Some(view)) => failed(format!("it is {}: {}", view.state, view.why)),
         Ok(None) => failed("it is no unit any more"),
-        Err(error) => failed(told(&error)),
+        Err(error) => failed(description(&error)),
     }
 }
 
@@ -200,7 +200,7 @@ fn look_again(
     let again = connector.open().and_then(|mut connection| {
         observe::all(connector, &mut connection, plan, &none, Some(&agent.name), now_ms)
     });
-    let sight = again.map_err(|error| told(&error))?.sights.into_iter().next();
+    let sight = again.map_err(|error| description(&error))?.sights.into_iter().next();
     sight.map(|sight| sight.seen).ok_or_else(|| "it is not watched any more".to_owned())
 }
 
@@ -284,14 +284,14 @@ fn still_needed(seen: &Observation, health: SessionHealth, has_moved: bool) -> N
     }
 }
 
-fn told(error: &PatrolError) -> String {
-    let mut told = error.to_string();
+fn description(error: &PatrolError) -> String {
+    let mut description = error.to_string();
     let mut cause = std::error::Error::source(error);
     while let Some(error) = cause {
-        told = format!("{told}: {error}");
+        description = format!("{description}: {error}");
         cause = error.source();
     }
-    told
+    description
 }
 
 #[cfg(test)]

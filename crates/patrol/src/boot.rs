@@ -4,7 +4,7 @@
 //! somebody else's tool wrote, without our lock, counts for five minutes.
 
 use crate::error::PatrolError;
-use crate::files::{self, Town, stamp};
+use crate::files::{self, PatrolFiles, stamp};
 use ostler_model::Step;
 use serde::Serialize;
 use serde_json::json;
@@ -29,7 +29,7 @@ pub enum Begin {
     Running,
 }
 
-pub fn begin(town: &Town, now_ms: u64) -> Result<Begin, PatrolError> {
+pub fn begin(town: &PatrolFiles, now_ms: u64) -> Result<Begin, PatrolError> {
     let path = town.boot_marker();
     let failed = |source| PatrolError::File { path: path.clone(), source };
     if let Some(folder) = path.parent() {
@@ -89,7 +89,11 @@ pub struct Report<'a> {
     pub degraded: Option<&'a str>,
 }
 
-pub fn write_status(town: &Town, now_ms: u64, result: &Report<'_>) -> Result<(), PatrolError> {
+pub fn write_status(
+    town: &PatrolFiles,
+    now_ms: u64,
+    result: &Report<'_>,
+) -> Result<(), PatrolError> {
     let last_action = &result.step.to_string();
     let status = Status {
         started_at: stamp(result.begun_ms),

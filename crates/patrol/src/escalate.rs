@@ -29,7 +29,7 @@ pub struct Escalation<'a> {
 }
 
 /// By mail, by the hook, and in the journal. True if somebody was told: else it is tried again at the next tick.
-pub fn tell(connector: &Connector, plan: &Plan, what: &Escalation<'_>) -> (bool, PatrolNote) {
+pub fn notify(connector: &Connector, plan: &Plan, what: &Escalation<'_>) -> (bool, PatrolNote) {
     let about = what.agent.unwrap_or("the town");
     let (subject, word) = match what.edge {
         Edge::Begins => (format!("ESCALATION: {about}: {}", what.kind), "begins"),
@@ -49,7 +49,7 @@ pub fn tell(connector: &Connector, plan: &Plan, what: &Escalation<'_>) -> (bool,
     };
     let mailed = connector.open().and_then(|mut connection| connection.send(draft));
     let hooked = hook(connector, plan, what, &subject, &evidence);
-    let told = mailed.is_ok() || hooked == Some(true);
+    let description = mailed.is_ok() || hooked == Some(true);
     let why = match (&mailed, hooked) {
         (Ok(()), None) => format!("{subject}: mail to {}", plan.spec.overseer),
         (Ok(()), Some(true)) => format!("{subject}: mail to {}, and the hook", plan.spec.overseer),
@@ -63,7 +63,7 @@ pub fn tell(connector: &Connector, plan: &Plan, what: &Escalation<'_>) -> (bool,
         Edge::Over => What::EscalationOver,
     };
     let unit = what.agent.map(str::to_owned);
-    (told, PatrolNote { unit, what: what_happened, why, evidence: what.evidence.clone() })
+    (description, PatrolNote { unit, what: what_happened, why, evidence: what.evidence.clone() })
 }
 
 /// An id has small letters, digits and dashes only; whatever an agent is called, two conditions have two.

@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 
 /// Where things are in a town.
 #[derive(Clone, Debug)]
-pub struct Town {
+pub struct PatrolFiles {
     root: PathBuf,
 }
 
-impl Town {
+impl PatrolFiles {
     pub fn at(root: impl Into<PathBuf>) -> Self {
         Self { root: root.into() }
     }
@@ -114,7 +114,7 @@ pub fn is_gone(error: &io::Error) -> bool {
 const LOG_MOST: u64 = 4 << 20;
 
 /// A line of the town's log. That it cannot be written is no reason to do nothing else.
-pub fn log(town: &Town, line: &str) {
+pub fn log(town: &PatrolFiles, line: &str) {
     let path = town.log();
     let Some(folder) = path.parent() else { return };
     let _ = std::fs::create_dir_all(folder);

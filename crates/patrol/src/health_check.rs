@@ -107,18 +107,18 @@ pub fn health_check(
         return answered(&path, &agent.name, "its processes work");
     }
     count(&path, &agent.name, |counted, now| counted.last_ping_time = now)?;
-    let told = say(connector, &agent.name, PING, Mode::Immediate);
-    match (told.receipt, told.refusal) {
+    let description = say(connector, &agent.name, PING, Mode::Immediate);
+    match (description.receipt, description.refusal) {
         // An agent that takes a text lives.
         (Receipt::Delivered, _) => return answered(&path, &agent.name, "it took the ping"),
         (_, Some(Refusal::Obstacle)) => {
-            return Ok(Checked::Waiting { why: told.words });
+            return Ok(Checked::Waiting { why: description.words });
         }
         (_, Some(Refusal::NoSuchUnit | Refusal::NotRunning | Refusal::NoTerminal)) => {
-            return Ok(Checked::NotRunning { why: told.words });
+            return Ok(Checked::NotRunning { why: description.words });
         }
         (_, Some(Refusal::NotReady)) if before.age_ms.is_some_and(|age| age < YOUNG_MS) => {
-            return Ok(Checked::NotRunning { why: told.words });
+            return Ok(Checked::NotRunning { why: description.words });
         }
         // Typed or not: it does not take it. It has the rest of its time to show something.
         (Receipt::Queued | Receipt::Expired | Receipt::Refused | Receipt::NotSent, _) => {}

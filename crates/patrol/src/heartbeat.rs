@@ -99,10 +99,10 @@ mod tests {
 
     #[test]
     fn the_documents_file_is_read() {
-        let heard = of(r#"{"timestamp":"2026-01-02T18:30:00Z","cycle":42,
+        let received = of(r#"{"timestamp":"2026-01-02T18:30:00Z","cycle":42,
             "last_action":"health-scan","healthy_agents":3,"unhealthy_agents":0}"#);
         let last_action = "health-scan".to_owned();
-        assert_eq!(heard.seen, HeartbeatSeen::At { age_ms: 300_000, cycle: 42, last_action });
+        assert_eq!(received.seen, HeartbeatSeen::At { age_ms: 300_000, cycle: 42, last_action });
     }
 
     #[test]
@@ -117,24 +117,30 @@ mod tests {
     /// P2: what was written by a clock that is ahead says nothing about how old it is.
     #[test]
     fn a_heartbeat_from_the_future_is_unknown() {
-        let heard = of(r#"{"timestamp":"2026-01-02T18:36:00Z"}"#);
-        assert!(matches!(heard.seen, HeartbeatSeen::At { age_ms: 0, .. }), "a minute is a clock");
+        let received = of(r#"{"timestamp":"2026-01-02T18:36:00Z"}"#);
+        assert!(
+            matches!(received.seen, HeartbeatSeen::At { age_ms: 0, .. }),
+            "a minute is a clock"
+        );
         for at in ["2026-01-02T18:36:01Z", "2027-01-02T18:30:00Z"] {
-            let heard =
+            let received =
                 of(&format!(r#"{{"timestamp":"{at}","busy_until":"2099-01-01T00:00:00Z"}}"#));
-            let HeartbeatSeen::Unreadable { why } = heard.seen else { panic!("{at}: {heard:?}") };
+            let HeartbeatSeen::Unreadable { why } = received.seen else {
+                panic!("{at}: {received:?}")
+            };
             assert_eq!(why, format!("its timestamp {at} is in the future"));
-            assert_eq!(heard.busy_until_ms, None);
+            assert_eq!(received.busy_until_ms, None);
         }
     }
 
     #[test]
     fn it_may_say_that_it_is_busy_or_stuck() {
-        let heard = of(r#"{"timestamp":"2026-01-02T18:30:00Z","state":"stuck","context":"no key",
+        let received =
+            of(r#"{"timestamp":"2026-01-02T18:30:00Z","state":"stuck","context":"no key",
             "busy_until":"2026-01-02T19:00:00Z"}"#);
-        assert_eq!(heard.busy_until_ms, Some(1_767_380_400_000));
+        assert_eq!(received.busy_until_ms, Some(1_767_380_400_000));
         assert_eq!(
-            heard.declared.map(|said| (said.state, said.reason)),
+            received.declared.map(|said| (said.state, said.reason)),
             Some((DeclaredState::Stuck, "no key".to_owned()))
         );
     }

@@ -9,8 +9,8 @@ use crate::plan::Plan;
 use crate::triage::{self, Asked};
 use ostler_core::patrol;
 use ostler_model::{
-    Decision, Edge as TroubleEdge, PatrolMemory, PatrolNote, TownOrders, TownState, TriageAnswer,
-    TriageSpec, WatchSpec, WatchState, What,
+    Decision, Edge as TroubleEdge, PatrolMemory, PatrolNote, PatrolOrders, PatrolState,
+    TriageAnswer, TriageSpec, WatchSpec, WatchState, What,
 };
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -29,8 +29,8 @@ pub struct Judged {
 pub struct Judgement {
     pub judged: Vec<Judged>,
     pub memory: PatrolMemory,
-    pub town: TownState,
-    pub orders: TownOrders,
+    pub town: PatrolState,
+    pub orders: PatrolOrders,
     /// Many died at once, or that is over.
     pub mass_death: TroubleEdge,
     /// Tmux does not answer, or does again.
@@ -118,7 +118,7 @@ pub fn would_ask(
 pub fn may_ask<'a>(
     plan: &'a Plan,
     judged: &Judged,
-    town: &TownState,
+    town: &PatrolState,
     now_ms: u64,
 ) -> Result<&'a TriageSpec, String> {
     let spec = plan.spec.triage.as_ref().ok_or("no triage is declared")?;
@@ -154,8 +154,8 @@ pub fn ask(
     plan: &Plan,
     spec: &TriageSpec,
     judged: &Judged,
-    town: &TownState,
-    orders: &TownOrders,
+    town: &PatrolState,
+    orders: &PatrolOrders,
     now_ms: u64,
 ) -> Heard {
     let begun_ms = ostler_os::wall_ms();
@@ -166,7 +166,7 @@ pub fn ask(
         Err(_) => None,
     };
     let answered = triage::ask(connector, spec, &document(judged));
-    let heard = match answered {
+    let received = match answered {
         Ok(answered) => {
             let answer = TriageAnswer { step: answered.action, reason: answered.reason.clone() };
             let case = patrol::Case {
@@ -179,14 +179,14 @@ pub fn ask(
                 now_ms,
             };
             let decision = patrol::admit(&answer, &judged.mechanical, &case);
-            let told = format!("triage says {}: {}", answered.action, answered.reason);
-            let note = note(judged, &told, json!({ "answer": answered.action }));
+            let description = format!("triage says {}: {}", answered.action, answered.reason);
+            let note = note(judged, &description, json!({ "answer": answered.action }));
             Heard { decision, message: answered.message, note }
         }
         Err(why) => degraded(judged, &why),
     };
     drop(marker);
-    heard
+    received
 }
 
 fn degraded(judged: &Judged, why: &str) -> Heard {

@@ -67,11 +67,11 @@ fn carry_out(connection: &mut Connection, plan: &Plan, mail: &Mail, now_ms: u64)
     };
     let unit = Some(agent.name.clone());
     let Some(wish) = wish(&mail.body, &mail.subject) else {
-        let told = format!(
+        let description = format!(
             "the request of {} says neither cycle, restart nor shutdown: it is dropped",
             mail.from
         );
-        return note(unit, told);
+        return note(unit, description);
     };
     let (ask, word) = match wish {
         Wish::Restart => (UnitAsk::Restart, "restarted"),

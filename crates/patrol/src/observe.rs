@@ -71,7 +71,7 @@ pub fn all(
         let said = memory.said.get(&agent.name).cloned().unwrap_or_default();
         let look = looks.get(&agent.name);
         let record = look.and_then(|look| look.view.run_id).and_then(|run| runs.get(&run));
-        let heard = heartbeat::read(agent.heartbeat.as_deref(), now_ms);
+        let received = heartbeat::read(agent.heartbeat.as_deref(), now_ms);
         let session = session(plan, agent, look, &sessions);
         let drawn = screen_of(connection, plan, agent, record, &sessions);
         let known = look.and_then(|look| {
@@ -93,10 +93,10 @@ pub fn all(
             agent: agent.name.clone(),
             at_ms: now_ms,
             age_ms: record.and_then(|run| run.started_at_ms).map(|at| now_ms.saturating_sub(at)),
-            heartbeat: heard.seen,
+            heartbeat: received.seen,
             pending: pending(agent, &waiting, &nudges, work.get(&agent.name)),
-            busy_until_ms: heard.busy_until_ms.max(said.busy_until_ms),
-            declared: said.declared.or(heard.declared),
+            busy_until_ms: received.busy_until_ms.max(said.busy_until_ms),
+            declared: said.declared.or(received.declared),
             output_age_ms,
             taken_age_ms: taken_age(agent, &nudges, now_ms),
             screen: shown.as_ref().map(|shown| shown.digest),
@@ -144,7 +144,7 @@ fn session(
     }
     let is_running = look.view.run_id.is_some() && look.view.state == UnitState::Ready;
     let seen = match plan.seats.get(&agent.name) {
-        Some(seat) => sessions.of(&plan.instance, agent, seat, is_running),
+        Some(pane_slot) => sessions.of(&plan.instance, agent, pane_slot, is_running),
         None if is_running => SessionSeen::Alive,
         None => SessionSeen::Dead,
     };

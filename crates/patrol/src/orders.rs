@@ -2,9 +2,9 @@
 
 use crate::connection::Connection;
 use crate::error::PatrolError;
-use crate::files::{self, Town};
+use crate::files::{self, PatrolFiles};
 use crate::plan::Plan;
-use ostler_model::{Order, TownOrders};
+use ostler_model::{Order, PatrolOrders};
 use serde::Deserialize;
 use std::path::Path;
 
@@ -21,8 +21,8 @@ struct Paused {
 }
 
 /// For a town at this place, now.
-pub fn orders_in_force(root: &str, given: &TownOrders) -> TownOrders {
-    in_force(&Town::at(root), given, ostler_os::wall_ms())
+pub fn orders_in_force(root: &str, given: &PatrolOrders) -> PatrolOrders {
+    in_force(&PatrolFiles::at(root), given, ostler_os::wall_ms())
 }
 
 /// Why nothing is done now, though it was decided: somebody gave an order since the tick began.
@@ -38,7 +38,7 @@ pub fn held(connection: &mut Connection, plan: &Plan) -> Result<Option<&'static 
 
 /// Those that were given to us, and those that lie there as files. A file that cannot be read as what it should be still
 /// means what its being there means.
-pub fn in_force(town: &Town, given: &TownOrders, now_ms: u64) -> TownOrders {
+pub fn in_force(town: &PatrolFiles, given: &PatrolOrders, now_ms: u64) -> PatrolOrders {
     let mut orders = given.clone();
     if orders.stopped.is_none()
         && let Some(text) = lies_there(&town.stopped())
@@ -90,8 +90,8 @@ mod tests {
     #[test]
     fn files_that_others_wrote_are_orders() {
         let folder = tempfile::tempdir().expect("a folder");
-        let town = Town::at(folder.path());
-        let none = TownOrders::default();
+        let town = PatrolFiles::at(folder.path());
+        let none = PatrolOrders::default();
         assert_eq!(in_force(&town, &none, 5), none);
         std::fs::write(town.stopped(), "manual\t2026-01-02T18:30:00Z\tfire\n").expect("written");
         let stopped = in_force(&town, &none, 5).stopped.expect("stopped");
@@ -111,10 +111,10 @@ mod tests {
     #[test]
     fn whatever_lies_there_is_an_order() {
         let folder = tempfile::tempdir().expect("a folder");
-        let town = Town::at(folder.path());
+        let town = PatrolFiles::at(folder.path());
         std::fs::create_dir_all(town.stopped()).expect("made");
         std::fs::create_dir_all(town.paused()).expect("made");
-        let orders = in_force(&town, &TownOrders::default(), 5);
+        let orders = in_force(&town, &PatrolOrders::default(), 5);
         assert!(orders.stopped.is_some_and(|order| order.is_manual) && orders.paused.is_some());
     }
 }

@@ -1,7 +1,7 @@
 //! What is on patrol: the town, and who is watched in it and how.
 
 use crate::error::PatrolError;
-use crate::files::{self, Town};
+use crate::files::{self, PatrolFiles};
 use ostler_model::{Backend, PatrolSpec, TmuxSpec, UnitSpec, WatchSpec};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub spec: PatrolSpec,
-    pub town: Town,
+    pub town: PatrolFiles,
     /// Where each agent's session is, of those that live in tmux.
     pub seats: BTreeMap<String, TmuxSpec>,
     /// Of the home: by it our sessions are told from others'.
@@ -48,11 +48,17 @@ impl Plan {
     pub fn kept(home: &Path, instance: String) -> Option<Self> {
         let text = files::read(&kept_in(home), KEPT_MOST).ok()?;
         let Kept { spec, seats } = serde_json::from_slice(&text).ok()?;
-        Some(Self { town: Town::at(&spec.root), spec, seats, instance, home: home.to_owned() })
+        Some(Self {
+            town: PatrolFiles::at(&spec.root),
+            spec,
+            seats,
+            instance,
+            home: home.to_owned(),
+        })
     }
 
     pub fn new(spec: PatrolSpec, units: &[UnitSpec], instance: String, home: PathBuf) -> Self {
-        let seat = |unit: &UnitSpec| {
+        let pane_slot = |unit: &UnitSpec| {
             // Where there is no tmux, it lives on a terminal of ours.
             let tmux = unit.tmux.as_deref().filter(|_| unit.backend == Backend::Tmux)?.clone();
             spec.agents
@@ -60,8 +66,8 @@ impl Plan {
                 .any(|agent| agent.name == unit.name)
                 .then(|| (unit.name.clone(), tmux))
         };
-        let seats = units.iter().filter_map(seat).collect();
-        Self { town: Town::at(&spec.root), spec, seats, instance, home }
+        let seats = units.iter().filter_map(pane_slot).collect();
+        Self { town: PatrolFiles::at(&spec.root), spec, seats, instance, home }
     }
 
     /// By its name, its session, or its place in a rig.

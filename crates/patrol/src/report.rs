@@ -27,13 +27,13 @@ pub fn write(
         .filter(|(_, state)| state.tally.restarts > 0)
         .map(|(name, state)| {
             let last = state.tally.failures_ms.last().copied();
-            let told = json!({
+            let description = json!({
                 "last_restart": last.map(stamp),
                 "restart_count": state.tally.restarts,
                 "backoff_until": state.backoff_until_ms.map(stamp),
                 "crash_loop_since": state.crash_loop_since_ms.map(stamp),
             });
-            (name.clone(), told)
+            (name.clone(), description)
         })
         .collect();
     let first = [
@@ -47,13 +47,13 @@ pub fn write(
 pub fn show_paused(plan: &Plan, order: Option<&Order>) -> Result<(), PatrolError> {
     let path = plan.town.paused();
     let Some(order) = order else { return files::remove(&path) };
-    let told = json!({
+    let description = json!({
         "paused": true,
         "reason": order.reason,
         "paused_at": stamp(order.at_ms),
         "paused_by": order.by,
     });
-    files::write_json(&path, &told)
+    files::write_json(&path, &description)
 }
 
 /// The same for the order to stop.

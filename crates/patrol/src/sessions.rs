@@ -17,8 +17,8 @@ pub fn look(plan: &Plan, agents: &[&WatchSpec]) -> Sessions {
     let mut sessions = Sessions::default();
     let mut sockets: BTreeMap<&str, Vec<&WatchSpec>> = BTreeMap::new();
     for agent in agents {
-        if let Some(seat) = plan.seats.get(&agent.name) {
-            sockets.entry(&seat.socket).or_default().push(agent);
+        if let Some(pane_slot) = plan.seats.get(&agent.name) {
+            sockets.entry(&pane_slot.socket).or_default().push(agent);
         }
     }
     for (socket, agents) in sockets {
@@ -54,10 +54,10 @@ impl Sessions {
         &self,
         instance: &str,
         agent: &WatchSpec,
-        seat: &TmuxSpec,
+        pane_slot: &TmuxSpec,
         is_running: bool,
     ) -> SessionSeen {
-        let listing = match self.listings.get(&seat.socket) {
+        let listing = match self.listings.get(&pane_slot.socket) {
             Some(Ok(listing)) => listing,
             Some(Err(why)) => return SessionSeen::Unknown(why.clone()),
             None => return SessionSeen::Unknown("its server was not looked at".to_owned()),
@@ -77,7 +77,7 @@ impl Sessions {
                 SessionSeen::AgentDead("its session is there, and its run is over".to_owned())
             }
             Some(_) => SessionSeen::Alive,
-            None if listing.panes.iter().any(|pane| pane.session == seat.session) => {
+            None if listing.panes.iter().any(|pane| pane.session == pane_slot.session) => {
                 SessionSeen::Foreign
             }
             // Its run ends with its session: either it is just ending, or tmux does not tell all that it has.

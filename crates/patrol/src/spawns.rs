@@ -7,7 +7,7 @@ use crate::nudge::Mode;
 use crate::orders;
 use crate::plan::Plan;
 use ostler_client::UnitAsk;
-use ostler_model::{PatrolNote, PendingSpawn, TownOrders, UnitState, What};
+use ostler_model::{PatrolNote, PatrolOrders, PendingSpawn, UnitState, What};
 use ostler_ops::patrol::Order;
 use serde_json::Map;
 use std::time::Duration;
@@ -22,14 +22,14 @@ pub fn pending(
     connector: &Connector,
     connection: &mut Connection,
     plan: &Plan,
-    orders: &TownOrders,
+    orders: &PatrolOrders,
     now_ms: u64,
 ) -> Result<Vec<PatrolNote>, PatrolError> {
     if orders.spawns.is_empty() {
         return Ok(Vec::new());
     }
     let (now, later) = orders.spawns.split_at(orders.spawns.len().min(MOST_A_TICK));
-    let rest = TownOrders { spawns: later.to_vec(), ..orders.clone() };
+    let rest = PatrolOrders { spawns: later.to_vec(), ..orders.clone() };
     if connection.call(&Order { seen: orders.clone(), now: rest }).is_err() {
         // Somebody gave another order meanwhile: at the next tick, then.
         return Ok(Vec::new());
@@ -75,6 +75,6 @@ fn begin(
     }
     let words = if spawn.message.is_empty() { FIRST_WORDS } else { &spawn.message };
     // Its prompt may take a while: until it is there, the message waits.
-    let told = say(connector, &agent.name, words, Mode::WaitIdle);
-    note(format!("it was asked for and started; {}", told.words))
+    let description = say(connector, &agent.name, words, Mode::WaitIdle);
+    note(format!("it was asked for and started; {}", description.words))
 }

@@ -23,8 +23,8 @@ use crate::plan::Plan;
 use crate::{lifecycle, report, spawns};
 use ostler_core::patrol;
 use ostler_model::{
-    DecidedBy, Decision, Edge as TroubleEdge, Observation, PatrolNote, PatrolSave, PendingSeen,
-    SessionSeen, Step, StepOutcome, TownOrders, TownState, TroubleKind, WatchState, What,
+    DecidedBy, Decision, Edge as TroubleEdge, Observation, PatrolNote, PatrolOrders, PatrolSave,
+    PatrolState, PendingSeen, SessionSeen, Step, StepOutcome, TroubleKind, WatchState, What,
 };
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -75,7 +75,7 @@ impl AgentTick {
         !self.is_repeated
     }
 
-    pub fn told(&self) -> String {
+    pub fn description(&self) -> String {
         let Decision { step, reason, .. } = &self.decision;
         match step {
             Step::Nothing => format!("{}: nothing: {reason}", self.agent),
@@ -155,7 +155,7 @@ pub fn tick(connector: &Connector, plan: &Plan, how: &How) -> Result<Ticked, Pat
     });
     others.extend(notes.iter().map(|note| note.why.clone()));
     let mut town = asked.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    notes.extend(tell_all(
+    notes.extend(print_all(
         connector,
         plan,
         &mut town,
@@ -167,7 +167,7 @@ pub fn tick(connector: &Connector, plan: &Plan, how: &How) -> Result<Ticked, Pat
     let mut agents = Vec::new();
     for one in dealt {
         notes.extend(one.notes);
-        files::log(&plan.town, &one.tick.told());
+        files::log(&plan.town, &one.tick.description());
         states.insert(one.name, one.state);
         agents.push(one.tick);
     }
@@ -237,7 +237,7 @@ fn is_quiet(judged: &Judged) -> bool {
 
 /// Nothing is done, and that is remembered as such.
 fn quiet(plan: &Plan, judged: &Judged, now_ms: u64) -> Dealt {
-    let done = Done { outcome: StepOutcome::Done, told: "did nothing".to_owned() };
+    let done = Done { outcome: StepOutcome::Done, description: "did nothing".to_owned() };
     finish(plan, judged, judged.state.clone(), judged.mechanical.clone(), done, Vec::new(), now_ms)
 }
 
@@ -246,8 +246,8 @@ fn deal(
     plan: &Plan,
     how: &How,
     judged: &Judged,
-    town: &Mutex<TownState>,
-    orders: &TownOrders,
+    town: &Mutex<PatrolState>,
+    orders: &PatrolOrders,
     now_ms: u64,
 ) -> Dealt {
     let mut state = judged.state.clone();
@@ -268,10 +268,10 @@ fn deal(
                 let town = town.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                 town.clone()
             };
-            let heard = judge::ask(connector, plan, spec, judged, &town, orders, now_ms);
-            decision = heard.decision;
-            words = heard.message;
-            notes.push(heard.note);
+            let received = judge::ask(connector, plan, spec, judged, &town, orders, now_ms);
+            decision = received.decision;
+            words = received.message;
+            notes.push(received.note);
         }
     }
     if decision.step == Step::Nudge && judged.state.limited_until_ms.is_some() {
@@ -282,7 +282,7 @@ fn deal(
         act::act(connector, plan, &judged.agent, &decision, seen, words.as_deref())
     };
     if decision.step == Step::Nothing && has_waiting_nudges(judged) {
-        done.told = match deliver_waiting(connector, &judged.agent.name, Patience::None) {
+        done.description = match deliver_waiting(connector, &judged.agent.name, Patience::None) {
             Ok(typed) => format!("{} of its messages that waited were dealt with", typed.len()),
             Err(error) => format!("its messages still wait: {error}"),
         };
@@ -316,7 +316,7 @@ fn finish(
             if decision.step == Step::Nothing { What::PatrolDecided } else { What::PatrolActed };
         let why = match decision.step {
             Step::Nothing => format!("nothing was done: {}", decision.reason),
-            step => format!("{step}: {} {}", decision.reason, sentence(&done.told)),
+            step => format!("{step}: {} {}", decision.reason, sentence(&done.description)),
         };
         notes.push(PatrolNote {
             unit: Some(judged.agent.name.clone()),
@@ -326,7 +326,7 @@ fn finish(
         });
     }
     let agent = judged.agent.name.clone();
-    let tick = AgentTick { agent: agent.clone(), decision, outcome: done.told, is_repeated };
+    let tick = AgentTick { agent: agent.clone(), decision, outcome: done.description, is_repeated };
     Dealt { name: agent, state, tick, notes, seen }
 }
 
@@ -351,38 +351,38 @@ fn evidence(judged: &Judged, decision: &Decision) -> Map<String, Value> {
 
 /// A person is told when a condition begins and when it is over, of all of them at once: a hook may take its time.
 /// What could not be told is told at the next tick.
-fn tell_all(
+fn print_all(
     connector: &Connector,
     plan: &Plan,
-    town: &mut TownState,
+    town: &mut PatrolState,
     of_town: [TroubleEdge; 2],
     dealt: &mut [Dealt],
     now_ms: u64,
 ) -> Vec<PatrolNote> {
     let policy = &plan.spec.policy;
-    let told_of_town = std::thread::scope(|scope| {
+    let describe_town = std::thread::scope(|scope| {
         let of_town = of_town.map(|edge| {
             scope.spawn(move || {
-                let told = tell_edge(connector, plan, None, &edge, Map::new());
-                (edge, told)
+                let description = report_edge(connector, plan, None, &edge, Map::new());
+                (edge, description)
             })
         });
         for one in dealt.iter_mut() {
             let decision = &one.tick.decision;
             let edge = patrol::escalation(&mut one.state, decision, &one.seen, policy, now_ms);
             if edge != TroubleEdge::None || decision.step == Step::Escalate {
-                scope.spawn(move || tell_of(connector, plan, one, &edge, now_ms));
+                scope.spawn(move || describe(connector, plan, one, &edge, now_ms));
             }
         }
-        of_town.map(|told| told.join())
+        of_town.map(|description| description.join())
     });
     let mut notes = Vec::new();
-    for (edge, told) in told_of_town.into_iter().flatten() {
-        let Some((is_told, mut note)) = told else { continue };
+    for (edge, description) in describe_town.into_iter().flatten() {
+        let Some((is_reported, mut note)) = description else { continue };
         if let TroubleEdge::Begin(begun) = edge {
             let open = [&mut town.mass_death, &mut town.unreachable];
             for trouble in open.into_iter().flatten().filter(|open| open.what == begun.what) {
-                trouble.told = is_told;
+                trouble.is_reported = is_reported;
             }
             if begun.what == TroubleKind::MassDeath {
                 note.what = What::MassDeath;
@@ -393,11 +393,18 @@ fn tell_all(
     notes
 }
 
-fn tell_of(connector: &Connector, plan: &Plan, dealt: &mut Dealt, edge: &TroubleEdge, now_ms: u64) {
+fn describe(
+    connector: &Connector,
+    plan: &Plan,
+    dealt: &mut Dealt,
+    edge: &TroubleEdge,
+    now_ms: u64,
+) {
     let decision = dealt.tick.decision.clone();
-    let told = tell_edge(connector, plan, Some(&dealt.name), edge, decision.evidence.clone());
+    let description =
+        report_edge(connector, plan, Some(&dealt.name), edge, decision.evidence.clone());
     if decision.step == Step::Escalate {
-        let outcome = match &told {
+        let outcome = match &description {
             Some((true, note)) => {
                 dealt.tick.outcome.clone_from(&note.why);
                 StepOutcome::Done
@@ -408,10 +415,10 @@ fn tell_of(connector: &Connector, plan: &Plan, dealt: &mut Dealt, edge: &Trouble
         let policy = &plan.spec.policy;
         patrol::acted(&mut dealt.state, &decision, &outcome, &dealt.seen, policy, now_ms);
     }
-    dealt.notes.extend(told.map(|(_, note)| note));
+    dealt.notes.extend(description.map(|(_, note)| note));
 }
 
-fn tell_edge(
+fn report_edge(
     connector: &Connector,
     plan: &Plan,
     agent: Option<&str>,
@@ -427,5 +434,5 @@ fn tell_edge(
     let kind = kind.as_str().unwrap_or_default();
     let escalation =
         Escalation { edge, agent, kind, why: &trouble.why, since_ms: trouble.since_ms, evidence };
-    Some(escalate::tell(connector, plan, &escalation))
+    Some(escalate::notify(connector, plan, &escalation))
 }

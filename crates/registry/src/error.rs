@@ -69,19 +69,21 @@ impl RegistryError {
     }
 
     /// With its causes, in one line.
-    pub fn told(&self) -> String {
-        let mut told = self.to_string();
+    pub fn description(&self) -> String {
+        let mut description = self.to_string();
         let mut cause = std::error::Error::source(self);
         while let Some(error) = cause {
             // One cause often repeats the other in more words.
             let text = error.to_string();
-            if !told.contains(&text) && !told.split(": ").any(|part| text.contains(part)) {
-                told.push_str(": ");
-                told.push_str(&text);
+            if !description.contains(&text)
+                && !description.split(": ").any(|part| text.contains(part))
+            {
+                description.push_str(": ");
+                description.push_str(&text);
             }
             cause = error.source();
         }
-        told
+        description
     }
 }
 

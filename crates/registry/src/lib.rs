@@ -8,5 +8,5 @@ mod sqlite;
 pub use error::RegistryError;
 pub use sqlite::{
     Batch, Claims, EntryQuery, JournalBounds, Moment, Ordered, Pruned, Pruner, Reader, Registry,
-    RunQuery, Sent, SliceMost, Step, Theft, WentBack,
+    Rollback, RunQuery, Sent, SliceMost, StealOutcome, Step,
 };

@@ -2,7 +2,7 @@
 
 use ostler_model::{Actor, Entry, InstanceId, What};
 use ostler_registry::{
-    Batch, Claims, EntryQuery, Reader, Registry, RegistryError, SliceMost, WentBack,
+    Batch, Claims, EntryQuery, Reader, Registry, RegistryError, Rollback, SliceMost,
 };
 use std::path::{Path, PathBuf};
 
@@ -58,14 +58,14 @@ const LATER: &str = "INSERT INTO entries (at_ms, who, what, why, evidence) VALUE
 fn the_copy_takes_its_place_with_what_can_be_read_of_the_rest() {
     let (_folder, path) = newer(LATER);
     let went = Registry::go_back(&path, instance(1), NOW).expect("gone back");
-    assert_eq!(went, WentBack::Yes { runs: 0 });
+    assert_eq!(went, Rollback::Yes { runs: 0 });
     assert_eq!(whys(&path), ["before", "on trial"]);
     let mut registry = Registry::open(&path).expect("it is ours again");
     note(&mut registry, "after");
     assert_eq!(whys(&path).last().map(String::as_str), Some("after"));
     assert!(path.with_file_name("registry.db.newer").exists(), "what it made is kept for people");
     Registry::drop_copy(&path);
-    assert_eq!(Registry::go_back(&path, instance(1), NOW).expect("asked"), WentBack::NoCopy);
+    assert_eq!(Registry::go_back(&path, instance(1), NOW).expect("asked"), Rollback::NoCopy);
 }
 
 #[test]
@@ -93,9 +93,9 @@ fn a_registry_that_others_use_is_not_put_back() {
         instance(2),
         NOW + 30_000
     ));
-    assert_eq!(Registry::go_back(&path, instance(1), NOW).expect("asked"), WentBack::Shared);
+    assert_eq!(Registry::go_back(&path, instance(1), NOW).expect("asked"), Rollback::Shared);
     let later = Registry::go_back(&path, instance(1), NOW + 60_000).expect("asked");
-    assert!(matches!(later, WentBack::Yes { .. }), "its lease has run out");
+    assert!(matches!(later, Rollback::Yes { .. }), "its lease has run out");
 }
 
 #[test]

@@ -126,8 +126,8 @@ fn mail_is_claimed_by_one_and_comes_back_if_it_is_not_settled() {
     assert_eq!(post.claim("deacon", 9, lapsed - DAY_MS), ["a", "b", "c"]);
     assert_eq!(post.unread("deacon"), ["a", "b", "c"]);
     let waiting = post.reader.waiting(post.us, NOW_MS).expect("read");
-    let told = |name: &str, mail| Waiting { name: name.to_owned(), mail, nudges: 0 };
-    assert_eq!(waiting, [told("deacon", 3), told("witness", 1)]);
+    let description = |name: &str, mail| Waiting { name: name.to_owned(), mail, nudges: 0 };
+    assert_eq!(waiting, [description("deacon", 3), description("witness", 1)]);
 }
 
 #[test]

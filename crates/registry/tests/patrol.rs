@@ -1,7 +1,7 @@
 //! The patrol's memory on a real file.
 
 use ostler_model::{
-    InstanceId, Order, PatrolMemory, PatrolSave, TownOrders, TownState, WatchSaid, WatchState,
+    InstanceId, Order, PatrolMemory, PatrolOrders, PatrolSave, PatrolState, WatchSaid, WatchState,
 };
 use ostler_registry::{Ordered, Reader, Registry};
 use std::collections::BTreeMap;
@@ -17,20 +17,20 @@ fn what_is_saved_said_and_ordered_is_loaded_and_orders_are_not_overwritten_unsee
 
     let state = WatchState { backoff_until_ms: Some(7), ..WatchState::default() };
     let states = BTreeMap::from([("deacon".to_owned(), state.clone()), ("gone".to_owned(), state)]);
-    let town = TownState { ticks: 3, ..TownState::default() };
+    let town = PatrolState { ticks: 3, ..PatrolState::default() };
     let mut save = PatrolSave { states, town };
     registry.save_patrol(us, &save).expect("saved");
     save.states.remove("gone");
     registry.save_patrol(us, &save).expect("saved");
     let said = WatchSaid { busy_until_ms: Some(9), ..WatchSaid::default() };
-    registry.say_of_agent(us, "deacon", &said).expect("said");
-    registry.say_of_agent(us, "witness", &said).expect("said");
-    registry.say_of_agent(us, "witness", &WatchSaid::default()).expect("said");
+    registry.report_agent(us, "deacon", &said).expect("said");
+    registry.report_agent(us, "witness", &said).expect("said");
+    registry.report_agent(us, "witness", &WatchSaid::default()).expect("said");
 
     let pause =
         Order { by: "overseer".to_owned(), reason: "lunch".to_owned(), at_ms: 5, is_manual: true };
-    let paused = TownOrders { paused: Some(pause), ..TownOrders::default() };
-    let none = TownOrders::default();
+    let paused = PatrolOrders { paused: Some(pause), ..PatrolOrders::default() };
+    let none = PatrolOrders::default();
     assert_eq!(registry.order_patrol(us, &none, &paused).expect("well"), Ordered::Yes);
     assert_eq!(registry.order_patrol(us, &none, &none).expect("well"), Ordered::Changed);
     let memory = reader.patrol(us).expect("read");

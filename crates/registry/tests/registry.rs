@@ -6,7 +6,7 @@ use ostler_model::{
 };
 use ostler_registry::{
     Batch, Claims, EntryQuery, JournalBounds, Pruned, Pruner, Reader, Registry, RegistryError,
-    RunQuery, SliceMost, Theft,
+    RunQuery, SliceMost, StealOutcome,
 };
 use std::path::Path;
 
@@ -197,11 +197,11 @@ fn a_lease_is_stolen_once_whoever_competes() {
                             .steal(run, Some(seen), instance(thief), 99)
                             .expect("an answer")
                         {
-                            Theft::Won(record) => {
+                            StealOutcome::Won(record) => {
                                 assert_eq!(record.owner_instance_id, instance(thief));
                                 won.push(record.run_id);
                             }
-                            Theft::Lost => {}
+                            StealOutcome::Lost => {}
                         }
                     }
                     won
@@ -229,8 +229,8 @@ fn a_renewed_lease_is_not_stolen_and_a_lost_run_is_not_written() {
     registry.renew(owner, &claims(1)).expect("renewed");
     let seen = claims(1);
     registry.renew(owner, &claims(50)).expect("renewed again");
-    assert!(matches!(registry.steal(&run, Some(&seen), thief, 99), Ok(Theft::Lost)));
-    assert!(matches!(registry.steal(&run, Some(&claims(50)), thief, 99), Ok(Theft::Won(_))));
+    assert!(matches!(registry.steal(&run, Some(&seen), thief, 99), Ok(StealOutcome::Lost)));
+    assert!(matches!(registry.steal(&run, Some(&claims(50)), thief, 99), Ok(StealOutcome::Won(_))));
     assert_eq!(registry.renew(owner, &claims(60)).expect("renewed"), Some(Vec::new()));
     let mut late = run.clone();
     late.state = RunState::Exited;
@@ -280,7 +280,7 @@ fn history_is_bounded_by_count_and_age_and_takes_its_entries_along() {
 }
 
 fn refusal(path: &Path) -> String {
-    Registry::open(path).map(|_| ()).expect_err("refused").told()
+    Registry::open(path).map(|_| ()).expect_err("refused").description()
 }
 
 /// X1: a file that is not ours, damaged or newer is refused with its name, and left as it was.
@@ -290,22 +290,28 @@ fn a_wrong_file_is_refused_by_name_and_left_alone() {
     let path = folder.path().join("registry.db");
     let garbage: Vec<u8> = (0..8192u32).map(|number| (number * 7) as u8).collect();
     std::fs::write(&path, &garbage).expect("written");
-    let told = refusal(&path);
-    assert!(told.contains("registry.db") && told.contains("move it away"), "{told}");
+    let description = refusal(&path);
+    assert!(
+        description.contains("registry.db") && description.contains("move it away"),
+        "{description}"
+    );
     assert_eq!(std::fs::read(&path).expect("read"), garbage);
 
     let foreign = folder.path().join("other.db");
     let connection = rusqlite::Connection::open(&foreign).expect("opened");
     connection.execute_batch("CREATE TABLE songs (name TEXT)").expect("made");
-    let told = refusal(&foreign);
-    assert!(told.contains("another program"), "{told}");
+    let description = refusal(&foreign);
+    assert!(description.contains("another program"), "{description}");
 
     let newer = folder.path().join("newer.db");
     drop(Registry::open(&newer).expect("made"));
     let connection = rusqlite::Connection::open(&newer).expect("opened");
     connection.pragma_update(None, "user_version", 99).expect("set");
-    let told = refusal(&newer);
-    assert!(told.contains("schema 99") && told.contains("newer Ostler"), "{told}");
+    let description = refusal(&newer);
+    assert!(
+        description.contains("schema 99") && description.contains("newer Ostler"),
+        "{description}"
+    );
 
     let truncated = folder.path().join("truncated.db");
     drop(Registry::open(&truncated).expect("made"));
@@ -313,7 +319,7 @@ fn a_wrong_file_is_refused_by_name_and_left_alone() {
     std::fs::write(&truncated, &bytes[..bytes.len() / 2 + 100]).expect("cut");
     match Registry::open(&truncated).and_then(|registry| registry.live().map(|_| ())) {
         Ok(()) => {}
-        Err(error) => assert!(!error.told().is_empty()),
+        Err(error) => assert!(!error.description().is_empty()),
     }
 
     let nowhere = folder.path().join("no/such/folder/registry.db");
@@ -329,8 +335,8 @@ fn an_unknown_word_in_a_record_is_told() {
     save(&mut registry, vec![record(1, instance(1))]);
     let connection = rusqlite::Connection::open(&path).expect("opened");
     connection.execute("UPDATE runs SET state = 'floating'", []).expect("set");
-    let told = registry.live().expect_err("refused").told();
-    assert!(told.contains("floating") && told.contains("state"), "{told}");
+    let description = registry.live().expect_err("refused").description();
+    assert!(description.contains("floating") && description.contains("state"), "{description}");
 }
 
 /// R14: who is alone is not told again what is ours; a theft on any other connection is.
@@ -351,15 +357,18 @@ fn what_is_ours_is_told_again_only_if_somebody_else_has_written() {
     assert_eq!(registry.renew(owner, &claims(2)).expect("renewed"), None);
     assert_eq!(registry.renew(owner, &claims(3)).expect("renewed"), None);
     let mut other = Registry::open(&path).expect("opened");
-    assert!(matches!(other.steal(&runs[0], Some(&claims(3)), thief, 99), Ok(Theft::Won(_))));
+    assert!(matches!(other.steal(&runs[0], Some(&claims(3)), thief, 99), Ok(StealOutcome::Won(_))));
     let mut left = registry.renew(owner, &claims(4)).expect("renewed").expect("told again");
     left.sort_unstable();
     let mut expected = vec![runs[1].run_id, record(3, owner).run_id];
     expected.sort_unstable();
     assert_eq!(left, expected);
     assert_eq!(registry.renew(owner, &claims(5)).expect("renewed"), None);
-    registry.tell_again();
-    assert_eq!(registry.renew(owner, &claims(6)).expect("renewed").map(|told| told.len()), Some(2));
+    registry.report_again();
+    assert_eq!(
+        registry.renew(owner, &claims(6)).expect("renewed").map(|description| description.len()),
+        Some(2)
+    );
 }
 
 /// The tmux server of an earlier version becomes the daemon's own, with its run, and those that need it follow.

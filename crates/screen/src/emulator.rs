@@ -1,14 +1,14 @@
 //! A terminal without a window.
 
 use crate::catch_panic::contained;
-use crate::osc::Said;
+use crate::osc::OscState;
 use crate::text::text_of;
 use ostler_model::ScreenText;
 use ostler_model::TerminalSize;
 use std::num::NonZeroU16;
 
 pub struct Emulator {
-    parser: vt100::Parser<Said>,
+    parser: vt100::Parser<OscState>,
     size: TerminalSize,
 }
 
@@ -23,7 +23,10 @@ impl Emulator {
     pub fn new(size: TerminalSize) -> Self {
         let size = size.clamped();
         let (rows, columns) = (at_least_one(size.rows), at_least_one(size.columns));
-        Self { parser: vt100::Parser::new_with_callbacks(rows, columns, 0, Said::default()), size }
+        Self {
+            parser: vt100::Parser::new_with_callbacks(rows, columns, 0, OscState::default()),
+            size,
+        }
     }
 
     /// If the emulator cannot cope with it, the picture begins anew.
@@ -149,9 +152,9 @@ mod tests {
             "\x1b]0;one\x07\x1b]2;a; b\x1b\\\x1b]9;4;1;50\x07\x1b]9;4;0\x07\x1b]633;A\x07\x1b]x;y\x07",
         );
         assert_eq!(text.title, "a; b");
-        let told: Vec<(u16, &str)> =
+        let description: Vec<(u16, &str)> =
             text.osc.iter().map(|(number, payload)| (*number, payload.as_str())).collect();
-        assert_eq!(told, [(9, "4;0"), (633, "A")]);
+        assert_eq!(description, [(9, "4;0"), (633, "A")]);
         assert_eq!(text.lines, ["", ""]);
     }
 

@@ -7,12 +7,12 @@ const NUMBERS_MOST: usize = 16;
 const CHARACTERS_MOST: usize = 200;
 
 #[derive(Debug, Default)]
-pub(crate) struct Said {
+pub(crate) struct OscState {
     pub(crate) title: String,
     pub(crate) commands: BTreeMap<u16, String>,
 }
 
-impl Said {
+impl OscState {
     fn command(&mut self, number: u16, payload: &[&[u8]]) {
         let payload = payload.iter().map(|part| String::from_utf8_lossy(part)).collect::<Vec<_>>();
         let shown = shortened(&payload.join(";"));
@@ -33,7 +33,7 @@ fn shortened(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(CHARACTERS_MOST).collect()
 }
 
-impl vt100::Callbacks for Said {
+impl vt100::Callbacks for OscState {
     fn set_window_icon_name(&mut self, _: &mut vt100::Screen, name: &[u8]) {
         self.command(1, &[name]);
     }

@@ -125,8 +125,8 @@ impl Server {
         ASKED.fetch_add(1, Ordering::Relaxed);
         // A caller inside some pane is not what a question is about.
         let asked = ask_client(&self.program, all, input, &["TMUX", "TMUX_PANE"], self.limit);
-        let told = match asked {
-            Ok(Asked::Told(told)) => told,
+        let description = match asked {
+            Ok(Asked::Told(description)) => description,
             Ok(Asked::Silent) => {
                 return Err(TmuxError::Silent { socket: self.socket.clone(), limit: self.limit });
             }
@@ -135,11 +135,13 @@ impl Server {
                 return Err(TmuxError::NotRun { program: self.program.clone(), why });
             }
         };
-        let text = String::from_utf8_lossy(&told.output).into_owned();
-        let complaint = (told.code != Some(0)).then(|| match (told.complaint.trim(), told.code) {
-            ("", Some(code)) => format!("it ended with {code} and did not say why"),
-            ("", None) => "it was ended by a signal".to_owned(),
-            (complaint, _) => complaint.to_owned(),
+        let text = String::from_utf8_lossy(&description.output).into_owned();
+        let complaint = (description.code != Some(0)).then(|| {
+            match (description.complaint.trim(), description.code) {
+                ("", Some(code)) => format!("it ended with {code} and did not say why"),
+                ("", None) => "it was ended by a signal".to_owned(),
+                (complaint, _) => complaint.to_owned(),
+            }
         });
         Ok(Printed { text, complaint })
     }

@@ -11,7 +11,7 @@ pub mod typing;
 pub use call::{PATIENCE, Printed, Server, TmuxError, processes_started};
 pub use capture::capture;
 pub use list::{Listing, Pane, list};
-pub use note::seat_of;
+pub use note::pane_of;
 pub use shim::{is_meant, keep, sweep, take};
 
 /// The programs that live in a pane, by the pid of its first. Our own, which waits there for a unit's program, is none.

@@ -14,7 +14,7 @@ pub struct Listing {
 impl Listing {
     /// The panes in which runs of ours live, or lived.
     pub fn seats(&self) -> impl Iterator<Item = &Pane> {
-        self.panes.iter().filter(|pane| pane.is_seat())
+        self.panes.iter().filter(|pane| pane.is_pane_process())
     }
 }
 
@@ -33,7 +33,7 @@ pub struct Pane {
     pub unit: String,
     pub run: String,
     /// The run that this very pane was made for; empty for panes that somebody else opened in our session.
-    pub seat_of: String,
+    pub pane_of: String,
     /// `%5`
     pub pane_id: String,
     /// Its first process: in a seat of ours the one that waits for the program.
@@ -56,8 +56,8 @@ pub struct Pane {
 }
 
 impl Pane {
-    pub fn is_seat(&self) -> bool {
-        !self.run.is_empty() && self.seat_of == self.run
+    pub fn is_pane_process(&self) -> bool {
+        !self.run.is_empty() && self.pane_of == self.run
     }
 
     pub fn is_marked_for(&self, home: &str, unit: &str) -> bool {
@@ -156,7 +156,7 @@ fn read_pane(line: &str) -> Option<(i32, Pane)> {
         home,
         unit,
         run,
-        seat_of,
+        pane_of,
         pane_id,
         pid,
         is_dead,
@@ -182,7 +182,7 @@ fn read_pane(line: &str) -> Option<(i32, Pane)> {
         home: home.to_owned(),
         unit: unit.to_owned(),
         run: run.to_owned(),
-        seat_of: seat_of.to_owned(),
+        pane_of: pane_of.to_owned(),
         pane_id: pane_id.to_owned(),
         pid: pid.parse().ok()?,
         is_dead: is_dead == "1",
@@ -217,7 +217,7 @@ mod tests {
         assert_eq!((pane.session_id.as_str(), pane.pane_id.as_str(), pane.pid), ("$3", "%5", 4242));
         assert_eq!((pane.is_dead, pane.exit_code, pane.exit_signal), (true, Some(7), None));
         assert_eq!(pane.command, "a\tb");
-        assert!(pane.is_seat() && pane.is_marked_for("home", "deacon"));
+        assert!(pane.is_pane_process() && pane.is_marked_for("home", "deacon"));
         assert!(!pane.is_marked_for("home", "deaco") && !pane.is_marked_for("", "deacon"));
     }
 }

@@ -1,36 +1,36 @@
 //! What a shim leaves in files: who sits in its pane, and why it ended.
 
-use ostler_model::{TmuxEnd, TmuxOrder, TmuxSeat};
-use ostler_os::SeatNote;
+use ostler_model::{PaneRecord, TmuxEnd, TmuxOrder};
+use ostler_os::PaneNote;
 use std::path::{Path, PathBuf};
 
 /// Where a unit that lives in a session has its place now; `None` if it has none. The process may have ended since.
-pub fn seat_of(home: &Path, unit: &str) -> Option<TmuxSeat> {
+pub fn pane_of(home: &Path, unit: &str) -> Option<PaneRecord> {
     let name = format!("{}.seat", TmuxOrder::note_name(unit));
     let text = std::fs::read_to_string(home.join(TmuxOrder::FOLDER).join(name)).ok()?;
-    let seat: TmuxSeat = serde_json::from_str(text.split_once('\n')?.1).ok()?;
-    (!seat.is_closed).then_some(seat)
+    let pane_slot: PaneRecord = serde_json::from_str(text.split_once('\n')?.1).ok()?;
+    (!pane_slot.is_closed).then_some(pane_slot)
 }
 
 /// Nobody has to close it any more. Who sat there is still told, until its supervisor knows that all is over.
-pub(crate) fn close_seat(order: &TmuxOrder) {
-    let Ok(text) = std::fs::read_to_string(order.seat_note()) else { return };
-    let Some((line, seat)) = text.split_once('\n') else { return };
-    let Ok(seat) = serde_json::from_str::<TmuxSeat>(seat) else { return };
-    let seat = TmuxSeat { is_closed: true, ..seat };
-    if let Ok(seat) = serde_json::to_string(&seat) {
-        let _ = replace(Path::new(&order.seat_note()), format!("{line}\n{seat}\n").as_bytes());
+pub(crate) fn close_pane(order: &TmuxOrder) {
+    let Ok(text) = std::fs::read_to_string(order.pane_note()) else { return };
+    let Some((line, pane_slot)) = text.split_once('\n') else { return };
+    let Ok(pane_slot) = serde_json::from_str::<PaneRecord>(pane_slot) else { return };
+    let pane_slot = PaneRecord { is_closed: true, ..pane_slot };
+    if let Ok(pane_slot) = serde_json::to_string(&pane_slot) {
+        let _ = replace(Path::new(&order.pane_note()), format!("{line}\n{pane_slot}\n").as_bytes());
     }
 }
 
 /// Whole or not at all: others read it while it is written.
-pub(crate) fn write_seat(
+pub(crate) fn write_pane_note(
     order: &TmuxOrder,
-    note: &SeatNote,
-    seat: &TmuxSeat,
+    note: &PaneNote,
+    pane_slot: &PaneRecord,
 ) -> std::io::Result<()> {
-    let text = format!("{}\n{}\n", note.line(), serde_json::to_string(seat)?);
-    replace(Path::new(&order.seat_note()), text.as_bytes())
+    let text = format!("{}\n{}\n", note.line(), serde_json::to_string(pane_slot)?);
+    replace(Path::new(&order.pane_note()), text.as_bytes())
 }
 
 pub(crate) fn write_end(order: &TmuxOrder, end: &TmuxEnd) {

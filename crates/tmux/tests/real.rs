@@ -100,7 +100,7 @@ fn one_listing_and_one_capture_tell_of_every_pane() {
     assert_eq!((listing.panes.len(), screens.len()), (3, 3));
     assert_eq!(listing.server_pid, Some(own.server.id() as i32));
     let two: Vec<_> = listing.panes.iter().filter(|pane| pane.session == "two").collect();
-    assert!(two.len() == 2 && two.iter().all(|pane| pane.unit == "u" && !pane.is_seat()));
+    assert!(two.len() == 2 && two.iter().all(|pane| pane.unit == "u" && !pane.is_pane_process()));
     let first = listing.panes.iter().find(|pane| pane.session == "größe").expect("as it is called");
     assert_eq!((first.unit.as_str(), first.is_dead, first.in_mode), ("", false, false));
     assert_eq!((first.columns, first.rows), (80, 10));

@@ -25,7 +25,7 @@ const SEEN_MS: u64 = 1_000;
 const SEEN_MOST: usize = 1_024;
 
 #[derive(Debug, Default)]
-pub(crate) struct Crowd {
+pub(crate) struct AppConnLimits {
     seats: RefCell<HashMap<Whose, usize>>,
     /// Whose process it was, and when it was looked up.
     seen: RefCell<HashMap<i32, (Option<RunId>, u64)>>,
@@ -34,11 +34,11 @@ pub(crate) struct Crowd {
 /// A place among them, as long as it is held.
 #[derive(Debug)]
 pub(crate) struct Place {
-    crowd: Rc<Crowd>,
-    whose: Whose,
+    app_limits: Rc<AppConnLimits>,
+    run_of_pid: Whose,
 }
 
-impl Crowd {
+impl AppConnLimits {
     /// Whose process this is, if that was asked just now.
     pub(crate) fn seen(&self, pid: i32, now_ms: u64) -> Option<Option<RunId>> {
         let (run, at_ms) = *self.seen.borrow().get(&pid)?;
@@ -53,10 +53,10 @@ impl Crowd {
         seen.insert(pid, (run, now_ms));
     }
 
-    pub(crate) fn enter(self: &Rc<Self>, whose: Whose) -> Result<Place, String> {
+    pub(crate) fn enter(self: &Rc<Self>, run_of_pid: Whose) -> Result<Place, String> {
         let mut seats = self.seats.borrow_mut();
-        let taken = seats.get(&whose).copied().unwrap_or(0);
-        match whose {
+        let taken = seats.get(&run_of_pid).copied().unwrap_or(0);
+        match run_of_pid {
             Whose::Run(_) if taken >= OF_RUN_MOST => {
                 return Err(format!("an app may hold {OF_RUN_MOST} connections"));
             }
@@ -64,7 +64,8 @@ impl Crowd {
                 return Err(format!("a process may hold {OF_CALLER_MOST} connections"));
             }
             Whose::Caller(_) => {
-                let is_caller = |(whose, _): &(&Whose, &usize)| matches!(whose, Whose::Caller(_));
+                let is_caller =
+                    |(run_of_pid, _): &(&Whose, &usize)| matches!(run_of_pid, Whose::Caller(_));
                 let all: usize = seats.iter().filter(is_caller).map(|(_, taken)| taken).sum();
                 if all >= OF_CALLERS_MOST {
                     return Err(format!("{OF_CALLERS_MOST} connections are open"));
@@ -72,18 +73,18 @@ impl Crowd {
             }
             Whose::Run(_) => {}
         }
-        seats.insert(whose, taken + 1);
-        Ok(Place { crowd: Rc::clone(self), whose })
+        seats.insert(run_of_pid, taken + 1);
+        Ok(Place { app_limits: Rc::clone(self), run_of_pid })
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let mut seats = self.crowd.seats.borrow_mut();
-        if let Some(taken) = seats.get_mut(&self.whose) {
+        let mut seats = self.app_limits.seats.borrow_mut();
+        if let Some(taken) = seats.get_mut(&self.run_of_pid) {
             *taken -= 1;
             if *taken == 0 {
-                seats.remove(&self.whose);
+                seats.remove(&self.run_of_pid);
             }
         }
     }
@@ -95,18 +96,18 @@ mod tests {
 
     #[test]
     fn one_that_opens_many_leaves_room_for_others() {
-        let crowd = Rc::new(Crowd::default());
+        let app_limits = Rc::new(AppConnLimits::default());
         let [greedy, modest] = [1, 2].map(|number| Whose::Run(RunId::new(number, [0; 10])));
-        let held: Vec<_> = (0..1_000).filter_map(|_| crowd.enter(greedy).ok()).collect();
+        let held: Vec<_> = (0..1_000).filter_map(|_| app_limits.enter(greedy).ok()).collect();
         assert_eq!(held.len(), OF_RUN_MOST);
-        assert!(crowd.enter(modest).is_ok());
+        assert!(app_limits.enter(modest).is_ok());
         let callers: Vec<_> = (0..100)
             .flat_map(|pid| (0..100).map(move |_| pid))
-            .filter_map(|pid| crowd.enter(Whose::Caller(pid)).ok())
+            .filter_map(|pid| app_limits.enter(Whose::Caller(pid)).ok())
             .collect();
         assert_eq!(callers.len(), OF_CALLERS_MOST);
-        assert!(crowd.enter(modest).is_ok(), "runs have places of their own");
+        assert!(app_limits.enter(modest).is_ok(), "runs have places of their own");
         drop((held, callers));
-        assert!(crowd.seats.borrow().is_empty());
+        assert!(app_limits.seats.borrow().is_empty());
     }
 }

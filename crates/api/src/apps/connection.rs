@@ -3,14 +3,14 @@
 //! Requests are answered in their order. Whatever a peer does, it costs this connection and no other: what it
 //! sends is limited in size and rate, what it does not read waits here, and it is told why before it is cut off.
 
-use super::conn_limits::{Crowd, Place, Whose};
+use super::conn_limits::{AppConnLimits, Place, Whose};
 use super::gateway::{Topic, operate};
 use super::message::{write_event, write_response};
 use super::methods;
 use super::rate::{RATE, Rate};
 use crate::conn_limits::{self, Face, LARGE};
 use crate::server::Shared;
-use ostler_engine::{Told, Vitals};
+use ostler_engine::{AppReport, Told};
 use ostler_model::app_wire::{
     Fault, FaultCode, LINE_MOST, Line, Lines, Request, UNENDED_MOST, read_request,
 };
@@ -33,7 +33,7 @@ const BYTES_OF_REQUEST: usize = 1 << 10;
 /// For a last word to one that may not read any more.
 const LAST_WORD: Duration = Duration::from_secs(1);
 
-pub(crate) async fn serve(stream: UnixStream, crowd: Rc<Crowd>, shared: Rc<Shared>) {
+pub(crate) async fn serve(stream: UnixStream, app_limits: Rc<AppConnLimits>, shared: Rc<Shared>) {
     let Ok(peer) = ostler_os::peer_of(&stream) else { return };
     let (reading, writing) = stream.into_split();
     let mut connection = Connection {
@@ -43,7 +43,7 @@ pub(crate) async fn serve(stream: UnixStream, crowd: Rc<Crowd>, shared: Rc<Share
         out: Vec::new(),
         number: 0,
         app: None,
-        told: None,
+        description: None,
         topics: None,
         of_app: None,
         is_misbehaving: false,
@@ -52,27 +52,27 @@ pub(crate) async fn serve(stream: UnixStream, crowd: Rc<Crowd>, shared: Rc<Share
     };
     let user = ostler_os::user_id();
     if peer.uid != user && peer.uid != 0 {
-        let told = format!("this supervisor is uid {user}'s; you are uid {}", peer.uid);
-        return connection.refuse(FaultCode::Forbidden, told).await;
+        let description = format!("this supervisor is uid {user}'s; you are uid {}", peer.uid);
+        return connection.refuse(FaultCode::Forbidden, description).await;
     }
-    let whose = connection.whose(&crowd).await;
-    let is_without_room = match whose {
+    let run_of_pid = connection.run_of_pid(&app_limits).await;
+    let is_without_room = match run_of_pid {
         Whose::Run(_) => ostler_os::is_last_reserve(connection.writing.as_ref()),
         Whose::Caller(_) => ostler_os::is_kept_from_callers(connection.writing.as_ref()),
     };
     if is_without_room {
-        let told = "no descriptors are left for another connection; try again later";
-        return connection.refuse(FaultCode::Conflict, told.to_owned()).await;
+        let description = "no descriptors are left for another connection; try again later";
+        return connection.refuse(FaultCode::Conflict, description.to_owned()).await;
     }
-    let place: Place = match crowd.enter(whose) {
+    let place: Place = match app_limits.enter(run_of_pid) {
         Ok(place) => place,
-        Err(told) => {
-            connection.note_misbehaviour(&told);
-            return connection.refuse(FaultCode::Conflict, told).await;
+        Err(description) => {
+            connection.note_misbehaviour(&description);
+            return connection.refuse(FaultCode::Conflict, description).await;
         }
     };
     connection.talk(reading).await;
-    if let (Some(app), Some((outbox, _))) = (&connection.app, &connection.told) {
+    if let (Some(app), Some((outbox, _))) = (&connection.app, &connection.description) {
         app.unlisten(outbox);
     }
     drop(place);
@@ -85,11 +85,11 @@ struct Connection {
     out: Vec<u8>,
     number: u64,
     /// Who it has proved to be.
-    app: Option<Arc<Vitals>>,
-    told: Option<(mpsc::UnboundedSender<Told>, mpsc::UnboundedReceiver<Told>)>,
+    app: Option<Arc<AppReport>>,
+    description: Option<(mpsc::UnboundedSender<Told>, mpsc::UnboundedReceiver<Told>)>,
     topics: Option<(broadcast::Receiver<Topic>, Option<String>)>,
     /// Whose process it is, by the kernel's word: an app is no operator.
-    of_app: Option<Arc<Vitals>>,
+    of_app: Option<Arc<AppReport>>,
     is_misbehaving: bool,
     place: conn_limits::Place,
     shared: Rc<Shared>,
@@ -116,13 +116,13 @@ fn is_no_proof(fault: &Fault) -> bool {
 }
 
 impl Connection {
-    async fn whose(&mut self, crowd: &Crowd) -> Whose {
+    async fn run_of_pid(&mut self, app_limits: &AppConnLimits) -> Whose {
         let now_ms = ostler_os::mono_ms();
-        let run = match crowd.seen(self.pid, now_ms) {
+        let run = match app_limits.seen(self.pid, now_ms) {
             Some(run) => run,
             None => {
-                let run = self.shared.engine.whose(self.pid).await;
-                crowd.see(self.pid, run, now_ms);
+                let run = self.shared.engine.run_of_pid(self.pid).await;
+                app_limits.see(self.pid, run, now_ms);
                 run
             }
         };
@@ -142,7 +142,7 @@ impl Connection {
         loop {
             let then = match self.next(&mut reading, &mut chunk).await {
                 Event::HungUp => return,
-                Event::Told(told) => self.pass_on(told),
+                Event::Told(description) => self.pass_on(description),
                 Event::Topic(Topic::App(status)) => {
                     self.event("app", &json!(status));
                     Then::Go
@@ -158,7 +158,7 @@ impl Connection {
                     let bulk = length.div_ceil(BYTES_OF_REQUEST) as u64;
                     let wait_ms = rate.count(requests.max(bulk), ostler_os::mono_ms());
                     if wait_ms > 0 {
-                        let told = if bulk > requests {
+                        let description = if bulk > requests {
                             format!(
                                 "it sends more than {} bytes a second",
                                 RATE as usize * BYTES_OF_REQUEST
@@ -166,7 +166,7 @@ impl Connection {
                         } else {
                             format!("it sends more than {RATE} requests a second")
                         };
-                        self.note_misbehaviour(&told);
+                        self.note_misbehaviour(&description);
                         tokio::time::sleep(Duration::from_millis(wait_ms)).await;
                     }
                     then
@@ -181,8 +181,8 @@ impl Connection {
 
     async fn next(&mut self, reading: &mut OwnedReadHalf, chunk: &mut [u8]) -> Event {
         loop {
-            let told = async {
-                match &mut self.told {
+            let description = async {
+                match &mut self.description {
                     Some((_, inbox)) => inbox.recv().await,
                     None => std::future::pending().await,
                 }
@@ -198,9 +198,9 @@ impl Connection {
                     Ok(0) | Err(_) => Event::HungUp,
                     Ok(length) => Event::Read(length),
                 },
-                Some(told) = told => return Event::Told(told),
+                Some(description) = description => return Event::Told(description),
                 topic = topic => topic,
-                () = self.place.seat.asked_to_leave() => return Event::HungUp,
+                () = self.place.pane_slot.asked_to_leave() => return Event::HungUp,
             };
             let wanted = self.topics.as_ref().and_then(|(_, wanted)| wanted.as_deref());
             match topic {
@@ -225,7 +225,7 @@ impl Connection {
                     Ok(request) => {
                         // An operator's answer may be large: one at a time of a process, until it is read.
                         if request.method.starts_with("apps.") {
-                            let process = Rc::clone(&self.place.seat.process);
+                            let process = Rc::clone(&self.place.pane_slot.process);
                             large = Arc::clone(&process.large).acquire_owned().await.ok();
                         }
                         let outcome = self.answer(&request).await;
@@ -242,14 +242,14 @@ impl Connection {
                 },
                 Some(Line::TooLong) => {
                     self.note_misbehaviour("it sent a line that is too long");
-                    let told = format!("a line may have {LINE_MOST} bytes");
-                    let fault = Fault::new(FaultCode::InvalidRequest, told);
+                    let description = format!("a line may have {LINE_MOST} bytes");
+                    let fault = Fault::new(FaultCode::InvalidRequest, description);
                     (String::new(), Err(fault), Then::Go)
                 }
                 Some(Line::Endless) => {
                     self.note_misbehaviour("it sent a line that does not end, and was cut off");
-                    let told = format!("{UNENDED_MOST} bytes and no end of the line");
-                    let fault = Fault::new(FaultCode::InvalidRequest, told);
+                    let description = format!("{UNENDED_MOST} bytes and no end of the line");
+                    let fault = Fault::new(FaultCode::InvalidRequest, description);
                     (String::new(), Err(fault), Then::Close)
                 }
             };
@@ -262,8 +262,8 @@ impl Connection {
             // is judged by all that it sent at once.
             let is_app = self.app.is_some() || self.of_app.is_some();
             if self.out.len() > LARGE && (large.is_some() || !is_app) {
-                let seat = Rc::clone(&self.place.seat);
-                let _queued = self.shared.callers.queue(&seat, self.out.len()).await;
+                let pane_slot = Rc::clone(&self.place.pane_slot);
+                let _queued = self.shared.callers.queue(&pane_slot, self.out.len()).await;
                 if !self.send().await {
                     return (Then::Close, requests);
                 }
@@ -287,28 +287,29 @@ impl Connection {
             return Ok(result);
         }
         if !method.starts_with("app.") && method != "config.get" {
-            let told = format!("there is no method {method:?}");
-            return Err(Fault::new(FaultCode::MethodNotFound, told));
+            let description = format!("there is no method {method:?}");
+            return Err(Fault::new(FaultCode::MethodNotFound, description));
         }
         let app = match (&request.token, &self.app) {
             (None, None) => {
-                let told = "call app.register first";
-                return Err(Fault::new(FaultCode::AppNotRegistered, told));
+                let description = "call app.register first";
+                return Err(Fault::new(FaultCode::AppNotRegistered, description));
             }
             (None, Some(_)) => {
-                let told = "every request after app.register carries its token";
-                return Err(Fault::new(FaultCode::Unauthorized, told));
+                let description = "every request after app.register carries its token";
+                return Err(Fault::new(FaultCode::Unauthorized, description));
             }
             (Some(token), known) => {
                 let app = self.shared.engine.apps().by_token(token);
                 // One connection is one app, whatever other tokens it knows.
-                let is_it = |app: &Arc<Vitals>| known.as_ref().is_none_or(|own| own.run == app.run);
+                let is_it =
+                    |app: &Arc<AppReport>| known.as_ref().is_none_or(|own| own.run == app.run);
                 match app.filter(is_it) {
                     Some(app) => app,
                     None => {
                         self.note_misbehaviour("it gave a token that is not its own");
-                        let told = "the token is not that of an app that runs";
-                        return Err(Fault::new(FaultCode::Unauthorized, told));
+                        let description = "the token is not that of an app that runs";
+                        return Err(Fault::new(FaultCode::Unauthorized, description));
                     }
                 }
             }
@@ -322,8 +323,8 @@ impl Connection {
 
     async fn operate(&mut self, method: &str, params: Value) -> Result<Value, Fault> {
         if self.app.is_some() || self.of_app.is_some() {
-            let told = "an app is no operator: these are for the user's own tools";
-            return Err(Fault::new(FaultCode::Forbidden, told));
+            let description = "an app is no operator: these are for the user's own tools";
+            return Err(Fault::new(FaultCode::Forbidden, description));
         }
         if method == "apps.subscribe" {
             let wanted = params.get("packageId").and_then(Value::as_str).map(str::to_owned);
@@ -334,21 +335,21 @@ impl Connection {
     }
 
     /// From now on this is where the app is told.
-    fn become_app(&mut self, app: Arc<Vitals>) {
+    fn become_app(&mut self, app: Arc<AppReport>) {
         if self.app.as_ref().is_some_and(|own| own.run == app.run) {
             return;
         }
-        if let (Some(before), Some((outbox, _))) = (&self.app, &self.told) {
+        if let (Some(before), Some((outbox, _))) = (&self.app, &self.description) {
             before.unlisten(outbox);
         }
         let (outbox, inbox) = mpsc::unbounded_channel();
         app.listen(outbox.clone());
-        self.told = Some((outbox, inbox));
+        self.description = Some((outbox, inbox));
         self.app = Some(app);
     }
 
-    fn pass_on(&mut self, told: Told) -> Then {
-        match told {
+    fn pass_on(&mut self, description: Told) -> Then {
+        match description {
             Told::Shutdown { timeout_ms, reason } => {
                 self.event("shutdown", &json!({ "timeout": timeout_ms, "reason": reason }));
                 Then::Go
@@ -374,7 +375,7 @@ impl Connection {
         if self.out.is_empty() {
             return true;
         }
-        let is_sent = self.place.seat.write(&mut self.writing, &self.out).await.is_ok();
+        let is_sent = self.place.pane_slot.write(&mut self.writing, &self.out).await.is_ok();
         if self.out.capacity() > CHUNK {
             self.out = Vec::new();
         }
@@ -382,18 +383,18 @@ impl Connection {
         is_sent
     }
 
-    async fn refuse(&mut self, code: FaultCode, told: String) {
+    async fn refuse(&mut self, code: FaultCode, description: String) {
         self.number += 1;
-        write_response(&mut self.out, self.number, "", &Err(Fault::new(code, told)));
+        write_response(&mut self.out, self.number, "", &Err(Fault::new(code, description)));
         let _ = tokio::time::timeout(LAST_WORD, self.send()).await;
     }
 
     /// Once a connection: one that floods us shall not flood the journal.
-    fn note_misbehaviour(&mut self, told: &str) {
+    fn note_misbehaviour(&mut self, description: &str) {
         let app = self.app.as_ref().or(self.of_app.as_ref());
         if let Some(app) = app.filter(|_| !self.is_misbehaving) {
             let evidence = json!({ "pid": self.pid });
-            self.shared.engine.note_app(app, What::AppMisbehaved, told.to_owned(), evidence);
+            self.shared.engine.note_app(app, What::AppMisbehaved, description.to_owned(), evidence);
             self.is_misbehaving = true;
         }
     }

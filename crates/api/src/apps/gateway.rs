@@ -80,8 +80,8 @@ pub(crate) async fn operate(
     shared: &Rc<Shared>,
 ) -> Result<Value, Fault> {
     if !method.starts_with(SUBJECT) || !CATALOGUE.iter().any(|entry| entry.name == method) {
-        let told = format!("there is no method {method:?}");
-        return Err(Fault::new(FaultCode::MethodNotFound, told));
+        let description = format!("there is no method {method:?}");
+        return Err(Fault::new(FaultCode::MethodNotFound, description));
     }
     let params = match params {
         Value::Null if method == "apps.list" => Value::Object(serde_json::Map::new()),

@@ -2,7 +2,7 @@
 
 use super::gateway::read;
 use crate::server::Shared;
-use ostler_engine::{Claim, Refused, Vitals, config_version};
+use ostler_engine::{AppReport, Claim, Refused, config_version};
 use ostler_model::What;
 use ostler_model::app_wire::{Fault, FaultCode};
 use serde::Deserialize;
@@ -37,43 +37,43 @@ pub(crate) async fn register(
     params: Value,
     pid: i32,
     shared: &Shared,
-) -> Result<(Arc<Vitals>, Value), Fault> {
+) -> Result<(Arc<AppReport>, Value), Fault> {
     let Registration { manifest, secret } = read(params)?;
     let version = manifest.protocol.and_then(|protocol| protocol.version);
     let (Some(id), Some(_), Some(version)) = (manifest.id, manifest.r#type, version) else {
-        let told = "manifest needs id, type and protocol.version";
-        return Err(Fault::new(FaultCode::InvalidParams, told));
+        let description = "manifest needs id, type and protocol.version";
+        return Err(Fault::new(FaultCode::InvalidParams, description));
     };
     let version = version.as_str().map_or_else(|| version.to_string(), str::to_owned);
     if version.split('.').next() != PROTOCOL.split('.').next() {
-        let told = format!("protocol.version is {version:?}; this is {PROTOCOL}");
-        return Err(Fault::new(FaultCode::InvalidParams, told));
+        let description = format!("protocol.version is {version:?}; this is {PROTOCOL}");
+        return Err(Fault::new(FaultCode::InvalidParams, description));
     }
     let claim = Claim { app: id.clone(), pid, secret };
-    let vitals = shared.engine.register(claim).await.map_err(|refused| match refused {
+    let report = shared.engine.register(claim).await.map_err(|refused| match refused {
         Refused::NotRunning => {
-            let told = format!("no app {id:?} is running; `ostler start` starts what is declared");
-            Fault::new(FaultCode::NotFound, told)
+            let description = format!("no app {id:?} is running; `ostler start` starts what is declared");
+            Fault::new(FaultCode::NotFound, description)
         }
         Refused::Stranger => {
-            let told = format!(
+            let description = format!(
                 "process {pid} is not of the run that was started for {id:?}, and has not its launch secret"
             );
-            Fault::new(FaultCode::Forbidden, told)
+            Fault::new(FaultCode::Forbidden, description)
         }
     })?;
-    if vitals.register() {
+    if report.register() {
         let why = format!("as {id}");
-        shared.engine.note_app(&vitals, What::AppRegistered, why, json!({ "pid": pid }));
+        shared.engine.note_app(&report, What::AppRegistered, why, json!({ "pid": pid }));
     }
-    let interval = vitals.heartbeat.unwrap_or_default().interval_ms;
+    let interval = report.heartbeat.unwrap_or_default().interval_ms;
     let result = json!({
         "appId": id,
-        "token": shared.engine.apps().proof().token(vitals.run),
+        "token": shared.engine.apps().proof().token(report.run),
         "protocolVersion": PROTOCOL,
         "heartbeatInterval": interval,
     });
-    Ok((vitals, result))
+    Ok((report, result))
 }
 
 #[derive(Default, Deserialize)]
@@ -95,7 +95,7 @@ struct Leaving {
 pub(crate) async fn call(
     method: &str,
     params: Value,
-    vitals: &Arc<Vitals>,
+    report: &Arc<AppReport>,
     shared: &Shared,
 ) -> Result<Value, Fault> {
     let params = if params.is_null() { json!({}) } else { params };
@@ -104,26 +104,26 @@ pub(crate) async fn call(
             let beat: Beat = read(params)?;
             let now_ms = ostler_os::wall_ms();
             let until = beat.busy_until.map(|until| until.saturating_sub(now_ms));
-            vitals.beat(beat.busy_for.or(until), beat.status.as_ref());
+            report.beat(beat.busy_for.or(until), beat.status.as_ref());
             Ok(json!({ "ok": true, "serverTime": now_ms }))
         }
         "app.ready" => {
-            vitals.say_ready();
+            report.report_ready();
             Ok(json!({ "ok": true }))
         }
         "app.shutdown" => {
             let leaving: Leaving = read(params)?;
-            vitals.leaving(leaving.timeout.unwrap_or(LEAVING_MS));
+            report.leaving(leaving.timeout.unwrap_or(LEAVING_MS));
             let reason = leaving.reason.unwrap_or_else(|| "it gave no reason".to_owned());
             let reason: String = reason.chars().take(200).collect();
-            shared.engine.note_app(vitals, What::AppLeaving, reason, json!({}));
+            shared.engine.note_app(report, What::AppLeaving, reason, json!({}));
             // It may end as soon as it is answered: by then the dispatcher has heard it, because it hears in order.
             shared.engine.live().await;
             Ok(json!({ "ok": true }))
         }
         "config.get" => {
             let views = shared.engine.app_views().await;
-            let app = views.iter().find(|(view, _)| view.name == vitals.unit);
+            let app = views.iter().find(|(view, _)| view.name == report.unit);
             let config = app.map(|(_, app)| app.config.clone()).filter(|config| !config.is_null());
             let config = config.unwrap_or_else(|| json!({}));
             let version = config_version(app.map_or(&Value::Null, |(_, app)| &app.config));

@@ -7,7 +7,7 @@ mod message;
 mod methods;
 mod rate;
 
-pub(crate) use conn_limits::Crowd;
+pub(crate) use conn_limits::AppConnLimits;
 pub(crate) use connection::serve;
 pub use gateway::{Gateway, Topic};
 pub(crate) use gateway::{GatewayCall, operate};

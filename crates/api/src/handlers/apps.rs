@@ -39,7 +39,7 @@ impl Handle for Info {
         let (view, app) = find(&self.package_id, shared).await?;
         let mut seen = look(shared, Depth::Whole).await;
         let usage = seen.remove(&view.name);
-        let vitals = view.run_id.and_then(|run| shared.engine.apps().get(run));
+        let report = view.run_id.and_then(|run| shared.engine.apps().get(run));
         Ok(AppInfo {
             status: status(&view, &app, usage.as_ref(), shared),
             unit: view.name,
@@ -50,7 +50,7 @@ impl Handle for Info {
             manifest_path: app.path.clone(),
             config: app.config.clone(),
             config_version: config_version(&app.config),
-            health: json!(vitals.and_then(|vitals| vitals.status())),
+            health: json!(report.and_then(|report| report.status())),
             ends: view.ends,
             usage,
         })
@@ -101,8 +101,8 @@ async fn ask(
     let views = shared.engine.await_units(names, until).await.ok_or_else(stopping)?;
     match views.first() {
         Some(view) if until == Until::Settled && view.state != UnitState::Ready => {
-            let told = format!("{id}: {} ({})", view.state, view.why);
-            Err(error(ErrorCode::Conflict, told))
+            let description = format!("{id}: {} ({})", view.state, view.why);
+            Err(error(ErrorCode::Conflict, description))
         }
         Some(_) | None => Ok(Accepted { ok: true }),
     }
@@ -117,8 +117,8 @@ async fn find(id: &str, shared: &Shared) -> Result<(UnitView, Arc<AppSpec>), Wir
         Some(at) => Ok(apps.swap_remove(at)),
         None => {
             let known: Vec<&str> = apps.iter().map(|(_, app)| app.id.as_str()).collect();
-            let told = format!("there is no app {id:?}; there is: {}", known.join(", "));
-            Err(error(ErrorCode::NotFound, told))
+            let description = format!("there is no app {id:?}; there is: {}", known.join(", "));
+            Err(error(ErrorCode::NotFound, description))
         }
     }
 }
@@ -140,21 +140,21 @@ pub(crate) async fn unit_statuses(shared: &Shared, depth: Depth) -> Vec<(String,
         Depth::None => HashMap::new(),
         Depth::Quick | Depth::Whole | Depth::Tree => look(shared, depth).await,
     };
-    let told = |(view, app): &(UnitView, Arc<AppSpec>)| {
+    let description = |(view, app): &(UnitView, Arc<AppSpec>)| {
         (view.name.clone(), status(view, app, seen.get(&view.name), shared))
     };
-    apps.iter().map(told).collect()
+    apps.iter().map(description).collect()
 }
 
 fn status(view: &UnitView, app: &AppSpec, usage: Option<&Usage>, shared: &Shared) -> AppStatus {
-    let vitals = view.run_id.and_then(|run| shared.engine.apps().get(run));
+    let report = view.run_id.and_then(|run| shared.engine.apps().get(run));
     AppStatus {
         package_id: app.id.clone(),
         state: phase(view),
         pid: view.pid,
         started_at: view.started_at_ms,
         restart_count: view.restarts,
-        last_heartbeat: vitals.and_then(|vitals| vitals.last_beat_ms()),
+        last_heartbeat: report.and_then(|report| report.last_beat_ms()),
         last_error: last_error(view),
         resource_usage: usage.map(|usage| AppUsage {
             memory_rss: usage.memory_bytes,
@@ -183,7 +183,11 @@ fn last_error(view: &UnitView) -> Option<String> {
         UnitState::Ready | UnitState::Backoff | UnitState::Error if !view.why.is_empty() => {
             Some(view.why.clone())
         }
-        _ => view.ends.first().map(|end| end.told.clone()).filter(|told| told != "exit 0"),
+        _ => view
+            .ends
+            .first()
+            .map(|end| end.description.clone())
+            .filter(|description| description != "exit 0"),
     }
 }
 

@@ -87,8 +87,8 @@ pub(crate) async fn follow(
         loop {
             tokio::select! {
                 changed = journal.changed() => if changed.is_err() { return } else { break },
-                told = beats.next(shared) => {
-                    if respond(writing, id, &Ok(told)).await.is_err() {
+                description = beats.next(shared) => {
+                    if respond(writing, id, &Ok(description)).await.is_err() {
                         return;
                     }
                 }

@@ -30,7 +30,7 @@ impl Handle for Save {
 impl Handle for Say {
     async fn handle(self, _: Actor, shared: &Shared) -> Result<Done, WireError> {
         Mail::check_name(&self.agent).map_err(invalid)?;
-        let said = shared.engine.say_of_agent(self.agent, self.said).await;
+        let said = shared.engine.report_agent(self.agent, self.said).await;
         said.map(|()| Done {}).map_err(not_kept)
     }
 }

@@ -148,13 +148,14 @@ impl Handle for Screen {
         let name = record.unit.unwrap_or_else(|| format!("run {run}"));
         let logged = name.strip_prefix("run ").unwrap_or(&name);
         let Some(attached) = shared.engine.attach(run).await else {
-            let told = format!("{name} has ended; `ostler logs {logged}` shows what it wrote");
-            return Err(error(ErrorCode::Conflict, told));
+            let description =
+                format!("{name} has ended; `ostler logs {logged}` shows what it wrote");
+            return Err(error(ErrorCode::Conflict, description));
         };
         let none = || {
-            let told =
+            let description =
                 format!("{name} has no terminal; `ostler logs {logged}` shows what it writes");
-            error(ErrorCode::Conflict, told)
+            error(ErrorCode::Conflict, description)
         };
         attached.output.screen_text().ok_or_else(none)
     }

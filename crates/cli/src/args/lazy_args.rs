@@ -5,9 +5,9 @@ use clap::{ArgMatches, Args, Command, Error, FromArgMatches};
 use std::ops::Deref;
 
 #[derive(Debug)]
-pub struct Later<T>(pub T);
+pub struct LazyArgs<T>(pub T);
 
-impl<T> Deref for Later<T> {
+impl<T> Deref for LazyArgs<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
@@ -15,7 +15,7 @@ impl<T> Deref for Later<T> {
     }
 }
 
-impl<T: FromArgMatches> FromArgMatches for Later<T> {
+impl<T: FromArgMatches> FromArgMatches for LazyArgs<T> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
         T::from_arg_matches(matches).map(Self)
     }
@@ -25,7 +25,7 @@ impl<T: FromArgMatches> FromArgMatches for Later<T> {
     }
 }
 
-impl<T: Args> Args for Later<T> {
+impl<T: Args> Args for LazyArgs<T> {
     fn augment_args(command: Command) -> Command {
         command.defer(T::augment_args)
     }

@@ -122,7 +122,10 @@ mod tests {
         assert!(parse_size("0x5").is_err());
         assert!(parse_size("1000x1000").is_ok());
         for text in ["1001x1", "1x1001", "65535x65535", "99999999999x1"] {
-            assert!(parse_size(text).is_err_and(|told| told.contains("at most 1000")), "{text}");
+            assert!(
+                parse_size(text).is_err_and(|description| description.contains("at most 1000")),
+                "{text}"
+            );
         }
         assert_eq!(parse_size("80x24"), Ok(TerminalSize { columns: 80, rows: 24 }));
         assert!(parse_variable("=x".into()).is_err());

@@ -61,8 +61,8 @@ impl Progress<'_> {
             UnitState::Waiting | UnitState::Backoff => (paint, view.why.clone(), String::new()),
             UnitState::Starting | UnitState::Stopping => {
                 let ms = self.now_ms.saturating_sub(view.since_ms);
-                let told = format!("{} {}.{}s", view.state, ms / 1_000, ms % 1_000 / 100);
-                (paint, told, why)
+                let description = format!("{} {}.{}s", view.state, ms / 1_000, ms % 1_000 / 100);
+                (paint, description, why)
             }
             UnitState::Ready
             | UnitState::Queued
@@ -172,8 +172,8 @@ mod tests {
 
     #[test]
     fn one_for_all_where_there_is_none() {
-        let told = "2 of 5 ready, 1 failed, waiting for: db, web";
-        assert_eq!(shown(80, 5, AwaitUntil::Settled), [told]);
+        let description = "2 of 5 ready, 1 failed, waiting for: db, web";
+        assert_eq!(shown(80, 5, AwaitUntil::Settled), [description]);
         assert_eq!(
             shown(80, 1, AwaitUntil::Stopped),
             ["1 of 5 stopped, waiting for: api, db, web, bad"]

@@ -84,41 +84,45 @@ fn ended(termination: Option<Termination>, result: &RunResult) -> String {
         (Some(code), None) => format!("exit {code}"),
         (None, None) => String::new(),
     };
-    let mut told = match termination {
+    let mut description = match termination {
         Some(Termination::Exit | Termination::Signal) | None => status,
         Some(reason) if status.is_empty() => reason.to_string(),
         Some(reason) => format!("{reason}, {status}"),
     };
     if let Some(said) = &result.cancel_reason {
-        told = format!("{told}: {}", cut(said, usize::MAX));
+        description = format!("{description}: {}", cut(said, usize::MAX));
     }
     if result.out_of_memory {
-        told.push_str(if told.is_empty() { "out of memory" } else { ", out of memory" });
+        description.push_str(if description.is_empty() {
+            "out of memory"
+        } else {
+            ", out of memory"
+        });
     }
     match result.extinct {
         Extinct::Yes => {}
-        Extinct::No => told.push_str(", not all of it is gone"),
-        Extinct::Unknown => told.push_str(", unknown whether all of it is gone"),
+        Extinct::No => description.push_str(", not all of it is gone"),
+        Extinct::Unknown => description.push_str(", unknown whether all of it is gone"),
     }
-    told
+    description
 }
 
 /// One line on how a run ended.
 pub fn result_line(result: &RunResult) -> String {
-    let told = ended(result.termination, result);
-    format!("{} {}: {told}{}", result.run_id, result.state, ran(result))
+    let description = ended(result.termination, result);
+    format!("{} {}: {description}{}", result.run_id, result.state, ran(result))
 }
 
 /// The same of a unit's run, by the name that people know it by.
 pub fn unit_result_line(unit: &str, result: &RunResult) -> String {
     let reason = result.termination.filter(|reason| *reason != Termination::ManualCancel);
-    let told = ended(reason, result);
-    let told = match (result.termination, told.is_empty()) {
+    let description = ended(reason, result);
+    let description = match (result.termination, description.is_empty()) {
         (Some(Termination::ManualCancel), true) => "stopped".to_owned(),
-        (Some(Termination::ManualCancel), false) => format!("stopped, {told}"),
-        _ => told,
+        (Some(Termination::ManualCancel), false) => format!("stopped, {description}"),
+        _ => description,
     };
-    format!("{unit}: {told}{}", ran(result))
+    format!("{unit}: {description}{}", ran(result))
 }
 
 fn ran(result: &RunResult) -> String {

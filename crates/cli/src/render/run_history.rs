@@ -23,7 +23,7 @@ pub fn story_line(entry: &Entry, begun_ms: u64) -> String {
         "  {}  +{:<7} it {}: {}{}  [{}]",
         time(entry.at_ms),
         duration(entry.at_ms.saturating_sub(begun_ms)),
-        entry.what.told(),
+        entry.what.description(),
         short(&entry.why, WHY_SHOWN),
         evidence(entry),
         entry.who,
@@ -35,7 +35,7 @@ const WHY_SHOWN: usize = 1_000;
 const EVIDENCE_SHOWN: usize = 160;
 
 fn evidence(entry: &Entry) -> String {
-    let told: Vec<String> = entry
+    let description: Vec<String> = entry
         .evidence
         .iter()
         .filter(|(name, value)| !value.is_null() && !is_whole(name, value))
@@ -44,7 +44,7 @@ fn evidence(entry: &Entry) -> String {
             other => format!("{name}={}", short(&other.to_string(), EVIDENCE_SHOWN)),
         })
         .collect();
-    if told.is_empty() { String::new() } else { format!(" ({})", told.join(", ")) }
+    if description.is_empty() { String::new() } else { format!(" ({})", description.join(", ")) }
 }
 
 /// What the patrol kept in full: what of it decided stands beside it, and in the sentence before.

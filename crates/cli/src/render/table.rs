@@ -138,20 +138,20 @@ fn each_piece(
     mut take: impl FnMut(usize, Cow<'_, str>, Paint),
 ) {
     let mut used = 0;
-    let mut owed = 0;
+    let mut unsaved = 0;
     for ((column, cell), room) in columns.iter().zip(row).zip(widths) {
         let Some(room) = *room else { continue };
-        let left = most.map_or(room, |most| room.min(most.saturating_sub(used + owed)));
+        let left = most.map_or(room, |most| room.min(most.saturating_sub(used + unsaved)));
         let (piece, wide) = fitted(&cell.text, left);
         if piece.is_empty() {
-            owed += room + BETWEEN;
+            unsaved += room + BETWEEN;
             continue;
         }
         let gap = room.saturating_sub(wide);
         let before = if column.align == Align::Right { gap } else { 0 };
-        take(owed + before, piece, cell.paint);
-        used += owed + before + wide;
-        owed = gap - before + BETWEEN;
+        take(unsaved + before, piece, cell.paint);
+        used += unsaved + before + wide;
+        unsaved = gap - before + BETWEEN;
     }
 }
 

@@ -25,8 +25,9 @@ pub fn unit_row(look: &UnitLook, now_ms: u64) -> Vec<Cell> {
     let nothing = || "-".to_owned();
     let uptime = view.started_at_ms.filter(|_| view.pid.is_some());
     let changed = if view.changed { "changed since its start" } else { "" };
-    let told = state_why(view);
-    let why: Vec<&str> = [told.as_str(), changed].into_iter().filter(|w| !w.is_empty()).collect();
+    let description = state_why(view);
+    let why: Vec<&str> =
+        [description.as_str(), changed].into_iter().filter(|w| !w.is_empty()).collect();
     let cells = [
         view.name.clone(),
         state_word(view, now_ms),

@@ -1,11 +1,11 @@
 use super::follow::{Ending, Follow, Keys, OnInterrupt};
-use super::reconnecting_view::LastingView;
+use super::reconnecting_view::ReconnectingView;
 use super::session::Session;
 use super::unit;
 use crate::args::AttachArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::print::tell;
+use crate::print::errln;
 use crate::render;
 use ostler_model::Depth;
 use ostler_ops::runs::{View, ViewFrom};
@@ -32,7 +32,7 @@ pub fn attach(context: &Context, arguments: &AttachArguments) -> Result<Exit, Fa
         interactive: !arguments.read_only,
         size: ostler_os::own_terminal_size().filter(|_| on_terminal && !arguments.read_only),
     };
-    let view = LastingView::open(context, context.connect()?, call)?;
+    let view = ReconnectingView::open(context, context.connect()?, call)?;
     let run = view.viewing().run_id;
     let pty = view.viewing().pty;
     let keys = match (arguments.read_only || !view.viewing().writable, on_terminal) {
@@ -52,11 +52,11 @@ pub fn attach(context: &Context, arguments: &AttachArguments) -> Result<Exit, Fa
     }
     match outcome? {
         Ending::Detached => {
-            tell!("ostler: left run {run}, which goes on");
+            errln!("ostler: left run {run}, which goes on");
             Ok(Exit::DONE)
         }
         Ending::Ended(result) => {
-            tell!("ostler: {}", render::result_line(&result));
+            errln!("ostler: {}", render::result_line(&result));
             Ok(Exit::DONE)
         }
     }
@@ -69,7 +69,7 @@ fn wake(context: &Context, name: &str) -> Result<(), Failure> {
     if !looks.first().is_some_and(|look| look.view.is_asleep()) {
         return Ok(());
     }
-    tell!("ostler: {name} sleeps; it is woken");
+    errln!("ostler: {name} sleeps; it is woken");
     let why = "somebody attaches to it".to_owned();
     client.call(&Wake { name: name.to_owned(), why })?;
     let names = vec![name.to_owned()];

@@ -1,7 +1,7 @@
 use crate::args::CancelArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::print::{say, tell};
+use crate::print::{errln, outln};
 use crate::render;
 use ostler_client::{Client, ClientError};
 use ostler_ops::daemon::Ping;
@@ -10,7 +10,7 @@ use ostler_ops::runs::{Cancel, Cancelled, Show};
 /// All are told first, then waited for: the graces run at the same time.
 pub fn cancel(context: &Context, arguments: &CancelArguments) -> Result<Exit, Failure> {
     let mut first_failure = None;
-    let mut told = Vec::new();
+    let mut description = Vec::new();
     for run in &arguments.runs {
         let mut client = context.connect()?;
         // A run that does not exist is said at once, and the others are still cancelled.
@@ -18,20 +18,20 @@ pub fn cancel(context: &Context, arguments: &CancelArguments) -> Result<Exit, Fa
             Ok(_) => {
                 // If it is lost here, its answer says so.
                 let _ = client.ask(&asked(run, arguments));
-                told.push((client, run));
+                description.push((client, run));
             }
             Err(error) => {
                 let failure = Failure::from(error);
                 match &first_failure {
                     None => first_failure = Some(failure),
-                    Some(_) => tell!("ostler: {}", failure.told()),
+                    Some(_) => errln!("ostler: {}", failure.description()),
                 }
             }
         }
     }
-    for (mut client, run) in told {
+    for (mut client, run) in description {
         if arguments.no_wait {
-            until_heard(context, client, run, arguments)?;
+            until_received(context, client, run, arguments)?;
             continue;
         }
         let answer: Cancelled = match client.next_response() {
@@ -40,11 +40,11 @@ pub fn cancel(context: &Context, arguments: &CancelArguments) -> Result<Exit, Fa
             answer => answer?,
         };
         if arguments.json {
-            say!("{}", serde_json::to_string(&answer.result)?);
+            outln!("{}", serde_json::to_string(&answer.result)?);
         } else if answer.already_ended {
-            say!("{} (it had ended before)", render::result_line(&answer.result));
+            outln!("{} (it had ended before)", render::result_line(&answer.result));
         } else {
-            say!("{}", render::result_line(&answer.result));
+            outln!("{}", render::result_line(&answer.result));
         }
     }
     match first_failure {
@@ -58,21 +58,21 @@ fn asked(run: &str, arguments: &CancelArguments) -> Cancel {
 }
 
 /// The order of questions is kept: an answer to the second one means that the cancel was heard.
-fn until_heard(
+fn until_received(
     context: &Context,
     mut client: Client,
     run: &str,
     arguments: &CancelArguments,
 ) -> Result<(), Failure> {
     loop {
-        let heard =
+        let received =
             client.ask(&Ping::ours()).and_then(|_| client.next_response::<serde_json::Value>());
-        match heard {
+        match received {
             Err(ClientError::Lost(_)) => {
                 client = context.connect_again()?;
                 let _ = client.ask(&asked(run, arguments));
             }
-            heard => return Ok(heard.map(drop)?),
+            received => return Ok(received.map(drop)?),
         }
     }
 }

@@ -4,7 +4,7 @@ use super::status::Status;
 use crate::args::JsonArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::print::say;
+use crate::print::outln;
 use crate::{render, saved_settings, settings};
 use ostler_engine::{check_registry, default_output_bytes, output_bytes};
 use serde_json::json;
@@ -31,11 +31,11 @@ impl Verdict {
 struct Finding {
     name: &'static str,
     verdict: Verdict,
-    told: String,
+    description: String,
 }
 
-fn finding(name: &'static str, verdict: Verdict, told: impl Into<String>) -> Finding {
-    Finding { name, verdict, told: told.into() }
+fn finding(name: &'static str, verdict: Verdict, description: impl Into<String>) -> Finding {
+    Finding { name, verdict, description: description.into() }
 }
 
 pub fn doctor(context: &Context, arguments: &JsonArguments) -> Result<Exit, Failure> {
@@ -46,22 +46,22 @@ pub fn doctor(context: &Context, arguments: &JsonArguments) -> Result<Exit, Fail
     if arguments.json {
         let list: Vec<_> = findings
             .iter()
-            .map(|finding| json!({ "check": finding.name, "verdict": finding.verdict.word(), "told": finding.told }))
+            .map(|finding| json!({ "check": finding.name, "verdict": finding.verdict.word(), "description": finding.description }))
             .collect();
-        say!("{}", json!({ "ok": bad == 0, "checks": list }));
+        outln!("{}", json!({ "ok": bad == 0, "checks": list }));
     } else {
         for finding in &findings {
-            say!("{:5} {:12} {}", finding.verdict.word(), finding.name, finding.told);
+            outln!("{:5} {:12} {}", finding.verdict.word(), finding.name, finding.description);
         }
     }
     Ok(if bad == 0 { Exit::DONE } else { Exit::FAILED })
 }
 
 fn machine() -> Vec<Finding> {
-    let facts = ostler_os::facts();
+    let capabilities = ostler_os::capabilities();
     let settings = settings::from_environment(|name| std::env::var(name).ok()).unwrap_or_default();
-    let mut findings = vec![finding("system", Verdict::Good, facts.system)];
-    findings.push(if facts.process_handles {
+    let mut findings = vec![finding("system", Verdict::Good, capabilities.system)];
+    findings.push(if capabilities.process_handles {
         finding(
             "handles",
             Verdict::Good,
@@ -74,7 +74,7 @@ fn machine() -> Vec<Finding> {
             "the kernel has no process descriptors; Linux 5.4 or newer is needed",
         )
     });
-    findings.push(match facts.boundary {
+    findings.push(match capabilities.boundary {
         _ if !settings.kernel_boundary => finding(
             "boundary",
             Verdict::Weak,
@@ -93,7 +93,7 @@ fn machine() -> Vec<Finding> {
             ),
         ),
     });
-    findings.push(if facts.foreign_exit_status {
+    findings.push(if capabilities.foreign_exit_status {
         finding("exit status", Verdict::Good, "also known of runs that outlived their guardian")
     } else {
         finding(
@@ -103,8 +103,9 @@ fn machine() -> Vec<Finding> {
         )
     });
     findings.push(memory());
-    let most = facts.descriptors_hard.map_or("without limit".to_owned(), |limit| limit.to_string());
-    let enough = facts.descriptors_hard.is_none_or(|limit| limit >= 4096);
+    let most =
+        capabilities.descriptors_hard.map_or("without limit".to_owned(), |limit| limit.to_string());
+    let enough = capabilities.descriptors_hard.is_none_or(|limit| limit >= 4096);
     findings.push(finding(
         "descriptors",
         if enough { Verdict::Good } else { Verdict::Weak },
@@ -156,11 +157,11 @@ fn home(context: &Context) -> Vec<Finding> {
             Ok(()) => {
                 finding("registry", Verdict::Good, context.home.registry().display().to_string())
             }
-            Err(told) => finding("registry", Verdict::Bad, told),
+            Err(description) => finding("registry", Verdict::Bad, description),
         });
     }
-    if let Err(told) = settings::from_environment(|name| std::env::var(name).ok()) {
-        findings.push(finding("settings", Verdict::Bad, told));
+    if let Err(description) = settings::from_environment(|name| std::env::var(name).ok()) {
+        findings.push(finding("settings", Verdict::Bad, description));
     }
     findings
 }
@@ -172,11 +173,11 @@ fn output(home: &Path) -> Finding {
     let settings = settings::from_environment(variable).unwrap_or_default();
     let most = settings.output_bytes.unwrap_or_else(|| default_output_bytes(home));
     let kept = output_bytes(home);
-    let told = format!("{} of at most {} kept", render::size(kept), render::size(most));
+    let description = format!("{} of at most {} kept", render::size(kept), render::size(most));
     let hint = "the oldest of ended runs goes first (`[supervisor] output` or OSTLER_OUTPUT_BYTES changes the bound)";
     match kept > most / 10 * 9 {
-        true => finding("output", Verdict::Weak, format!("{told}; {hint}")),
-        false => finding("output", Verdict::Good, told),
+        true => finding("output", Verdict::Weak, format!("{description}; {hint}")),
+        false => finding("output", Verdict::Good, description),
     }
 }
 
@@ -184,15 +185,15 @@ fn output(home: &Path) -> Finding {
 fn daemon(context: &Context) -> Vec<Finding> {
     let status = match Status::look(context) {
         Ok(status) => status,
-        Err(failure) => return vec![finding("supervisor", Verdict::Bad, failure.told())],
+        Err(failure) => return vec![finding("supervisor", Verdict::Bad, failure.description())],
     };
     if !status.running {
-        let told = "not running; it starts when a command needs it";
-        return vec![finding("supervisor", Verdict::Good, told)];
+        let description = "not running; it starts when a command needs it";
+        return vec![finding("supervisor", Verdict::Good, description)];
     }
     let Some(gateway) = status.gateway_pid else {
-        let told = "dead; its guardian starts it again (`ostler status`, crash.log)";
-        return vec![finding("supervisor", Verdict::Bad, told)];
+        let description = "dead; its guardian starts it again (`ostler status`, crash.log)";
+        return vec![finding("supervisor", Verdict::Bad, description)];
     };
     let runs = crate::render::count(status.runs.unwrap_or(0) as usize, "live run");
     let own = env!("CARGO_PKG_VERSION");

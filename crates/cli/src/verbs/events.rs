@@ -21,13 +21,13 @@ pub fn events(context: &Context, arguments: &EventsArguments) -> Result<Exit, Fa
             let mut before = "[";
             while let Some(entries) = &slice {
                 let written = write_list(&mut out, entries, &mut before);
-                if heard(written.and_then(|()| out.flush()))? == Heard::No {
+                if received(written.and_then(|()| out.flush()))? == Heard::No {
                     return Ok(Exit::DONE);
                 }
                 slice = journal.next_slice(&mut client)?;
             }
             let end = if before == "[" { "[]" } else { "]" };
-            heard(writeln!(out, "{end}").and_then(|()| out.flush())).map(|_| Exit::DONE)
+            received(writeln!(out, "{end}").and_then(|()| out.flush())).map(|_| Exit::DONE)
         }
         (false, false) => {
             let mut client = context.connect()?;
@@ -95,7 +95,7 @@ fn show(out: &mut impl Write, entries: &[Entry], json: bool) -> Result<Heard, Fa
         text += &if json { serde_json::to_string(entry)? } else { render::entry_line(entry) };
         text.push('\n');
     }
-    heard(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+    received(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
 }
 
 /// Whether somebody still reads what we write.
@@ -105,7 +105,7 @@ pub enum Heard {
     No,
 }
 
-pub fn heard(outcome: io::Result<()>) -> Result<Heard, Failure> {
+pub fn received(outcome: io::Result<()>) -> Result<Heard, Failure> {
     match outcome {
         Ok(()) => Ok(Heard::Yes),
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Heard::No),

@@ -1,6 +1,6 @@
 //! Following a run in the foreground: its output here, our keys there, until it ends or we leave.
 
-use super::reconnecting_view::{LastingView, Line};
+use super::reconnecting_view::{Line, ReconnectingView};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use ostler_client::{ClientError, Frame};
@@ -65,7 +65,7 @@ impl Follow {
     pub fn until_ended(
         &mut self,
         context: &Context,
-        mut view: LastingView,
+        mut view: ReconnectingView,
         keys: Keys,
         events: ForegroundEvents,
         on_interrupt: OnInterrupt,
@@ -81,14 +81,14 @@ impl Follow {
             let left = Arc::clone(&left);
             std::thread::spawn(move || type_keys(&line, keys, on_interrupt, &left));
         }
-        self.hear(context, view.line(), events, keys, on_interrupt, Arc::clone(&left));
+        self.receive(context, view.line(), events, keys, on_interrupt, Arc::clone(&left));
         let outcome = self.show(&mut view, &left);
         drop(raw);
         outcome
     }
 
     /// A second interrupt ends us whatever the first one meant; a new window size goes through.
-    fn hear(
+    fn receive(
         &self,
         context: &Context,
         line: Line,
@@ -124,7 +124,7 @@ impl Follow {
         });
     }
 
-    fn show(&mut self, view: &mut LastingView, left: &AtomicBool) -> Result<Ending, Failure> {
+    fn show(&mut self, view: &mut ReconnectingView, left: &AtomicBool) -> Result<Ending, Failure> {
         let (stdout, stderr) = (io::stdout(), io::stderr());
         loop {
             let Some(frame) = view.next_frame(left)? else { return Ok(Ending::Detached) };

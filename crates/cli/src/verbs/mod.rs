@@ -37,7 +37,7 @@ mod write;
 
 pub use init::init;
 
-use crate::args::{Arguments, Later, StartArguments, Verb};
+use crate::args::{Arguments, LazyArgs, StartArguments, Verb};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::supervisor::Purpose;
@@ -104,9 +104,9 @@ pub fn carry_out(arguments: Arguments) -> Result<Exit, Failure> {
         #[cfg(feature = "top")]
         Verb::Top => top::top(&context),
         Verb::Ls(arguments) => unit::list(&context, &arguments),
-        Verb::Start(Later(StartArguments { name: Some(name), no_wait, json, command, .. })) => {
-            unit::declare_one(&context, &name, &command, no_wait, json)
-        }
+        Verb::Start(LazyArgs(StartArguments {
+            name: Some(name), no_wait, json, command, ..
+        })) => unit::declare_one(&context, &name, &command, no_wait, json),
         Verb::Start(start) if start.names.is_empty() => start::start(&context, start.json),
         Verb::Start(start) => {
             unit::asked(&context, start.0.names, UnitAsk::Start, start.0.no_wait, start.0.json)

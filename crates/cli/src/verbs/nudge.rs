@@ -4,7 +4,7 @@ use super::mail::{OVERSEER, sender_name};
 use crate::args::{NudgeArguments, NudgeMode};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::print::say;
+use crate::print::outln;
 use crate::render::{self, Colours};
 use ostler_model::{Nudge, Priority, Receipt};
 use ostler_ops::nudges::List;
@@ -23,7 +23,7 @@ pub fn nudge(context: &Context, arguments: NudgeArguments) -> Result<Exit, Failu
         let own = context.clone();
         let connector = Connector::new(move || own.connect_patiently());
         let settled = deliver_waiting(&connector, &name, Patience::UntilIdle).map_err(failure)?;
-        say!("{} of the nudges that waited for {name} were settled", settled.len());
+        outln!("{} of the nudges that waited for {name} were settled", settled.len());
         return Ok(Exit::DONE);
     }
     let text = text(arguments.text)?;
@@ -42,16 +42,16 @@ pub fn nudge(context: &Context, arguments: NudgeArguments) -> Result<Exit, Failu
         priority: if arguments.urgent { Priority::Urgent } else { Priority::Normal },
         life_ms: arguments.expires,
     };
-    let whose = if arguments.foreign { Whose::Anyones } else { Whose::Ours };
+    let run_of_pid = if arguments.foreign { Whose::Anyones } else { Whose::Ours };
     let prefix = if arguments.raw || from == OVERSEER { Prefix::None } else { Prefix::Sender };
     let own = context.clone();
     let connector = Connector::new(move || own.connect_patiently());
-    let spoken = nudge_as(&connector, &speech, whose, prefix).map_err(failure)?;
+    let spoken = nudge_as(&connector, &speech, run_of_pid, prefix).map_err(failure)?;
     if arguments.json {
         let Spoken { receipt, why, id, .. } = &spoken;
-        say!("{}", serde_json::json!({ "unit": name, "receipt": receipt, "why": why, "id": id }));
+        outln!("{}", serde_json::json!({ "unit": name, "receipt": receipt, "why": why, "id": id }));
     } else if is_well(spoken.receipt) {
-        say!("{}: {}", spoken.receipt, spoken.why);
+        outln!("{}: {}", spoken.receipt, spoken.why);
     }
     match (is_well(spoken.receipt), spoken.refusal) {
         (true, _) => Ok(Exit::DONE),
@@ -137,18 +137,18 @@ fn text(words: Vec<String>) -> Result<String, Failure> {
 fn list(context: &Context, name: Option<String>, json: bool) -> Result<Exit, Failure> {
     let nudges = context.ask(&List { to: name.clone() })?;
     if json {
-        say!("{}", serde_json::to_string(&nudges)?);
+        outln!("{}", serde_json::to_string(&nudges)?);
         return Ok(Exit::DONE);
     }
     if nudges.is_empty() {
         let whom = name.map_or_else(String::new, |name| format!(" for {name}"));
-        say!("no nudge{whom} waits, and none has waited");
+        outln!("no nudge{whom} waits, and none has waited");
         return Ok(Exit::DONE);
     }
     let now_ms = ostler_os::wall_ms();
     let rows: Vec<_> = nudges.iter().map(|nudge| render::nudge_row(nudge, now_ms)).collect();
     let table = render::table(&render::NUDGE_COLUMNS, &rows, render::width(), Colours::of_output());
-    say!("{table}");
+    outln!("{table}");
     Ok(Exit::DONE)
 }
 

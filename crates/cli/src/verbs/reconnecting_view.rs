@@ -10,14 +10,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-pub struct LastingView {
+pub struct ReconnectingView {
     context: Context,
     call: runs::View,
     view: View,
     line: Line,
 }
 
-impl LastingView {
+impl ReconnectingView {
     pub fn open(context: &Context, mut client: Client, call: runs::View) -> Result<Self, Failure> {
         let mut deaths = 0;
         let view = loop {

@@ -1,7 +1,7 @@
 use super::{start, stop};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::print::say;
+use crate::print::outln;
 use ostler_client::greet;
 use ostler_ops::daemon::Restart;
 use std::time::Duration;
@@ -22,13 +22,13 @@ pub fn restart(context: &Context, json: bool) -> Result<Exit, Failure> {
         )));
     }
     if restarted_from_inside(context)? {
-        say!(
+        outln!(
             "the daemon restarts, and ends this run with all others; its guardian starts it again"
         );
         return Ok(Exit::DONE);
     }
     let stopped = match stop::end(context) {
-        Ok(answer) => stop::tell_outcome(context, &answer, json),
+        Ok(answer) => stop::print_outcome(context, &answer, json),
         Err(failure) if failure.exit == Exit::NOT_RUNNING => Exit::DONE,
         Err(failure) => return Err(failure),
     };

@@ -2,11 +2,11 @@
 
 use super::follow::{Ending, Follow, Keys, OnInterrupt};
 use super::queue;
-use super::reconnecting_view::LastingView;
+use super::reconnecting_view::ReconnectingView;
 use crate::args::RunArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::print::{say, tell};
+use crate::print::{errln, outln};
 use crate::render;
 use ostler_client::{Client, ClientError, RESENDS_MOST};
 use ostler_model::{
@@ -32,7 +32,7 @@ pub fn run(context: &Context, arguments: RunArguments) -> Result<Exit, Failure> 
     let mut client = context.connect()?;
     let mut record = begin(context, &mut client, Box::new(spec))?;
     if let Some(events) = events.as_ref().filter(|_| record.state == RunState::Queued) {
-        tell!("ostler: queued: {}", record.why.as_deref().unwrap_or_default());
+        errln!("ostler: queued: {}", record.why.as_deref().unwrap_or_default());
         record = queue::until_begun(context, &mut client, record.run_id, events)?;
     }
     if record.state == RunState::Exited && record.started_at_ms.is_none() {
@@ -40,11 +40,11 @@ pub fn run(context: &Context, arguments: RunArguments) -> Result<Exit, Failure> 
     }
     let Some(events) = events else {
         if arguments.json {
-            say!("{}", serde_json::to_string(&record.result())?);
+            outln!("{}", serde_json::to_string(&record.result())?);
         } else {
-            say!("{}", record.run_id);
+            outln!("{}", record.run_id);
             if record.state == RunState::Queued {
-                tell!("ostler: queued: {}", record.why.as_deref().unwrap_or_default());
+                errln!("ostler: queued: {}", record.why.as_deref().unwrap_or_default());
             }
         }
         return Ok(Exit::DONE);
@@ -61,20 +61,20 @@ pub fn run(context: &Context, arguments: RunArguments) -> Result<Exit, Failure> 
         interactive: keys != Keys::None,
         size: on_terminal.then_some(size),
     };
-    let view = LastingView::open(context, client, call)?;
+    let view = ReconnectingView::open(context, client, call)?;
     let mut follow = Follow::new(record.run_id, arguments.capture);
     let ending = follow.until_ended(context, view, keys, events, OnInterrupt::Cancel);
     match ending.map_err(|failure| without_daemon(failure, record.run_id))? {
         Ending::Detached => {
             leave(context, record.run_id)?;
-            tell!("\r\nostler: left run {}; `ostler attach` comes back to it", record.run_id);
+            errln!("\r\nostler: left run {}; `ostler attach` comes back to it", record.run_id);
             Ok(Exit::DONE)
         }
         Ending::Ended(result) => {
             if arguments.json {
                 print_result(&result, &follow)?;
             } else {
-                tell(&result, &arguments);
+                notify(&result, &arguments);
             }
             Ok(Exit::of_run(&result))
         }
@@ -208,7 +208,7 @@ fn environment(arguments: &RunArguments) -> Vec<OsText> {
 
 fn never_ran(record: &RunRecord, arguments: &RunArguments) -> Result<Exit, Failure> {
     let result = record.result();
-    tell!("ostler: {}", record.error.as_deref().unwrap_or("the run was ended before it began"));
+    errln!("ostler: {}", record.error.as_deref().unwrap_or("the run was ended before it began"));
     if arguments.json {
         print_result(&result, &Follow::new(record.run_id, arguments.capture))?;
     }
@@ -242,12 +242,12 @@ fn print_result(result: &RunResult, follow: &Follow) -> Result<(), Failure> {
 }
 
 /// What a person should know when it did not end by itself.
-fn tell(result: &RunResult, arguments: &RunArguments) {
+fn notify(result: &RunResult, arguments: &RunArguments) {
     let ran = render::duration(result.duration_ms.unwrap_or(0));
     if matches!(result.termination, Some(Termination::Exit | Termination::Signal)) {
-        tell_escaped(result);
+        report_escaped(result);
     }
-    let told = match result.termination {
+    let description = match result.termination {
         Some(Termination::Exit) if result.out_of_memory => {
             format!("exit {}, out of memory, after {ran}", result.exit_code.unwrap_or(0))
         }
@@ -267,7 +267,7 @@ fn tell(result: &RunResult, arguments: &RunArguments) {
             render::duration(arguments.no_output_timeout.unwrap_or(0))
         ),
         Some(Termination::OwnershipEscape) => {
-            tell_escaped(result);
+            report_escaped(result);
             return;
         }
         Some(Termination::ManualCancel) => match &result.cancel_reason {
@@ -278,11 +278,11 @@ fn tell(result: &RunResult, arguments: &RunArguments) {
             result.error.clone().unwrap_or_else(|| "the supervisor lost it".to_owned())
         }
     };
-    tell!("ostler: {told} (run {}, `ostler why` tells more)", result.run_id);
+    errln!("ostler: {description} (run {}, `ostler why` tells more)", result.run_id);
 }
 
 /// What the program left running outside of its process group, in one line.
-fn tell_escaped(result: &RunResult) {
+fn report_escaped(result: &RunResult) {
     const NAMED: usize = 3;
     const COMMAND_MOST: usize = 60;
     let count = result.escaped.len();
@@ -303,7 +303,7 @@ fn tell_escaped(result: &RunResult) {
         Some(Termination::OwnershipEscape) => ", which --strict makes a failure",
         _ => "",
     };
-    tell!(
+    errln!(
         "ostler: the program ended and left {what} running: {named}; {were} ended with it{strict} (run {}, `ostler why` tells more)",
         result.run_id
     );

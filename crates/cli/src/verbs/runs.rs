@@ -1,7 +1,7 @@
 use crate::args::RunsArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::print::say;
+use crate::print::outln;
 use crate::render::{self, Colours};
 use ostler_model::RunState;
 use ostler_ops::runs::List;
@@ -21,7 +21,7 @@ pub fn runs(context: &Context, arguments: &RunsArguments) -> Result<Exit, Failur
         runs.retain(|run| &run.session_id == session);
     }
     if arguments.json {
-        say!("{}", serde_json::to_string(&runs)?);
+        outln!("{}", serde_json::to_string(&runs)?);
         return Ok(Exit::DONE);
     }
     let ended = runs.iter().filter(|run| run.state == RunState::Exited).count() as u64;
@@ -31,9 +31,9 @@ pub fn runs(context: &Context, arguments: &RunsArguments) -> Result<Exit, Failur
     }
     if runs.is_empty() {
         if arguments.live || arguments.session.is_some() {
-            say!("no such runs; `ostler runs --all` shows every run that is kept");
+            outln!("no such runs; `ostler runs --all` shows every run that is kept");
         } else {
-            say!("no runs yet; `ostler run -- CMD` starts one");
+            outln!("no runs yet; `ostler run -- CMD` starts one");
         }
         return Ok(Exit::DONE);
     }
@@ -42,9 +42,9 @@ pub fn runs(context: &Context, arguments: &RunsArguments) -> Result<Exit, Failur
     let rows: Vec<_> =
         families.iter().map(|(depth, run)| render::run_row(*depth, run, now_ms)).collect();
     let table = render::table(&render::RUN_COLUMNS, &rows, render::width(), Colours::of_output());
-    say!("{table}");
+    outln!("{table}");
     if cut {
-        say!("older ended runs are not shown; `ostler runs --all` shows them");
+        outln!("older ended runs are not shown; `ostler runs --all` shows them");
     }
     Ok(Exit::DONE)
 }

@@ -4,7 +4,7 @@ use super::unit;
 use crate::args::ScreenArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::print::say;
+use crate::print::outln;
 use crate::render;
 use ostler_client::{Client, ClientError};
 use ostler_model::{AgentView, Depth, RunId, RunState, ScreenText, UnitView};
@@ -24,11 +24,11 @@ pub fn screen(context: &Context, arguments: &ScreenArguments) -> Result<Exit, Fa
         document["unit"] = json!(place.unit.map(|view| view.name));
         document["runId"] = json!(place.run);
         document["agent"] = json!(agent);
-        say!("{document}");
+        outln!("{document}");
         return Ok(Exit::DONE);
     }
     for line in shown(&screen) {
-        say!("{line}");
+        outln!("{line}");
     }
     Ok(Exit::DONE)
 }
@@ -64,9 +64,10 @@ impl Place {
     }
 }
 
-fn not_running(told: String, name: &str) -> Failure {
-    let told = format!("{told}; it has no screen, `ostler logs {name}` shows what it wrote");
-    Failure { exit: Exit::NOT_RUNNING, cause: anyhow::anyhow!(told) }
+fn not_running(description: String, name: &str) -> Failure {
+    let description =
+        format!("{description}; it has no screen, `ostler logs {name}` shows what it wrote");
+    Failure { exit: Exit::NOT_RUNNING, cause: anyhow::anyhow!(description) }
 }
 
 pub fn read(client: &mut Client, run: RunId) -> Result<ScreenText, Failure> {

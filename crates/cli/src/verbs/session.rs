@@ -2,14 +2,14 @@
 
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::print::tell;
-use ostler_model::{Backend, RunSpec, RunState, TmuxSeat};
+use crate::print::errln;
+use ostler_model::{Backend, PaneRecord, RunSpec, RunState};
 use ostler_ops::runs::Show;
 use std::path::Path;
 
 pub struct Session {
     name: String,
-    seat: TmuxSeat,
+    pane_slot: PaneRecord,
 }
 
 impl Session {
@@ -25,10 +25,10 @@ impl Session {
                 "{unit} does not run, and has no session: `ostler logs {unit}` shows what it wrote"
             )));
         }
-        let seat = ostler_tmux::seat_of(context.home.path(), unit);
-        let seat = seat.filter(|seat| seat.run == record.run_id.to_string());
-        match seat {
-            Some(seat) => Ok(Some(Self { name: unit.clone(), seat })),
+        let pane_slot = ostler_tmux::pane_of(context.home.path(), unit);
+        let pane_slot = pane_slot.filter(|pane_slot| pane_slot.run == record.run_id.to_string());
+        match pane_slot {
+            Some(pane_slot) => Ok(Some(Self { name: unit.clone(), pane_slot })),
             None => Err(Failure::failed(anyhow::anyhow!(
                 "{unit} has no session yet; `ostler status {unit}` tells what it waits for"
             ))),
@@ -37,12 +37,12 @@ impl Session {
 
     /// On our own terminal, until the person detaches or it ends.
     pub fn attach(&self, read_only: bool) -> Result<Exit, Failure> {
-        let Self { name, seat } = self;
-        if std::env::var(RunSpec::RUN_ID_VARIABLE).is_ok_and(|own| own == seat.run) {
+        let Self { name, pane_slot } = self;
+        if std::env::var(RunSpec::RUN_ID_VARIABLE).is_ok_and(|own| own == pane_slot.run) {
             return Err(Failure::usage(format!("this is {name}'s own terminal")));
         }
         let inside = std::env::var("TMUX").ok().filter(|inside| !inside.is_empty());
-        let verb = match inside.as_deref().map(|inside| is_same_server(inside, &seat.socket)) {
+        let verb = match inside.as_deref().map(|inside| is_same_server(inside, &pane_slot.socket)) {
             None => "attach-session",
             Some(true) => "switch-client",
             Some(false) => {
@@ -57,14 +57,14 @@ impl Session {
                 "a session of tmux needs a terminal; `ostler logs -f {name}` follows its output"
             )));
         }
-        let mut words = vec!["-S", &seat.socket, verb, "-t", &seat.session_id];
+        let mut words = vec!["-S", &pane_slot.socket, verb, "-t", &pane_slot.session_id];
         if read_only {
             words.push("-r");
         }
-        let code = ostler_os::run_here(Path::new(&seat.program), &words)?;
+        let code = ostler_os::run_here(Path::new(&pane_slot.program), &words)?;
         match code {
             Some(0) if verb == "attach-session" => {
-                tell!("ostler: left {name}; `ostler status {name}` tells how it is");
+                errln!("ostler: left {name}; `ostler status {name}` tells how it is");
                 Ok(Exit::DONE)
             }
             Some(0) => Ok(Exit::DONE),

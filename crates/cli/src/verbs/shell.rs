@@ -3,7 +3,7 @@
 use crate::args::{Arguments, Names};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::print::{say, tell};
+use crate::print::{errln, outln};
 use clap::CommandFactory;
 use clap_complete::Shell;
 use ostler_client::greet;
@@ -29,7 +29,7 @@ pub fn complete(context: &Context, kinds: &[Names]) -> Exit {
                 let call = Look { names: Vec::new(), depth: Depth::None, brief: true };
                 if let Ok(looks) = client.call(&call) {
                     let listed = looks.iter().filter(|look| look.view.is_listed());
-                    listed.for_each(|look| say!("{}", look.view.name));
+                    listed.for_each(|look| outln!("{}", look.view.name));
                 }
                 continue;
             }
@@ -40,7 +40,7 @@ pub fn complete(context: &Context, kinds: &[Names]) -> Exit {
         if let Ok(runs) = client.call(&filter) {
             let is_meant = |state: RunState| !live_only || state != RunState::Exited;
             let runs = runs.iter().rev().filter(|run| is_meant(run.state));
-            runs.for_each(|run| say!("{}", run.run_id));
+            runs.for_each(|run| outln!("{}", run.run_id));
         }
     }
     Exit::DONE
@@ -59,7 +59,7 @@ pub fn completions(shell: Shell) {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Arguments::command(), "ostler", &mut script);
     let script = String::from_utf8_lossy(&script);
-    say!(
+    outln!(
         "{}",
         match shell {
             Shell::Bash => bash(&script),
@@ -183,6 +183,6 @@ fn fish(script: &str) -> String {
 pub fn man(folder: &Path) -> Result<Exit, Failure> {
     std::fs::create_dir_all(folder)?;
     clap_mangen::generate_to(Arguments::command(), folder)?;
-    tell!("ostler: the pages are in {}; `man -l {0}/ostler.1` shows the first", folder.display());
+    errln!("ostler: the pages are in {}; `man -l {0}/ostler.1` shows the first", folder.display());
     Ok(Exit::DONE)
 }

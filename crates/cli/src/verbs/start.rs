@@ -1,7 +1,7 @@
 use super::status::Status;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::print::say;
+use crate::print::outln;
 use ostler_client::{ClientError, Found};
 use ostler_ops::daemon::Wake;
 
@@ -25,15 +25,15 @@ pub fn start(context: &Context, json: bool) -> Result<Exit, Failure> {
     }
     let status = Status::look(context)?;
     if json {
-        say!("{}", serde_json::to_string(&status)?);
+        outln!("{}", serde_json::to_string(&status)?);
         return Ok(Exit::DONE);
     }
     match found {
-        Found::Started(_) => say!("started"),
-        Found::Running(_) => say!("already running"),
+        Found::Started(_) => outln!("started"),
+        Found::Running(_) => outln!("already running"),
     }
-    for line in status.told() {
-        say!("{line}");
+    for line in status.description() {
+        outln!("{line}");
     }
     Ok(Exit::DONE)
 }

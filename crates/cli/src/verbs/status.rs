@@ -1,7 +1,7 @@
 use super::unit;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::print::say;
+use crate::print::outln;
 use crate::render::{ago, plain_duration, plain_time};
 use ostler_client::{ClientError, greet};
 use ostler_engine::Home;
@@ -55,10 +55,10 @@ struct StateFile {
 pub fn status(context: &Context, json: bool) -> Result<Exit, Failure> {
     let status = Status::look(context)?;
     if json {
-        say!("{}", serde_json::to_string(&status)?);
+        outln!("{}", serde_json::to_string(&status)?);
     } else {
-        for line in status.told() {
-            say!("{line}");
+        for line in status.description() {
+            outln!("{line}");
         }
     }
     Ok(if status.running { Exit::DONE } else { Exit::NOT_RUNNING })
@@ -114,11 +114,14 @@ impl Status {
             None => (status.pid, status.gateway_pid) = holders(home, file.pid, file.gateway_pid),
         }
         #[cfg(feature = "http")]
-        if let Some(told) = ostler_http::listening(home.path())
-            && status.gateway_pid == i32::try_from(told.pid).ok()
+        if let Some(description) = ostler_http::listening(home.path())
+            && status.gateway_pid == i32::try_from(description.pid).ok()
         {
-            status.http = told.address.filter(|_| told.error.is_none()).map(|at| at.to_string());
-            status.http_error = told.error;
+            status.http = description
+                .address
+                .filter(|_| description.error.is_none())
+                .map(|at| at.to_string());
+            status.http_error = description.error;
         }
         if file.pid.is_none() || file.pid != status.pid {
             // Of an earlier guardian: what is counted there is not of this one.
@@ -139,9 +142,10 @@ impl Status {
     }
 
     /// As people read it.
-    pub fn told(&self) -> Vec<String> {
+    pub fn description(&self) -> Vec<String> {
         let mut lines = Vec::new();
-        let mut say = |what: &str, told: String| lines.push(format!("{what:<9}{told}"));
+        let mut say =
+            |what: &str, description: String| lines.push(format!("{what:<9}{description}"));
         if !self.running {
             say("Gateway:", "stopped".to_owned());
             let last = self.started_at.as_deref().and_then(at_ms).map(plain_time);
@@ -182,7 +186,7 @@ impl Status {
             say("Units:", format!("{}, {ready} ready", units.len()));
         }
         if !self.pools.is_empty() {
-            say("Pools:", self.pools.iter().map(pool_told).collect::<Vec<_>>().join(", "));
+            say("Pools:", self.pools.iter().map(describe_pool).collect::<Vec<_>>().join(", "));
         }
         say("Home:", self.home.clone());
         lines
@@ -190,7 +194,7 @@ impl Status {
 }
 
 /// `coders 4 of 4 (2 queued)`
-fn pool_told(pool: &PoolView) -> String {
+fn describe_pool(pool: &PoolView) -> String {
     let PoolView { name, max, running, queued, .. } = pool;
     let of = max.map(|max| format!(" of {max}")).unwrap_or_default();
     let waiting = match queued.len() {
@@ -213,10 +217,10 @@ fn is_owned(home: &Home) -> Result<bool, Failure> {
         // Whether somebody holds it cannot be seen from here.
         Err(error) if error.kind() == ErrorKind::PermissionDenied => {
             let owner = ostler_os::owner_of(home.path());
-            let whose =
+            let run_of_pid =
                 owner.map_or_else(|_| String::new(), |uid| format!(", which belongs to uid {uid}"));
             Err(Failure::failed(anyhow::anyhow!(
-                "permission denied: you may not look into the home {}{whose}; call `ostler status` as its owner",
+                "permission denied: you may not look into the home {}{run_of_pid}; call `ostler status` as its owner",
                 home.path().display()
             )))
         }

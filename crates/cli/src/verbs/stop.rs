@@ -1,7 +1,7 @@
 use super::status::Status;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::print::{say, tell};
+use crate::print::{errln, outln};
 use crate::render;
 use ostler_client::{Client, ClientError, greet};
 use ostler_model::{Extinct, RunResult};
@@ -18,9 +18,9 @@ const MOST_MS: u64 = 240_000;
 pub fn stop(context: &Context, json: bool) -> Result<Exit, Failure> {
     let answer = end(context)?;
     if json {
-        say!("{}", serde_json::to_string(&answer)?);
+        outln!("{}", serde_json::to_string(&answer)?);
     }
-    Ok(tell_outcome(context, &answer, json))
+    Ok(print_outcome(context, &answer, json))
 }
 
 /// The same, without a word.
@@ -71,22 +71,22 @@ fn answer(mut client: Client) -> Option<Stopped> {
 }
 
 /// What was ended, unless only what went wrong is to be told.
-pub fn tell_outcome(context: &Context, answer: &Stopped, only_wrong: bool) -> Exit {
+pub fn print_outcome(context: &Context, answer: &Stopped, only_wrong: bool) -> Exit {
     if !only_wrong {
         for result in &answer.ended {
             let record = ostler_engine::recorded(context.home.registry(), result.run_id);
             match record.and_then(|record| record.unit) {
-                Some(unit) => say!("{}", render::unit_result_line(&unit, result)),
-                None => say!("{}", render::result_line(result)),
+                Some(unit) => outln!("{}", render::unit_result_line(&unit, result)),
+                None => outln!("{}", render::result_line(result)),
             }
         }
         let runs = render::count(answer.ended.len(), "run");
         let killed = answer.ended.iter().filter(|result| was_killed(result)).count();
-        let told = match killed {
+        let description = match killed {
             0 => String::new(),
             killed => format!(", {killed} of them by KILL"),
         };
-        say!("supervisor {} stopped, {runs} ended{told}", answer.pid);
+        outln!("supervisor {} stopped, {runs} ended{description}", answer.pid);
     }
     let left = answer.ended.iter().filter(|result| result.extinct == Extinct::No);
     let mut left: Vec<String> = left
@@ -99,13 +99,13 @@ pub fn tell_outcome(context: &Context, answer: &Stopped, only_wrong: bool) -> Ex
         left.clone_from(&answer.left);
     }
     for line in &left {
-        tell!("ostler: {line}");
+        errln!("ostler: {line}");
     }
     if !left.is_empty() {
         return Exit::FAILED;
     }
     if answer.unsaved > 0 {
-        tell!(
+        errln!(
             "ostler: {} could not be written to the registry and will be found stale",
             render::count(answer.unsaved as usize, "result")
         );

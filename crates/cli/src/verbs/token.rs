@@ -1,7 +1,7 @@
 use crate::args::TokenArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::print::{say, tell};
+use crate::print::{errln, outln};
 use ostler_http::Tokens;
 use serde_json::json;
 
@@ -12,18 +12,18 @@ pub fn token(context: &Context, arguments: &TokenArguments) -> Result<Exit, Fail
     if arguments.revoke {
         let was_there = tokens.revoke().map_err(Failure::failed)?;
         match (arguments.json, was_there) {
-            (true, _) => say!("{}", json!({ "revoked": was_there })),
-            (false, true) => say!("revoked"),
-            (false, false) => say!("there was no token"),
+            (true, _) => outln!("{}", json!({ "revoked": was_there })),
+            (false, true) => outln!("revoked"),
+            (false, false) => outln!("there was no token"),
         }
         return Ok(Exit::DONE);
     }
     let token = tokens.make().map_err(Failure::failed)?;
     if arguments.json {
-        say!("{}", json!({ "token": token }));
+        outln!("{}", json!({ "token": token }));
     } else {
-        say!("{token}");
-        tell!("ostler: keep it; it is not shown again, and any other is no longer valid");
+        outln!("{token}");
+        errln!("ostler: keep it; it is not shown again, and any other is no longer valid");
     }
     Ok(Exit::DONE)
 }

@@ -1,6 +1,6 @@
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::print::say;
+use crate::print::outln;
 use crate::render;
 use ostler_client::{Client, ClientError, greet};
 use ostler_ops::daemon::{HandOver, Ping, Pong};
@@ -30,7 +30,7 @@ pub fn upgrade(context: &Context, path: Option<PathBuf>, json: bool) -> Result<E
         after.went_back = Some("the supervisor died before it could hand over".to_owned());
     }
     if json {
-        say!(
+        outln!(
             "{}",
             json!({
                 "upgraded": after.went_back.is_none(),
@@ -53,7 +53,7 @@ pub fn upgrade(context: &Context, path: Option<PathBuf>, json: bool) -> Result<E
     if !json {
         let runs = render::count(after.live as usize, "run");
         let (old, new) = (&before.version, &after.version);
-        say!("{runs} went on; version {old} (pid {}) -> {new} (pid {})", before.pid, after.pid);
+        outln!("{runs} went on; version {old} (pid {}) -> {new} (pid {})", before.pid, after.pid);
     }
     Ok(Exit::DONE)
 }

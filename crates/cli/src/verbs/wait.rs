@@ -1,7 +1,7 @@
 use crate::args::WaitArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::print::say;
+use crate::print::outln;
 use crate::render;
 use ostler_client::{Client, ClientError};
 use ostler_model::RunResult;
@@ -35,9 +35,9 @@ pub fn wait(context: &Context, arguments: &WaitArguments) -> Result<Exit, Failur
         }
     };
     if arguments.json {
-        say!("{}", serde_json::to_string(&result)?);
+        outln!("{}", serde_json::to_string(&result)?);
     } else {
-        say!("{}", render::result_line(&result));
+        outln!("{}", render::result_line(&result));
     }
     Ok(if arguments.exit_code { Exit::of_run(&result) } else { Exit::DONE })
 }

@@ -1,9 +1,9 @@
-use super::events::{Heard, heard, write_list};
+use super::events::{Heard, received, write_list};
 use super::unit;
 use crate::args::WhyArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::print::say;
+use crate::print::outln;
 use crate::render;
 use ostler_client::{Client, ClientError, Journal};
 use ostler_model::{Depth, Entry, UnitView};
@@ -33,14 +33,14 @@ pub fn why(context: &Context, arguments: &WhyArguments) -> Result<Exit, Failure>
     };
     let filter = Entries { run: Some(record.run_id.to_string()), ..Entries::default() };
     if arguments.json {
-        return tell_json(&mut client, filter, "run", &record);
+        return print_json(&mut client, filter, "run", &record);
     }
-    say!("run {}", record.run_id);
-    say!("  {}", record.command);
-    say!("  {}\n", render::state_line(&record, ostler_os::wall_ms()));
-    tell_story(&mut client, filter, arguments)?;
+    outln!("run {}", record.run_id);
+    outln!("  {}", record.command);
+    outln!("  {}\n", render::state_line(&record, ostler_os::wall_ms()));
+    print_history(&mut client, filter, arguments)?;
     if let Some(error) = &record.error {
-        say!("\n  {error}");
+        outln!("\n  {error}");
     }
     Ok(Exit::DONE)
 }
@@ -53,23 +53,23 @@ fn why_unit(
 ) -> Result<Exit, Failure> {
     let filter = Entries { unit: Some(view.name.clone()), ..Entries::default() };
     if arguments.json {
-        return tell_json(client, filter, "unit", view);
+        return print_json(client, filter, "unit", view);
     }
     let why = render::state_why(view);
     let why = if why.is_empty() { why } else { format!(": {}", render::cut(&why, usize::MAX)) };
     let now_ms = ostler_os::wall_ms();
     let since_ms = render::agent_of(view).map_or(view.since_ms, |agent| agent.since_ms);
     let since = render::duration(now_ms.saturating_sub(since_ms));
-    say!("unit {}", view.name);
-    say!("  {}", view.command);
+    outln!("unit {}", view.name);
+    outln!("  {}", view.command);
     let state = render::state_word(view, now_ms);
-    say!("  {state} for {since}{why}; wanted {}\n", view.desired);
-    tell_story(client, filter, arguments)?;
+    outln!("  {state} for {since}{why}; wanted {}\n", view.desired);
+    print_history(client, filter, arguments)?;
     Ok(Exit::DONE)
 }
 
 /// One object: what it is about, and all its events, written as they are read.
-fn tell_json(
+fn print_json(
     client: &mut Client,
     filter: Entries,
     name: &str,
@@ -79,22 +79,22 @@ fn tell_json(
     let mut journal = Journal::new(filter);
     let mut slice = journal.next_slice(client)?;
     let head = format!("{{\"{name}\":{},\"events\":[", serde_json::to_string(about)?);
-    if heard(out.write_all(head.as_bytes()))? == Heard::No {
+    if received(out.write_all(head.as_bytes()))? == Heard::No {
         return Ok(Exit::DONE);
     }
     let mut before = "";
     while let Some(entries) = slice {
         let written = write_list(&mut out, &entries, &mut before).and_then(|()| out.flush());
-        if heard(written)? == Heard::No {
+        if received(written)? == Heard::No {
             return Ok(Exit::DONE);
         }
         slice = journal.next_slice(client)?;
     }
-    heard(writeln!(out, "]}}").and_then(|()| out.flush())).map(|_| Exit::DONE)
+    received(writeln!(out, "]}}").and_then(|()| out.flush())).map(|_| Exit::DONE)
 }
 
 /// Times are relative to the first that is shown.
-fn tell_story(
+fn print_history(
     client: &mut Client,
     mut filter: Entries,
     arguments: &WhyArguments,
@@ -107,7 +107,7 @@ fn tell_story(
         // One more than is shown says that there are more.
         waiting.extend(entries);
         if arguments.all {
-            if tell(&waiting, &mut begun_ms)? == Heard::No {
+            if notify(&waiting, &mut begun_ms)? == Heard::No {
                 return Ok(());
             }
             waiting.clear();
@@ -115,17 +115,17 @@ fn tell_story(
     }
     let hidden = waiting.len().saturating_sub(SHOWN);
     if hidden > 0 {
-        say!("  the last {SHOWN} events; --all shows every one");
+        outln!("  the last {SHOWN} events; --all shows every one");
     }
-    tell(&waiting[hidden..], &mut begun_ms).map(drop)
+    notify(&waiting[hidden..], &mut begun_ms).map(drop)
 }
 
-fn tell(entries: &[Entry], begun_ms: &mut Option<u64>) -> Result<Heard, Failure> {
+fn notify(entries: &[Entry], begun_ms: &mut Option<u64>) -> Result<Heard, Failure> {
     let mut text = String::new();
     for entry in entries {
         text += &render::story_line(entry, *begun_ms.get_or_insert(entry.at_ms));
         text.push('\n');
     }
     let mut out = std::io::stdout().lock();
-    heard(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+    received(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
 }

@@ -2,7 +2,7 @@ use super::session::Session;
 use crate::args::WriteArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::print::say;
+use crate::print::outln;
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 
@@ -29,7 +29,7 @@ pub fn write(context: &Context, arguments: &WriteArguments) -> Result<Exit, Fail
     };
     let written = client.give(&arguments.run, source, arguments.eof)?;
     if arguments.json {
-        say!("{}", serde_json::json!({ "written": written, "eof": arguments.eof }));
+        outln!("{}", serde_json::json!({ "written": written, "eof": arguments.eof }));
     }
     Ok(Exit::DONE)
 }

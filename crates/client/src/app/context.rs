@@ -51,7 +51,7 @@ impl Context {
     /// Declares that the app may be silent for that long, even its heartbeats. Zero takes it back; more than
     /// [`LONGEST_BUSY`](super::LONGEST_BUSY) is refused.
     pub fn busy_for(&self, time: Duration) -> Result<(), AppError> {
-        self.link.heartbeat(|pulse| pulse.busy_for(time))
+        self.link.heartbeat(|liveness| liveness.busy_for(time))
     }
 
     /// The same up to a time of day. One that is over takes it back.
@@ -61,8 +61,8 @@ impl Context {
 
     /// Tells how the app is, now and with each further heartbeat. Details are the fields of an object, or nothing.
     pub fn status(&self, status: Status, details: Value) -> Result<(), AppError> {
-        self.link.heartbeat(|pulse| {
-            pulse.report(status, details);
+        self.link.heartbeat(|liveness| {
+            liveness.report(status, details);
             Ok(())
         })
     }

@@ -54,8 +54,11 @@ mod tests {
     #[test]
     fn without_a_socket_the_variable_is_named_and_what_would_be_right() {
         let error = Environment::from(|_| Some(String::new())).expect_err("none");
-        let told = error.told();
-        assert!(told.starts_with("OPENCLAWOS_SOCKET is not set"), "{told}");
-        assert!(told.contains("ostler up") && told.ends_with("(NO_SOCKET)"), "{told}");
+        let description = error.description();
+        assert!(description.starts_with("OPENCLAWOS_SOCKET is not set"), "{description}");
+        assert!(
+            description.contains("ostler up") && description.ends_with("(NO_SOCKET)"),
+            "{description}"
+        );
     }
 }

@@ -74,7 +74,7 @@ impl AppError {
     }
 
     /// With its causes, for people.
-    pub(super) fn told(&self) -> String {
+    pub(super) fn description(&self) -> String {
         let mut text = self.to_string();
         let mut cause = std::error::Error::source(self);
         while let Some(error) = cause {

@@ -34,7 +34,7 @@ struct Known {
     stop: Option<Stop>,
     configuration: Configuration,
     /// A newer configuration takes the place of one that was not told yet.
-    is_untold: bool,
+    is_unreported: bool,
 }
 
 #[derive(Debug)]
@@ -58,7 +58,7 @@ impl News {
             phase: Phase::NotBegun,
             stop: None,
             configuration: Configuration::none(),
-            is_untold: false,
+            is_unreported: false,
         };
         Self { known: Mutex::new(known), changed: Condvar::new() }
     }
@@ -105,7 +105,7 @@ impl News {
             return;
         }
         known.configuration = configuration;
-        known.is_untold = true;
+        known.is_unreported = true;
         self.changed.notify_all();
     }
 
@@ -118,7 +118,7 @@ impl News {
             if known.stop.is_some() {
                 return Next::Stop;
             }
-            if std::mem::take(&mut known.is_untold) {
+            if std::mem::take(&mut known.is_unreported) {
                 return Next::Config(known.configuration.clone());
             }
             known = match self.wait(known, until) {

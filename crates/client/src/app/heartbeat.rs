@@ -10,7 +10,7 @@ pub(super) fn beat(link: &Link) {
         match link.heartbeat(|_| Ok(())) {
             Ok(()) => {}
             Err(AppError::Closed | AppError::Superseded) => return,
-            Err(error) => log::warn(&format!("a heartbeat failed: {}", error.told())),
+            Err(error) => log::warn(&format!("a heartbeat failed: {}", error.description())),
         }
     }
 }

@@ -13,7 +13,7 @@ use super::environment::Environment;
 use super::error::AppError;
 use super::events::News;
 use super::manifest::Manifest;
-use super::next_beat::Pulse;
+use super::next_beat::Liveness;
 use super::wire::encode;
 use serde_json::Value;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -49,7 +49,7 @@ pub(super) struct State {
     pub(super) open_since: Instant,
     pub(super) calls: Calls,
     pub(super) backoff: Backoff,
-    pub(super) pulse: Pulse,
+    pub(super) liveness: Liveness,
     /// From the first registration on.
     pub(super) manifest: Option<Manifest>,
     pub(super) token: Option<String>,
@@ -95,7 +95,7 @@ impl Link {
             open_since: clock::now(),
             calls: Calls::default(),
             backoff: Backoff::new(),
-            pulse: Pulse::new(),
+            liveness: Liveness::new(),
             manifest: None,
             token: None,
             is_ready: false,
@@ -228,7 +228,7 @@ impl Link {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn tell_all(&self) {
+    pub(super) fn print_all(&self) {
         self.changed.notify_all();
     }
 }

@@ -67,20 +67,20 @@ mod tests {
     fn what_is_none_is_told_with_its_place() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join(MANIFEST_FILE);
-        let told = |text: Option<&str>| {
+        let description = |text: Option<&str>| {
             if let Some(text) = text {
                 std::fs::write(&path, text).expect("written");
             }
             let error = Manifest::read(&path).expect_err("no manifest");
             assert_eq!(error.code(), "BAD_MANIFEST");
-            let told = error.told();
-            assert!(told.contains(MANIFEST_FILE), "{told}");
-            told
+            let description = error.description();
+            assert!(description.contains(MANIFEST_FILE), "{description}");
+            description
         };
-        assert!(told(None).contains("No such file"));
-        assert!(told(Some("{")).contains("EOF"));
+        assert!(description(None).contains("No such file"));
+        assert!(description(Some("{")).contains("EOF"));
         for text in ["{}", "[]", r#"{"id": 1, "type": "app", "protocol": {"version": "1.0"}}"#] {
-            assert!(told(Some(text)).contains("id, type and protocol.version"), "{text}");
+            assert!(description(Some(text)).contains("id, type and protocol.version"), "{text}");
         }
     }
 }

@@ -29,12 +29,12 @@ impl Status {
 /// A heartbeat without a busy declaration takes the last one back, so each of ours repeats what is left of it. The
 /// rest is measured on a clock that nobody sets.
 #[derive(Debug)]
-pub(super) struct Pulse {
+pub(super) struct Liveness {
     status: Value,
     busy_until: Option<Instant>,
 }
 
-impl Pulse {
+impl Liveness {
     pub(super) fn new() -> Self {
         Self { status: json!({ "status": Status::Healthy.word() }), busy_until: None }
     }
@@ -69,23 +69,23 @@ mod tests {
 
     #[test]
     fn what_was_said_is_repeated_with_what_is_left_of_it() {
-        let mut pulse = Pulse::new();
-        assert_eq!(pulse.params(), json!({ "status": { "status": "healthy" } }));
-        pulse.report(Status::Degraded, json!({ "queue": 3, "status": "mine" }));
-        pulse.busy_for(Duration::from_secs(60)).expect("less than an hour");
-        let params = pulse.params();
+        let mut liveness = Liveness::new();
+        assert_eq!(liveness.params(), json!({ "status": { "status": "healthy" } }));
+        liveness.report(Status::Degraded, json!({ "queue": 3, "status": "mine" }));
+        liveness.busy_for(Duration::from_secs(60)).expect("less than an hour");
+        let params = liveness.params();
         assert_eq!(params["status"], json!({ "status": "degraded", "queue": 3 }));
         let left = params["busyFor"].as_u64().expect("a number");
         assert!((1..=60_001).contains(&left), "{left}");
-        pulse.busy_for(Duration::ZERO).expect("it takes it back");
-        assert_eq!(pulse.params().get("busyFor"), None);
+        liveness.busy_for(Duration::ZERO).expect("it takes it back");
+        assert_eq!(liveness.params().get("busyFor"), None);
     }
 
     #[test]
     fn busy_is_one_hour_at_a_time() {
-        let mut pulse = Pulse::new();
-        pulse.busy_for(LONGEST_BUSY).expect("an hour");
-        let error = pulse.busy_for(LONGEST_BUSY + Duration::from_millis(1)).expect_err("more");
+        let mut liveness = Liveness::new();
+        liveness.busy_for(LONGEST_BUSY).expect("an hour");
+        let error = liveness.busy_for(LONGEST_BUSY + Duration::from_millis(1)).expect_err("more");
         assert!(error.to_string().contains("3600.001 s"), "{error}");
     }
 }

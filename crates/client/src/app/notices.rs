@@ -6,7 +6,7 @@ use super::error::{AppError, Code};
 use super::events::Asked;
 use super::link::{Link, Phase, Why, begin};
 use super::manifest::Manifest;
-use super::next_beat::Pulse;
+use super::next_beat::Liveness;
 use super::stop::{Stop, Wish};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -53,9 +53,9 @@ impl Link {
     /// Says how the app is. What is not changed is repeated from the last time.
     pub(super) fn heartbeat(
         &self,
-        change: impl FnOnce(&mut Pulse) -> Result<(), AppError>,
+        change: impl FnOnce(&mut Liveness) -> Result<(), AppError>,
     ) -> Result<(), AppError> {
-        change(&mut self.lock().pulse)?;
+        change(&mut self.lock().liveness)?;
         self.beat(&mut |method, params| self.request(method, params))
     }
 

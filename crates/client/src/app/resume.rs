@@ -18,10 +18,10 @@ use std::time::Duration;
 
 impl Link {
     /// Reads, and reads on the next connection, until the link is closed.
-    pub(super) fn tend(&self, mut connection: Connection) {
+    pub(super) fn maintain(&self, mut connection: Connection) {
         loop {
-            while let Ok(heard) = connection.next(None) {
-                self.hear(heard);
+            while let Ok(received) = connection.next(None) {
+                self.receive(received);
             }
             if !self.is_lost() {
                 return;
@@ -46,13 +46,13 @@ impl Link {
             let lasted = clock::now().saturating_duration_since(state.open_since);
             state.backoff.settle(lasted);
         }
-        self.tell_all();
+        self.print_all();
         is_lost
     }
 
     /// For as long as it takes. An error is the link's own end.
     fn reconnect(&self) -> Result<Connection, AppError> {
-        let mut told = String::new();
+        let mut description = String::new();
         loop {
             let delay = self.lock().backoff.next();
             self.pause(delay)?;
@@ -64,11 +64,11 @@ impl Link {
                 Err(error) => {
                     self.lock().writer = None;
                     // The same reason is told once.
-                    let why = error.told();
-                    if why != told {
+                    let why = error.description();
+                    if why != description {
                         log::warn(&format!("could not reconnect yet: {why}"));
                     }
-                    told = why;
+                    description = why;
                 }
             }
         }
@@ -86,7 +86,7 @@ impl Link {
         match configuration_of(call("config.get", json!({}))) {
             Ok(configuration) => self.news.configure(configuration),
             Err(error @ AppError::Refused { .. }) => {
-                log::warn(&format!("could not get the configuration: {}", error.told()));
+                log::warn(&format!("could not get the configuration: {}", error.description()));
             }
             Err(error) => return Err(error),
         }
@@ -98,16 +98,16 @@ impl Link {
         &self,
         call: &mut dyn FnMut(&str, Value) -> Result<Value, AppError>,
     ) -> Result<(), AppError> {
-        let pulse = self.lock().pulse.params();
-        let Err(error) = call("app.heartbeat", pulse) else { return Ok(()) };
+        let liveness = self.lock().liveness.params();
+        let Err(error) = call("app.heartbeat", liveness) else { return Ok(()) };
         let manifest = self.lock().manifest.clone().filter(|_| error.is_forgotten());
         let Some(manifest) = manifest else { return Err(error) };
         self.registered(&call("app.register", self.registration(&manifest))?)?;
         if self.lock().is_ready {
             call("app.ready", json!({}))?;
         }
-        let pulse = self.lock().pulse.params();
-        call("app.heartbeat", pulse).map(drop)
+        let liveness = self.lock().liveness.params();
+        call("app.heartbeat", liveness).map(drop)
     }
 
     /// A call on a connection that is not open for others yet.
@@ -136,7 +136,7 @@ impl Link {
                 Ok(Heard::Message(Message::Refusal { request, refusal })) if request == id => {
                     return Err(refusal.to(method));
                 }
-                Ok(heard) => self.hear(heard),
+                Ok(received) => self.receive(received),
                 Err(_) if clock::now() >= until => {
                     return Err(AppError::Timeout { method: method.to_owned(), after });
                 }
@@ -145,11 +145,11 @@ impl Link {
         }
     }
 
-    fn hear(&self, heard: Heard) {
-        match heard {
+    fn receive(&self, received: Heard) {
+        match received {
             Heard::Message(Message::Answer { request, result }) => {
                 self.lock().calls.answer(&request, Ok(result));
-                self.tell_all();
+                self.print_all();
             }
             Heard::Message(Message::Refusal { request, refusal }) => {
                 if request.is_empty() {
@@ -157,7 +157,7 @@ impl Link {
                     log::warn(&format!("Ostler refused: {message} ({code})"));
                 }
                 self.lock().calls.answer(&request, Err(refusal));
-                self.tell_all();
+                self.print_all();
             }
             Heard::Message(Message::Event { name, payload }) => self.happened(&name, &payload),
             Heard::Garbage(line) => {

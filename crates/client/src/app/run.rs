@@ -21,7 +21,7 @@ pub fn run(mut app: impl App) -> ExitCode {
     match live(&mut app) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            log::error(&error.told());
+            log::error(&error.description());
             ExitCode::FAILURE
         }
     }
@@ -65,7 +65,7 @@ fn live(app: &mut impl App) -> Result<(), AppError> {
 
 fn begin(link: &Arc<Link>, manifest: super::Manifest) -> Result<(), AppError> {
     let connection = link.connect()?;
-    thread("ostler", link, |link| link.tend(connection))?;
+    thread("ostler", link, |link| link.maintain(connection))?;
     link.register(manifest)?;
     thread("ostler-heart", link, heartbeat::beat)?;
     link.news.begin_with(link.configuration()?);

@@ -80,8 +80,12 @@ fn whole(findings: &mut Findings<'_>, node: &Node, defaults: &mut AppDefaults) {
     let Some(file) = json::file(findings, node) else { return };
     let Some(node) = file.get("apps") else { return };
     if let Json::List(_) = &node.json {
-        let told = "\"apps\" must be an object, not a list";
-        findings.add(node.span.clone(), told, "a list of apps is pm2's: `ostler import` reads it");
+        let description = "\"apps\" must be an object, not a list";
+        findings.add(
+            node.span.clone(),
+            description,
+            "a list of apps is pm2's: `ostler import` reads it",
+        );
         return;
     }
     let Some(apps) = json::object(findings, node, "apps") else { return };
@@ -91,8 +95,8 @@ fn whole(findings: &mut Findings<'_>, node: &Node, defaults: &mut AppDefaults) {
         && runtime != "ipc"
     {
         let shown: String = runtime.chars().take(60).collect();
-        let told = format!("apps cannot be run as {shown:?}");
-        findings.add(node.span.clone(), told, "write \"ipc\": each is a process of its own");
+        let description = format!("apps cannot be run as {shown:?}");
+        findings.add(node.span.clone(), description, "write \"ipc\": each is a process of its own");
     }
     let Some(node) = apps.get("supervisor") else { return };
     let Some(supervisor) = json::object(findings, node, "supervisor") else { return };
@@ -133,9 +137,10 @@ fn heartbeat(findings: &mut Findings<'_>, supervisor: &Object, defaults: &mut Ap
     if own.timeout_ms < own.interval_ms
         && let Some(node) = supervisor.get("heartbeatTimeout")
     {
-        let told = "\"heartbeatTimeout\" is shorter than the interval between two heartbeats";
+        let description =
+            "\"heartbeatTimeout\" is shorter than the interval between two heartbeats";
         let hint = format!("the interval is {}; three times that is usual", own.interval_ms);
-        findings.add(node.span.clone(), told, hint);
+        findings.add(node.span.clone(), description, hint);
     }
 }
 
@@ -162,7 +167,7 @@ fn restart(findings: &mut Findings<'_>, supervisor: &Object, defaults: &mut AppD
     if (1.0..=1_000.0).contains(&factor) {
         backoff.factor = factor;
     } else {
-        let told = format!("\"backoffMultiplier\" cannot be {factor}");
-        findings.add(node.span.clone(), told, right);
+        let description = format!("\"backoffMultiplier\" cannot be {factor}");
+        findings.add(node.span.clone(), description, right);
     }
 }

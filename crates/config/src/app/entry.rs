@@ -46,7 +46,7 @@ pub(super) fn entry(
 fn command(findings: &mut Findings<'_>, node: &Node) -> Option<Vec<String>> {
     let count = json::list(findings, node, "command")?.len();
     let words = json::texts(findings, node, "command")?;
-    let (told, hint) = if words.len() < count {
+    let (description, hint) = if words.len() < count {
         return None;
     } else if words.first().is_none_or(|(word, _)| word.is_empty()) {
         ("this command is empty", "name the program first: [\"program\", \"argument\"]")
@@ -55,7 +55,7 @@ fn command(findings: &mut Findings<'_>, node: &Node) -> Option<Vec<String>> {
     } else {
         return Some(words.into_iter().map(|(word, _)| word.to_owned()).collect());
     };
-    findings.add(node.span.clone(), told, hint);
+    findings.add(node.span.clone(), description, hint);
     None
 }
 
@@ -63,7 +63,7 @@ fn command(findings: &mut Findings<'_>, node: &Node) -> Option<Vec<String>> {
 fn inside(findings: &mut Findings<'_>, node: &Node, folder: &Path) -> Option<PathBuf> {
     let main = json::text(findings, node, "main")?;
     let path = Path::new(main);
-    let (told, hint) = if main.trim().is_empty() {
+    let (description, hint) = if main.trim().is_empty() {
         ("\"main\" names no file", "write the file that is started, such as \"index.js\"")
     } else if main.contains('\0') {
         ("a path cannot hold a NUL character", "take the \\u0000 out")
@@ -75,13 +75,13 @@ fn inside(findings: &mut Findings<'_>, node: &Node, folder: &Path) -> Option<Pat
         // Without `.` and what is after it.
         return Some(folder.join(path).components().collect());
     };
-    findings.add(node.span.clone(), told, hint);
+    findings.add(node.span.clone(), description, hint);
     None
 }
 
 fn look(findings: &mut Findings<'_>, span: Range<usize>, file: &Path) -> Option<()> {
     let shown = file.display();
-    let (told, hint) = match std::fs::metadata(file) {
+    let (description, hint) = match std::fs::metadata(file) {
         Err(_) => (
             format!("there is no file {shown}"),
             "build the app, or correct the path; it is relative to this file",
@@ -95,7 +95,7 @@ fn look(findings: &mut Findings<'_>, span: Range<usize>, file: &Path) -> Option<
         ),
         Ok(_) => return Some(()),
     };
-    findings.add(span, told, hint);
+    findings.add(span, description, hint);
     None
 }
 

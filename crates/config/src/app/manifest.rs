@@ -115,14 +115,14 @@ pub(super) fn required<'n>(
 }
 
 pub(super) fn missing(findings: &mut Findings<'_>, object: &Object, name: &str, example: &str) {
-    let told = format!("{name:?} is missing here");
+    let description = format!("{name:?} is missing here");
     let unknown = object.entries.iter().map(|(key, _)| key);
     let near = unknown
         .filter(|key| !FIELDS.contains(&key.name.as_str()))
         .find(|key| key.name.eq_ignore_ascii_case(name) || nearest(&key.name, [name]).is_some());
     match near {
-        Some(key) => findings.add(key.span.clone(), told, format!("did you mean {name:?}?")),
-        None => findings.add(object.begin.clone(), told, format!("add {example}")),
+        Some(key) => findings.add(key.span.clone(), description, format!("did you mean {name:?}?")),
+        None => findings.add(object.begin.clone(), description, format!("add {example}")),
     }
 }
 
@@ -142,8 +142,8 @@ fn id(findings: &mut Findings<'_>, node: &Node) -> Option<String> {
     if !is_right {
         let shown: String = id.chars().take(60).collect();
         let more = if shown.len() < id.len() { "…" } else { "" };
-        let told = format!("{:?} cannot be an app's id", format!("{shown}{more}"));
-        findings.add(node.span.clone(), told, ID_HINT);
+        let description = format!("{:?} cannot be an app's id", format!("{shown}{more}"));
+        findings.add(node.span.clone(), description, ID_HINT);
         return None;
     }
     Some(id.to_owned())
@@ -172,8 +172,8 @@ fn protocol(findings: &mut Findings<'_>, node: &Node) {
         parts.next() == Some("1") && version.split('.').count() <= 3 && parts.all(is_number);
     if !is_right {
         let shown: String = version.chars().take(30).collect();
-        let told = format!("protocol version {shown:?} is not spoken here");
-        findings.add(node.span.clone(), told, "this is \"1.0\"; any 1.x will do");
+        let description = format!("protocol version {shown:?} is not spoken here");
+        findings.add(node.span.clone(), description, "this is \"1.0\"; any 1.x will do");
     }
 }
 
@@ -184,8 +184,8 @@ fn descriptions(findings: &mut Findings<'_>, whole: &Object) {
         let Some(node) = whole.get(name) else { continue };
         let Some(text) = json::text(findings, node, name) else { continue };
         if text.chars().count() > most {
-            let told = format!("{name:?} is too long");
-            findings.add(node.span.clone(), told, format!("at most {most} characters"));
+            let description = format!("{name:?} is too long");
+            findings.add(node.span.clone(), description, format!("at most {most} characters"));
         } else if name == "name" && (text.trim().is_empty() || text.contains(char::is_control)) {
             let hint = "one line that names the app; or leave it out";
             findings.add(node.span.clone(), "this is no name that can be shown", hint);
@@ -201,7 +201,7 @@ fn descriptions(findings: &mut Findings<'_>, whole: &Object) {
         && version.chars().all(|c| c.is_ascii_alphanumeric() || "-+.".contains(c));
     if !is_right {
         let shown: String = version.chars().take(60).collect();
-        let told = format!("{shown:?} is not a version");
-        findings.add(node.span.clone(), told, "write it as 1.0.0 or 1.0.0-beta.2");
+        let description = format!("{shown:?} is not a version");
+        findings.add(node.span.clone(), description, "write it as 1.0.0 or 1.0.0-beta.2");
     }
 }

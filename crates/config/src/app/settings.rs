@@ -22,8 +22,8 @@ pub(super) fn check_schema(findings: &mut Findings<'_>, node: &Node) {
         && let Some(kind) = json::text(findings, node, "configSchema.type")
         && kind != "object"
     {
-        let told = format!("a configuration is an object, not {kind:?}");
-        findings.add(node.span.clone(), told, "write \"object\"");
+        let description = format!("a configuration is an object, not {kind:?}");
+        findings.add(node.span.clone(), description, "write \"object\"");
     }
     if let Some(node) = schema.get("required") {
         json::texts(findings, node, "required");
@@ -57,8 +57,8 @@ fn property_value(property: &Object) -> Value {
 fn check_default(findings: &mut Findings<'_>, name: &str, property: &Value, node: &Node) {
     let Some(needed) = kinds(property) else { return };
     if !is_one_of(property, &node.value()) {
-        let told = format!("the default of {name:?} must be {needed}, not {}", node.kind());
-        findings.add(node.span.clone(), told, "or correct the type beside it");
+        let description = format!("the default of {name:?} must be {needed}, not {}", node.kind());
+        findings.add(node.span.clone(), description, "or correct the type beside it");
     }
 }
 
@@ -80,7 +80,7 @@ fn check_kind(findings: &mut Findings<'_>, node: &Node) {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct WrongSetting {
     pub key: String,
-    pub told: String,
+    pub description: String,
     pub hint: String,
 }
 
@@ -105,7 +105,7 @@ pub(crate) fn check_settings(
         let kind = properties.get(key).and_then(kinds).unwrap_or_else(|| "a value".to_owned());
         wrong.push(WrongSetting {
             key: key.to_owned(),
-            told: format!("the app needs {key:?} in its configuration"),
+            description: format!("the app needs {key:?} in its configuration"),
             hint: format!("add config = {{ {key} = … }}; it is {kind}"),
         });
     }
@@ -115,7 +115,7 @@ pub(crate) fn check_settings(
         if !is_one_of(property, value) {
             wrong.push(WrongSetting {
                 key: key.clone(),
-                told: format!("{key:?} must be {needed}, not {}", kind_of(value)),
+                description: format!("{key:?} must be {needed}, not {}", kind_of(value)),
                 hint: "the app's manifest says so in configSchema".to_owned(),
             });
         }

@@ -48,9 +48,9 @@ pub(crate) fn load_alone(
     let warnings = manifest.warnings.clone();
     let name = manifest.id.clone();
     if !is_unit_name(&name) {
-        let told = "this id is too long, or has a sign that the name of a unit cannot have";
+        let description = "this id is too long, or has a sign that the name of a unit cannot have";
         let hint = "declare the app in an ostler.toml: [units.NAME] and manifest = \"…\"";
-        reader.findings.add(manifest.id_at.clone(), told, hint);
+        reader.findings.add(manifest.id_at.clone(), description, hint);
     }
     let unit = reader.built(&name, &UnitTable::default(), &Kind::App(Box::new(manifest)));
     reader.done()?;
@@ -84,11 +84,11 @@ impl Reader<'_> {
             Ok(Err(problems)) => problems,
             Err(Unread::Bad(problem)) => vec![problem],
             Err(Unread::Closed(why)) => {
-                let told = format!("{} cannot be read: {why}", path.display());
+                let description = format!("{} cannot be read: {why}", path.display());
                 let hint = format!(
                     "the path of a manifest, or of a folder with {MANIFEST_NAME}; it is relative to this file"
                 );
-                self.findings.add(named.span(), told, hint);
+                self.findings.add(named.span(), description, hint);
                 return None;
             }
         };
@@ -111,9 +111,9 @@ impl Reader<'_> {
     fn is_alone(&mut self, name: &str, manifest: &Manifest, named: &At<Text>) {
         let id = &manifest.id;
         if let Some(other) = self.apps.get(id) {
-            let told = format!("app {id:?} is unit {other:?} already");
+            let description = format!("app {id:?} is unit {other:?} already");
             let hint = "a second one needs a manifest with an id of its own";
-            self.findings.add(named.span(), told, hint);
+            self.findings.add(named.span(), description, hint);
         } else {
             self.apps.insert(id.clone(), name.to_owned());
         }
@@ -165,7 +165,7 @@ impl Reader<'_> {
                     (manifest.schema_at.clone(), hint.to_owned())
                 }
             };
-            self.findings.add(own.unwrap_or(around), wrong.told, hint);
+            self.findings.add(own.unwrap_or(around), wrong.description, hint);
         }
         Value::Object(settings)
     }
@@ -178,12 +178,12 @@ impl Reader<'_> {
     ) -> Resources {
         let Some(table) = table else { return granted };
         if table.cpu_shares.is_some_and(|shares| shares > SHARES_MOST) {
-            let told = format!("cpu_shares is at most {SHARES_MOST}");
-            self.findings.add(table.span(), told, "one that has none counts as 1024");
+            let description = format!("cpu_shares is at most {SHARES_MOST}");
+            self.findings.add(table.span(), description, "one that has none counts as 1024");
         }
         if table.fds.is_some_and(|fds| fds != 0 && !(FDS_LEAST..=FDS_MOST).contains(&fds)) {
-            let told = format!("fds is at least {FDS_LEAST}, and at most {FDS_MOST}");
-            self.findings.add(table.span(), told, "1024 is usual, and 0 is no limit");
+            let description = format!("fds is at least {FDS_LEAST}, and at most {FDS_MOST}");
+            self.findings.add(table.span(), description, "1024 is usual, and 0 is no limit");
         }
         let over = |own: Option<u64>, other: Option<u64>| match own {
             Some(0) => None,

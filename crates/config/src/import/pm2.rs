@@ -39,16 +39,18 @@ pub(super) fn read(source: &Source<'_>) -> Result<Taken, Problem> {
 
 fn broken(source: &Source<'_>, error: &serde_json::Error) -> Problem {
     let whole = error.to_string();
-    let told = whole.rsplit_once(" at line ").map_or(whole.as_str(), |(told, _)| told);
-    let (told, hint) = if told.starts_with("invalid type: ") || told.starts_with("invalid value: ")
+    let description =
+        whole.rsplit_once(" at line ").map_or(whole.as_str(), |(description, _)| description);
+    let (description, hint) = if description.starts_with("invalid type: ")
+        || description.starts_with("invalid value: ")
     {
-        (mistyped(told, "this").0, "")
+        (mistyped(description, "this").0, "")
     } else if error.is_data() {
-        (told.to_owned(), "")
+        (description.to_owned(), "")
     } else {
-        (told.to_owned(), "this is not JSON from here on")
+        (description.to_owned(), "this is not JSON from here on")
     };
-    source.wrong(error.line().max(1), Some(error.column().max(1)), &told, hint)
+    source.wrong(error.line().max(1), Some(error.column().max(1)), &description, hint)
 }
 
 fn take(app: App, units: &mut Vec<Draft>, notes: &mut Vec<String>) {

@@ -83,7 +83,9 @@ impl Program<'_> {
             let names = Names { here: &folder, program: name, number, copies };
             let unit_name = match self.section.get("process_name") {
                 Some(entry) => {
-                    expand(&entry.value, &names).map_err(|told| self.told(entry, &told))?.text
+                    expand(&entry.value, &names)
+                        .map_err(|description| self.description(entry, &description))?
+                        .text
                 }
                 None => name.to_owned(),
             };
@@ -99,13 +101,19 @@ impl Program<'_> {
         notes: &mut Vec<String>,
     ) -> Result<Draft, Problem> {
         let Some(entry) = self.section.get("command") else {
-            let told = format!("program {:?} has no command", self.name);
-            return Err(self.source.wrong(self.section.line, None, &told, "add command = …"));
+            let description = format!("program {:?} has no command", self.name);
+            return Err(self.source.wrong(
+                self.section.line,
+                None,
+                &description,
+                "add command = …",
+            ));
         };
-        let expanded = expand(&entry.value, names).map_err(|told| self.told(entry, &told))?;
+        let expanded = expand(&entry.value, names)
+            .map_err(|description| self.description(entry, &description))?;
         let words = split(&expanded.text).filter(|words| !words.is_empty());
         let wrong = "this is no command, or a quote in it is not closed";
-        let words = words.ok_or_else(|| self.told(entry, wrong))?;
+        let words = words.ok_or_else(|| self.description(entry, wrong))?;
         let command = if expanded.asks_for.is_empty() {
             Line::Words(words)
         } else {
@@ -119,7 +127,9 @@ impl Program<'_> {
         }
         for entry in self.shared.into_iter().chain(self.section.get("environment")) {
             let wrong = "this is not A=\"1\",B=\"2\"";
-            for (name, value) in variables(&entry.value).ok_or_else(|| self.told(entry, wrong))? {
+            for (name, value) in
+                variables(&entry.value).ok_or_else(|| self.description(entry, wrong))?
+            {
                 let entry = Entry { key: format!("environment {name}"), value, line: entry.line };
                 draft.env.retain(|(other, _)| *other != name);
                 let value = self.plain(&entry, names, &draft.name, notes)?;
@@ -139,7 +149,8 @@ impl Program<'_> {
         unit: &str,
         notes: &mut Vec<String>,
     ) -> Result<Option<String>, Problem> {
-        let expanded = expand(&entry.value, names).map_err(|told| self.told(entry, &told))?;
+        let expanded = expand(&entry.value, names)
+            .map_err(|description| self.description(entry, &description))?;
         if expanded.asks_for.is_empty() {
             return Ok(Some(expanded.text));
         }
@@ -157,7 +168,11 @@ impl Program<'_> {
             Some(entry) => match truth(&entry.value) {
                 Some(true) => "always",
                 Some(false) => "never",
-                None => return Err(self.told(entry, "this is none of true, false and unexpected")),
+                None => {
+                    return Err(
+                        self.description(entry, "this is none of true, false and unexpected")
+                    );
+                }
             },
         };
         draft.restart.push(("when", quoted(when)));
@@ -180,8 +195,8 @@ impl Program<'_> {
             let word = entry.value.to_uppercase();
             let word = word.strip_prefix("SIG").unwrap_or(&word);
             if !SIGNALS.contains(&word) {
-                let told = format!("{:?} is no signal that is known here", entry.value);
-                return Err(self.told(entry, &told));
+                let description = format!("{:?} is no signal that is known here", entry.value);
+                return Err(self.description(entry, &description));
             }
             draft.stop_signal = Some(word.to_owned());
         }
@@ -196,7 +211,7 @@ impl Program<'_> {
             match truth(&entry.value) {
                 Some(true) => {}
                 Some(false) => notes.push(format!("{name}: autostart = false is not taken over; `ostler up` starts it, `ostler stop {name}` lasts until `ostler start {name}`")),
-                None => return Err(self.told(entry, "this is neither true nor false")),
+                None => return Err(self.description(entry, "this is neither true nor false")),
             }
         }
         let mut logs = Vec::new();
@@ -222,14 +237,12 @@ impl Program<'_> {
 
     fn number(&self, key: &str) -> Result<Option<u64>, Problem> {
         let Some(entry) = self.section.get(key) else { return Ok(None) };
-        entry
-            .value
-            .parse()
-            .map(Some)
-            .map_err(|_| self.told(entry, &format!("{key} is a whole number that is not negative")))
+        entry.value.parse().map(Some).map_err(|_| {
+            self.description(entry, &format!("{key} is a whole number that is not negative"))
+        })
     }
 
-    fn told(&self, entry: &Entry, message: &str) -> Problem {
+    fn description(&self, entry: &Entry, message: &str) -> Problem {
         self.source.wrong(entry.line, None, message, "")
     }
 

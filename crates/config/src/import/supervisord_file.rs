@@ -41,9 +41,9 @@ pub(super) fn sections(source: &Source<'_>) -> Result<Vec<Section>, Problem> {
             };
             let name = name.trim().to_owned();
             if let Some(first) = sections.iter().find(|section| section.name == name) {
-                let told = format!("[{name}] is here for the second time");
+                let description = format!("[{name}] is here for the second time");
                 let hint = format!("the first one is in line {}", first.line);
-                return Err(source.wrong(number, None, &told, &hint));
+                return Err(source.wrong(number, None, &description, &hint));
             }
             sections.push(Section { name, line: number, entries: Vec::new() });
             continue;

@@ -17,8 +17,8 @@ const EXAMPLES: &[(&str, &str)] = &[
 ];
 
 fn mistyped(findings: &mut Findings<'_>, node: &Node, what: &str, needed: &str, hint: String) {
-    let told = format!("{what:?} must be {needed}, not {}", node.kind());
-    findings.add(node.span.clone(), told, hint);
+    let description = format!("{what:?} must be {needed}, not {}", node.kind());
+    findings.add(node.span.clone(), description, hint);
 }
 
 pub(crate) fn object<'n>(
@@ -40,8 +40,8 @@ pub(crate) fn file<'n>(findings: &mut Findings<'_>, node: &'n Node) -> Option<&'
     if let Json::Object(object) = &node.json {
         return Some(object);
     }
-    let told = format!("the file must be an object, not {}", node.kind());
-    findings.add(node.span.clone(), told, "it begins with { and ends with }");
+    let description = format!("the file must be an object, not {}", node.kind());
+    findings.add(node.span.clone(), description, "it begins with { and ends with }");
     None
 }
 
@@ -99,8 +99,8 @@ pub(crate) fn texts<'n>(
             Json::Number(_) | Json::Bool(_) => format!("write \"{written}\""),
             _ => String::new(),
         };
-        let told = format!("each of {what:?} must be text in quotes, not {}", node.kind());
-        findings.add(node.span.clone(), told, hint);
+        let description = format!("each of {what:?} must be text in quotes, not {}", node.kind());
+        findings.add(node.span.clone(), description, hint);
     }
     Some(found)
 }
@@ -146,7 +146,7 @@ pub(crate) fn whole(
         return Some(found);
     }
     let written = findings.text.get(node.span.clone()).unwrap_or_default();
-    let told = match found {
+    let description = match found {
         None if floating.fract() != 0.0 => {
             format!("{what:?} must be a whole number, not {written}")
         }
@@ -154,7 +154,7 @@ pub(crate) fn whole(
         Some(found) if found < *range.start() => format!("{what:?} is too small: {written}"),
         None | Some(_) => format!("{what:?} is too large: {written}"),
     };
-    findings.add(node.span.clone(), told, right);
+    findings.add(node.span.clone(), description, right);
     None
 }
 
@@ -171,13 +171,18 @@ pub(crate) fn known(findings: &mut Findings<'_>, object: &Object, known: &[&str]
             (None, Unknown::Wrong) => format!("known here: {}", known.join(", ")),
             (None, Unknown::Ignored) => continue,
             (None, Unknown::Warned) => {
-                let told = format!("{:?} is not known here, and nothing is done for it", key.name);
-                findings.warn(key.span.clone(), told, format!("known here: {}", known.join(", ")));
+                let description =
+                    format!("{:?} is not known here, and nothing is done for it", key.name);
+                findings.warn(
+                    key.span.clone(),
+                    description,
+                    format!("known here: {}", known.join(", ")),
+                );
                 continue;
             }
         };
-        let told = format!("{:?} is not a key that is known here", key.name);
-        findings.add(key.span.clone(), told, hint);
+        let description = format!("{:?} is not a key that is known here", key.name);
+        findings.add(key.span.clone(), description, hint);
     }
 }
 

@@ -14,7 +14,7 @@ const DEPTH_MOST: usize = 64;
 #[derive(Debug)]
 pub(super) struct Broken {
     pub span: Range<usize>,
-    pub told: String,
+    pub description: String,
     pub hint: String,
 }
 
@@ -23,13 +23,13 @@ type Outcome<T> = Result<T, Broken>;
 pub(crate) fn parse(findings: &mut Findings<'_>) -> Option<Node> {
     let mut reader = Reader { text: findings.text, at: 0, depth: 0, twice: Vec::new() };
     let outcome = reader.file();
-    for (span, told, hint) in reader.twice {
-        findings.add(span, told, hint);
+    for (span, description, hint) in reader.twice {
+        findings.add(span, description, hint);
     }
     match outcome {
         Ok(node) => Some(node),
         Err(broken) => {
-            findings.add(broken.span, broken.told, broken.hint);
+            findings.add(broken.span, broken.description, broken.hint);
             None
         }
     }
@@ -57,13 +57,17 @@ impl<'a> Reader<'a> {
         self.at += rest.len() - rest.trim_start_matches([' ', '\t', '\n', '\r']).len();
     }
 
-    fn broken<T>(&self, told: &str, hint: &str) -> Outcome<T> {
+    fn broken<T>(&self, description: &str, hint: &str) -> Outcome<T> {
         let wide = self.peek().map_or(0, char::len_utf8);
-        Err(Broken { span: self.at..self.at + wide, told: told.to_owned(), hint: hint.to_owned() })
+        Err(Broken {
+            span: self.at..self.at + wide,
+            description: description.to_owned(),
+            hint: hint.to_owned(),
+        })
     }
 
-    fn unexpected<T>(&self, told: &str, hint: &str) -> Outcome<T> {
-        Err(syntax_error::unexpected(self.text, self.at, told, hint))
+    fn unexpected<T>(&self, description: &str, hint: &str) -> Outcome<T> {
+        Err(syntax_error::unexpected(self.text, self.at, description, hint))
     }
 
     fn file(&mut self) -> Outcome<Node> {
@@ -191,9 +195,9 @@ impl<'a> Reader<'a> {
             return;
         }
         let line = self.text[..first].bytes().filter(|byte| *byte == b'\n').count() + 1;
-        let told = format!("{:?} is here for the second time", key.name);
+        let description = format!("{:?} is here for the second time", key.name);
         let hint = format!("the first one is in line {line}; keep one of them");
-        self.twice.push((key.span.clone(), told, hint));
+        self.twice.push((key.span.clone(), description, hint));
     }
 
     /// At the bracket that closes; the comma is before it.
@@ -202,8 +206,12 @@ impl<'a> Reader<'a> {
         self.broken("there is a comma too many", "JSON has none before a closing bracket")
     }
 
-    fn unclosed<T>(&self, begin: usize, told: &str, hint: &str) -> Outcome<T> {
-        Err(Broken { span: begin..begin + 1, told: told.to_owned(), hint: hint.to_owned() })
+    fn unclosed<T>(&self, begin: usize, description: &str, hint: &str) -> Outcome<T> {
+        Err(Broken {
+            span: begin..begin + 1,
+            description: description.to_owned(),
+            hint: hint.to_owned(),
+        })
     }
 
     fn number(&mut self) -> Outcome<Number> {
@@ -276,7 +284,7 @@ impl<'a> Reader<'a> {
         };
         char::from_u32(code).ok_or_else(|| Broken {
             span: begin..self.at,
-            told: "this is half of a character".to_owned(),
+            description: "this is half of a character".to_owned(),
             hint: "the other half, another \\u…, is missing; or write the character itself".into(),
         })
     }
@@ -294,7 +302,7 @@ impl<'a> Reader<'a> {
             }
             None => Err(Broken {
                 span: self.at..self.at + 2,
-                told: "this escape is too short".to_owned(),
+                description: "this escape is too short".to_owned(),
                 hint: "write it as \\u00e9, with four digits".to_owned(),
             }),
         }

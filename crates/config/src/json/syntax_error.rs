@@ -3,8 +3,8 @@
 use super::read::Broken;
 use std::ops::Range;
 
-fn broken(span: Range<usize>, told: impl Into<String>, hint: impl Into<String>) -> Broken {
-    Broken { span, told: told.into(), hint: hint.into() }
+fn broken(span: Range<usize>, description: impl Into<String>, hint: impl Into<String>) -> Broken {
+    Broken { span, description: description.into(), hint: hint.into() }
 }
 
 /// The word that begins there, or its first character.
@@ -18,7 +18,7 @@ fn word(text: &str, at: usize) -> &str {
 }
 
 /// Something stands where it cannot; what others allow there is known by its look.
-pub(super) fn unexpected(text: &str, at: usize, told: &str, hint: &str) -> Broken {
+pub(super) fn unexpected(text: &str, at: usize, description: &str, hint: &str) -> Broken {
     let rest = text.get(at..).unwrap_or_default();
     let word = word(text, at);
     let span = at..at + word.len();
@@ -29,10 +29,10 @@ pub(super) fn unexpected(text: &str, at: usize, told: &str, hint: &str) -> Broke
     if rest.starts_with('\'') {
         return broken(span, "text has double quotes in JSON", "write \"…\" instead of '…'");
     }
-    if told.starts_with("a comma") && rest.starts_with('}') {
+    if description.starts_with("a comma") && rest.starts_with('}') {
         return broken(span, "the list above is not closed", "a ] is missing before this");
     }
-    if told.starts_with("a comma") && rest.starts_with(']') {
+    if description.starts_with("a comma") && rest.starts_with(']') {
         return broken(span, "the object above is not closed", "a } is missing before this");
     }
     if let Some(sign) = rest.chars().next().filter(|sign| sign.is_control()) {
@@ -45,12 +45,12 @@ pub(super) fn unexpected(text: &str, at: usize, told: &str, hint: &str) -> Broke
         _ => None,
     };
     match right {
-        Some(right) if told.starts_with("a value") => broken(
+        Some(right) if description.starts_with("a value") => broken(
             span,
             "this is neither text in quotes nor a number nor true, false or null",
             format!("write {right}"),
         ),
-        _ => broken(span, told, hint),
+        _ => broken(span, description, hint),
     }
 }
 
@@ -91,8 +91,8 @@ pub(super) fn control(at: usize, sign: char) -> Broken {
         '\t' => "inside text a tab is written \\t".to_owned(),
         _ => format!("take it out, or write it as \\u{code:04x} inside text"),
     };
-    let told = format!("a control character stands here: U+{code:04X}");
-    broken(at..at + sign.len_utf8(), told, hint)
+    let description = format!("a control character stands here: U+{code:04X}");
+    broken(at..at + sign.len_utf8(), description, hint)
 }
 
 pub(super) fn no_escape(span: Range<usize>) -> Broken {

@@ -34,9 +34,9 @@ impl Reader<'_> {
         if !root.is_dir() {
             let first = table.watch.keys().chain(table.worker.keys()).next();
             let span = keys.root.as_ref().map(At::span).or_else(|| first.map(At::span));
-            let told = format!("the town {} is not a folder", root.display());
+            let description = format!("the town {} is not a folder", root.display());
             let hint = format!("make it: mkdir -p {}", root.display());
-            self.findings.add(span.unwrap_or(0..0), told, hint);
+            self.findings.add(span.unwrap_or(0..0), description, hint);
             // Told once, and not of each agent.
             root = PathBuf::from("/");
         }
@@ -81,8 +81,8 @@ impl Reader<'_> {
     /// An agent is a unit: nobody else has its name.
     pub fn no_double(&mut self, name: &At<String>, units: &BTreeMap<At<String>, UnitTable>) {
         if units.keys().any(|other| other.as_str() == name.as_str()) {
-            let told = format!("{:?} is a unit and an agent that is watched", name.as_str());
-            self.findings.add(name.span(), told, "call one of them something else");
+            let description = format!("{:?} is a unit and an agent that is watched", name.as_str());
+            self.findings.add(name.span(), description, "call one of them something else");
         }
     }
 
@@ -192,8 +192,12 @@ impl Reader<'_> {
         let usual = (15 * MINUTE).max(stale_ms.saturating_mul(3));
         let very_stale_ms = keys.very_stale.as_ref().map_or(usual, |very| very.0);
         if let Some(very) = keys.very_stale.as_ref().filter(|very| very.0 <= stale_ms) {
-            let told = "very_stale is not longer than stale";
-            self.findings.add(very.span(), told, "the usual is three times as long: 5m and 15m");
+            let description = "very_stale is not longer than stale";
+            self.findings.add(
+                very.span(),
+                description,
+                "the usual is three times as long: 5m and 15m",
+            );
         }
         (stale_ms, very_stale_ms)
     }
@@ -214,9 +218,9 @@ impl Reader<'_> {
         if let (Some(at), Some(agent)) =
             (&table.session, agents.iter().find(|agent| agent.session == session))
         {
-            let told =
+            let description =
                 format!("triage cannot be in the session of {:?}, which it judges", agent.name);
-            self.findings.add(at.span(), told, format!("the usual is {BOOT_SESSION:?}"));
+            self.findings.add(at.span(), description, format!("the usual is {BOOT_SESSION:?}"));
         }
         Some(TriageSpec {
             argv: command.argv(),

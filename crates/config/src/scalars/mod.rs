@@ -19,5 +19,5 @@ pub use command::Command;
 pub use duration::{Duration, Grace, parse_duration};
 pub use percent::Percent;
 pub use size::{Size, parse_size};
-pub use supervisor::{HttpDoor, Lease};
+pub use supervisor::{HttpListen, Lease};
 pub use text::{Address, Cron, Factor, HttpUrl, Pattern, Text, TimeZone, VariableName, parse_port};

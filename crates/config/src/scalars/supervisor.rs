@@ -10,9 +10,9 @@ use std::net::{IpAddr, SocketAddr};
 
 /// Where HTTP is spoken: on this machine alone; nowhere if it is empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HttpDoor(pub Option<SocketAddr>);
+pub struct HttpListen(pub Option<SocketAddr>);
 
-fn parse_door(text: &str) -> Result<Option<SocketAddr>, String> {
+fn parse_listen(text: &str) -> Result<Option<SocketAddr>, String> {
     if text.is_empty() {
         return Ok(None);
     }
@@ -36,25 +36,25 @@ fn parse_door(text: &str) -> Result<Option<SocketAddr>, String> {
     Ok(Some(address))
 }
 
-impl<'de> Deserialize<'de> for HttpDoor {
+impl<'de> Deserialize<'de> for HttpListen {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Text;
         impl Visitor<'_> for Text {
-            type Value = HttpDoor;
+            type Value = HttpListen;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an address in quotes, such as \"127.0.0.1:7420\"")
             }
 
-            fn visit_str<E: Error>(self, text: &str) -> Result<HttpDoor, E> {
-                parse_door(text).map(HttpDoor).map_err(E::custom)
+            fn visit_str<E: Error>(self, text: &str) -> Result<HttpListen, E> {
+                parse_listen(text).map(HttpListen).map_err(E::custom)
             }
         }
         deserializer.deserialize_any(Text)
     }
 }
 
-impl JsonSchema for HttpDoor {
+impl JsonSchema for HttpListen {
     fn inline_schema() -> bool {
         true
     }
@@ -104,14 +104,14 @@ mod tests {
 
     #[test]
     fn only_this_machine_is_spoken_to() {
-        assert_eq!(parse_door(""), Ok(None));
+        assert_eq!(parse_listen(""), Ok(None));
         for text in ["127.0.0.1:7420", "[::1]:7420", "127.9.9.9:0"] {
-            assert_eq!(parse_door(text), Ok(text.parse().ok()), "{text}");
+            assert_eq!(parse_listen(text), Ok(text.parse().ok()), "{text}");
         }
         for text in
             ["0.0.0.0:80", "[::]:80", "10.0.0.1:80", "localhost:80", "80", ":80", "127.0.0.1"]
         {
-            assert!(parse_door(text).is_err(), "{text}");
+            assert!(parse_listen(text).is_err(), "{text}");
         }
     }
 }

@@ -110,16 +110,16 @@ fn check_address(text: &str) -> Result<(), String> {
 
 fn check_pattern(pattern: &str) -> Result<(), String> {
     regex::Regex::new(pattern).map(drop).map_err(|error| {
-        let told = error.to_string();
-        let cause = told.lines().last().unwrap_or_default().trim_start_matches("error: ");
+        let description = error.to_string();
+        let cause = description.lines().last().unwrap_or_default().trim_start_matches("error: ");
         format!("{pattern:?} is not a regular expression: {cause}; a literal ( [ * or ? needs a backslash before it, easiest inside '…'")
     })
 }
 
 fn check_cron(text: &str) -> Result<(), String> {
     text.parse::<croner::Cron>().map(drop).map_err(|error| {
-        let told = error.to_string();
-        let cause = told.rsplit(": ").next().unwrap_or_default().trim_end_matches('.').to_lowercase();
+        let description = error.to_string();
+        let cause = description.rsplit(": ").next().unwrap_or_default().trim_end_matches('.').to_lowercase();
         format!("{text:?} is not a schedule: {cause}; write minute hour day month weekday, such as */5 * * * *")
     })
 }

@@ -21,8 +21,8 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, VecDeque};
 
 /// So many questions of one agent are told within this time.
-const TOLD_MOST: usize = 20;
-const TOLD_WITHIN_MS: u64 = 600_000;
+const REPORTED_MOST: usize = 20;
+const REPORTED_WITHIN_MS: u64 = 600_000;
 /// So many reports of each are kept.
 const REPORTS_MOST: usize = 16;
 
@@ -48,7 +48,7 @@ pub struct News {
     /// For the person: as above, with what can be answered.
     pub message: String,
     /// What a person has been told from here on.
-    pub told: Option<AgentTold>,
+    pub description: Option<AgentTold>,
 }
 
 #[derive(Debug, Default)]
@@ -63,9 +63,9 @@ struct Agent {
     reports: VecDeque<AgentReport>,
     session: Option<String>,
     view: Option<AgentView>,
-    told: Option<AgentTold>,
+    description: Option<AgentTold>,
     /// When people were told.
-    told_mono_ms: VecDeque<u64>,
+    reported_mono_ms: VecDeque<u64>,
 }
 
 impl Agents {
@@ -86,18 +86,20 @@ impl Agents {
     pub(crate) fn step(
         &mut self,
         run: RunId,
-        told: Option<AgentTold>,
+        description: Option<AgentTold>,
         event: AgentEvent,
         now: Now,
     ) -> Option<News> {
         let is_nothing = matches!(event, AgentEvent::Judged { judged: None, .. });
-        if is_nothing && !self.by_run.contains_key(&run) && told.is_none() {
+        if is_nothing && !self.by_run.contains_key(&run) && description.is_none() {
             return None;
         }
-        let agent =
-            self.by_run.entry(run).or_insert_with(|| Box::new(Agent { told, ..Agent::default() }));
+        let agent = self
+            .by_run
+            .entry(run)
+            .or_insert_with(|| Box::new(Agent { description, ..Agent::default() }));
         agent.take(event, now);
-        agent.tell(run, now)
+        agent.notify(run, now)
     }
 }
 
@@ -135,7 +137,7 @@ impl Agent {
         });
     }
 
-    fn tell(&mut self, run: RunId, at: Now) -> Option<News> {
+    fn notify(&mut self, run: RunId, at: Now) -> Option<News> {
         let (what, condition) = match self.view.as_ref().map(|view| view.state) {
             None => return self.is_over("the question is gone"),
             Some(AgentState::Unknown) => return None,
@@ -147,19 +149,20 @@ impl Agent {
         };
         let view = self.view.as_ref()?;
         let now = AgentTold { run, state: view.state, question: view.question.clone() };
-        let is_same = |told: &AgentTold| {
-            told.state == now.state
-                && (now.state == AgentState::Limited || told.question == now.question)
+        let is_same = |description: &AgentTold| {
+            description.state == now.state
+                && (now.state == AgentState::Limited || description.question == now.question)
         };
-        if self.told.as_ref().is_some_and(is_same) {
+        if self.description.as_ref().is_some_and(is_same) {
             return None;
         }
-        self.told_mono_ms.retain(|told| at.mono_ms.saturating_sub(*told) < TOLD_WITHIN_MS);
-        if self.told_mono_ms.len() >= TOLD_MOST {
+        self.reported_mono_ms
+            .retain(|description| at.mono_ms.saturating_sub(*description) < REPORTED_WITHIN_MS);
+        if self.reported_mono_ms.len() >= REPORTED_MOST {
             return None;
         }
-        self.told_mono_ms.push_back(at.mono_ms);
-        self.told = Some(now.clone());
+        self.reported_mono_ms.push_back(at.mono_ms);
+        self.description = Some(now.clone());
         let evidence = json!({
             "agent": view.profile,
             "choices": Some(&view.choices).filter(|choices| !choices.is_empty()),
@@ -171,14 +174,21 @@ impl Agent {
             true => why.clone(),
             false => format!("{why} [{}]", view.choices.join(" / ")),
         };
-        Some(News { what, condition: Some(condition), why, evidence, message, told: Some(now) })
+        Some(News {
+            what,
+            condition: Some(condition),
+            why,
+            evidence,
+            message,
+            description: Some(now),
+        })
     }
 
     fn is_over(&mut self, why: &str) -> Option<News> {
-        let told = self.told.take()?;
-        let evidence = json!({ "was": told.state, "question": told.question });
+        let description = self.description.take()?;
+        let evidence = json!({ "was": description.state, "question": description.question });
         let (what, why) = (What::AgentGoesOn, why.to_owned());
-        Some(News { what, condition: None, message: why.clone(), why, evidence, told: None })
+        Some(News { what, condition: None, message: why.clone(), why, evidence, description: None })
     }
 }
 
@@ -202,10 +212,10 @@ mod tests {
             Self { agents: Agents::default(), now }
         }
 
-        fn step(&mut self, event: AgentEvent, told: Option<AgentTold>) -> Option<News> {
+        fn step(&mut self, event: AgentEvent, description: Option<AgentTold>) -> Option<News> {
             self.now.mono_ms += 100;
             self.now.wall_ms += 100;
-            self.agents.step(run(), told, event, self.now)
+            self.agents.step(run(), description, event, self.now)
         }
 
         /// The screen says this now.
@@ -217,7 +227,7 @@ mod tests {
             self.step(event, None).map(|news| news.what)
         }
 
-        fn hears(&mut self, report: AgentReport) -> Option<What> {
+        fn accepts(&mut self, report: AgentReport) -> Option<What> {
             self.step(AgentEvent::Reported(report), None).map(|news| news.what)
         }
 
@@ -249,31 +259,31 @@ mod tests {
     fn a_question_is_told_once_across_supervisors() {
         let mut story = Story::new();
         assert_eq!(story.sees(Waiting, "go on?"), Some(What::AgentWaiting));
-        let told = story.agents.by_run[&run()].told.clone();
+        let description = story.agents.by_run[&run()].description.clone();
         let mut next = Story::new();
         let again = |question: &str| {
             let question = Some(question.to_owned());
             let judged = AgentJudged { state: Waiting, question, ..AgentJudged::default() };
             AgentEvent::Judged { judged: Some(judged), changed_mono_ms: 1 }
         };
-        assert_eq!(next.step(again("go on?"), told.clone()), None);
+        assert_eq!(next.step(again("go on?"), description.clone()), None);
         let mut next = Story::new();
-        assert!(next.step(again("delete it?"), told.clone()).is_some());
+        assert!(next.step(again("delete it?"), description.clone()).is_some());
         let mut next = Story::new();
         let gone = AgentEvent::Judged { judged: None, changed_mono_ms: 1 };
-        assert_eq!(next.step(gone, told).map(|news| news.what), Some(What::AgentGoesOn));
+        assert_eq!(next.step(gone, description).map(|news| news.what), Some(What::AgentGoesOn));
     }
 
     #[test]
     fn one_that_asks_without_an_end_is_told_so_often_and_no_more() {
         let mut story = Story::new();
         let mut asked = |count: usize| {
-            let told = |number: usize| story.sees(Waiting, &format!("{number}?"));
-            let told = (0..count).filter_map(told).count();
-            story.now.mono_ms += TOLD_WITHIN_MS;
-            told
+            let description = |number: usize| story.sees(Waiting, &format!("{number}?"));
+            let description = (0..count).filter_map(description).count();
+            story.now.mono_ms += REPORTED_WITHIN_MS;
+            description
         };
-        assert_eq!([asked(100), asked(3), asked(100)], [TOLD_MOST, 3, TOLD_MOST]);
+        assert_eq!([asked(100), asked(3), asked(100)], [REPORTED_MOST, 3, REPORTED_MOST]);
     }
 
     #[test]
@@ -302,17 +312,17 @@ mod tests {
         story.sees(Idle, "");
         let report = |state| AgentReport { state: Some(state), ..AgentReport::default() };
         let session = Some("abc".to_owned());
-        story.hears(AgentReport { session: session.clone(), ..report(Working) });
+        story.accepts(AgentReport { session: session.clone(), ..report(Working) });
         assert_eq!(story.view().state, Working);
         story.sees(Idle, "");
         assert_eq!(story.view().state, Working, "it says what it said before");
         assert_eq!(story.sees(Waiting, "ok?"), Some(What::AgentWaiting));
-        assert_eq!(story.hears(report(Idle)), Some(What::AgentGoesOn));
+        assert_eq!(story.accepts(report(Idle)), Some(What::AgentGoesOn));
         let prompt = Some("do it".to_owned());
-        story.hears(AgentReport { prompt: prompt.clone(), ..AgentReport::default() });
+        story.accepts(AgentReport { prompt: prompt.clone(), ..AgentReport::default() });
         assert_eq!((story.view().state, story.view().session), (Idle, session));
         for _ in 0..30 {
-            story.hears(report(Working));
+            story.accepts(report(Working));
         }
         let known = story.agents.known(run());
         assert_eq!(known.reports.len(), REPORTS_MOST);

@@ -53,7 +53,7 @@ pub fn acted(
         }
         (Step::Escalate, StepOutcome::Done | StepOutcome::Taken) => {
             if let Some(trouble) = &mut state.condition {
-                trouble.told = true;
+                trouble.is_reported = true;
             }
             if state.rung.is_some() {
                 climb(state, Step::Escalate, seen, now_ms);

@@ -2,7 +2,7 @@
 
 use super::sight::Sight;
 use ostler_model::{
-    Freshness, Observation, PatrolPolicy, SessionHealth, SessionSeen, TownOrders, TownState,
+    Freshness, Observation, PatrolOrders, PatrolPolicy, PatrolState, SessionHealth, SessionSeen,
     WatchSpec, WatchState,
 };
 
@@ -13,8 +13,8 @@ pub struct Case<'a> {
     pub state: &'a WatchState,
     pub watch: &'a WatchSpec,
     pub policy: &'a PatrolPolicy,
-    pub town: &'a TownState,
-    pub orders: &'a TownOrders,
+    pub town: &'a PatrolState,
+    pub orders: &'a PatrolOrders,
     pub now_ms: u64,
 }
 

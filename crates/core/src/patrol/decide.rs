@@ -24,8 +24,8 @@ use super::evidence::{evidence, span};
 use super::trouble::covers;
 use super::{asking, gone, ladder};
 use ostler_model::{
-    DecidedBy, Decision, Freshness, Observation, Order, PatrolPolicy, PendingSeen, SessionSeen,
-    Step, TownOrders, TownState, TroubleKind, WatchSpec, WatchState,
+    DecidedBy, Decision, Freshness, Observation, Order, PatrolOrders, PatrolPolicy, PatrolState,
+    PendingSeen, SessionSeen, Step, TroubleKind, WatchSpec, WatchState,
 };
 
 /// A step, and why.
@@ -49,7 +49,7 @@ impl Choice {
     pub fn escalate(case: &Case, kind: TroubleKind, reason: impl Into<String>) -> Self {
         let reason = reason.into();
         match &case.state.condition {
-            Some(open) if open.told && covers(open, kind, case.seen) => {
+            Some(open) if open.is_reported && covers(open, kind, case.seen) => {
                 Self::nothing(format!("{reason} A person has been told."))
             }
             Some(_) | None => Self { step: Step::Escalate, reason, trouble: Some(kind) },
@@ -63,8 +63,8 @@ pub fn decide(
     state: &WatchState,
     watch: &WatchSpec,
     policy: &PatrolPolicy,
-    town: &TownState,
-    orders: &TownOrders,
+    town: &PatrolState,
+    orders: &PatrolOrders,
     now_ms: u64,
 ) -> Decision {
     let case = Case { seen, state, watch, policy, town, orders, now_ms };
@@ -84,13 +84,13 @@ fn choose(case: &Case) -> Choice {
     if let Some(order) = &case.orders.stopped {
         return Choice::nothing(format!(
             "The town is stopped by {}, and nobody is started until that is lifted.",
-            whose(order)
+            run_of_pid(order)
         ));
     }
     if let Some(order) = &case.orders.paused {
         return Choice::nothing(format!(
             "The patrol is paused by {}, and only looks.",
-            whose(order)
+            run_of_pid(order)
         ));
     }
     if !case.seen.is_wanted {
@@ -112,7 +112,7 @@ fn choose(case: &Case) -> Choice {
     }
 }
 
-fn whose(order: &Order) -> String {
+fn run_of_pid(order: &Order) -> String {
     let by = if order.by.is_empty() { "somebody" } else { &order.by };
     if order.reason.is_empty() { by.to_owned() } else { format!("{by} ({})", order.reason) }
 }

@@ -3,8 +3,8 @@
 use super::sight::{CPU_FLOOR_MOST, Sight};
 use crate::restart::clear;
 use ostler_model::{
-    AgentState, Freshness, Observation, PatrolPolicy, PendingSeen, Preset, RestartPolicy,
-    SessionSeen, TownOrders, WatchSpec, WatchState,
+    AgentState, Freshness, Observation, PatrolOrders, PatrolPolicy, PendingSeen, Preset,
+    RestartPolicy, SessionSeen, WatchSpec, WatchState,
 };
 
 /// The numbers of the guard: 30 s doubling to 10 min, five starts in 15 min, forgotten when it was well for 30 min.
@@ -17,7 +17,7 @@ pub fn look(
     seen: &Observation,
     watch: &WatchSpec,
     policy: &PatrolPolicy,
-    orders: &TownOrders,
+    orders: &PatrolOrders,
     now_ms: u64,
 ) {
     not_in_the_future(state, now_ms);
@@ -93,7 +93,7 @@ fn is_gone(state: &mut WatchState) {
     (state.held, state.held_at_ms) = (0, None);
 }
 
-fn died(state: &mut WatchState, seen: &Observation, orders: &TownOrders, now_ms: u64) {
+fn died(state: &mut WatchState, seen: &Observation, orders: &PatrolOrders, now_ms: u64) {
     is_gone(state);
     let was_alive = state.alive_at_ms.take().is_some();
     if !seen.is_wanted || orders.stopped.is_some() {

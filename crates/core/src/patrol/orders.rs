@@ -1,6 +1,6 @@
 //! A person's orders for the whole town, and who may lift them.
 
-use ostler_model::{Order, TownOrders};
+use ostler_model::{Order, PatrolOrders};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Who {
@@ -14,7 +14,7 @@ pub enum Who {
 pub struct Kept(pub Order);
 
 /// An automatic stop never takes the place of one that a person gave.
-pub fn stop(orders: &mut TownOrders, order: Order) {
+pub fn stop(orders: &mut PatrolOrders, order: Order) {
     match &orders.stopped {
         Some(standing) if standing.is_manual && !order.is_manual => {}
         Some(_) | None => orders.stopped = Some(order),
@@ -22,7 +22,7 @@ pub fn stop(orders: &mut TownOrders, order: Order) {
 }
 
 /// Lifts the stop, and says what it was.
-pub fn lift(orders: &mut TownOrders, who: Who) -> Result<Option<Order>, Kept> {
+pub fn lift(orders: &mut PatrolOrders, who: Who) -> Result<Option<Order>, Kept> {
     match (&orders.stopped, who) {
         (Some(order), Who::Rule) if order.is_manual => Err(Kept(order.clone())),
         (Some(_) | None, Who::Person | Who::Rule) => Ok(orders.stopped.take()),

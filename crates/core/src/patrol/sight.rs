@@ -182,12 +182,12 @@ impl Sight<'_> {
     pub fn is_stuck(&self) -> bool {
         let Some(said) = &self.seen.declared else { return false };
         let said_ms = said.at_ms.min(self.now_ms);
-        let heard_ms = said_ms.saturating_add(SAYING_MS);
+        let received_ms = said_ms.saturating_add(SAYING_MS);
         said.state == DeclaredState::Stuck
             && !self.computes()
             && self.started_at_ms().is_none_or(|at| at <= said_ms)
-            && self.heartbeat_at_ms().is_none_or(|at| at <= heard_ms)
-            && self.moved_at_ms().is_none_or(|at| at <= heard_ms)
+            && self.heartbeat_at_ms().is_none_or(|at| at <= received_ms)
+            && self.moved_at_ms().is_none_or(|at| at <= received_ms)
     }
 
     /// It moves, has work, and has not come to the end of a cycle for very long.

@@ -7,14 +7,16 @@
 //!     └── nobody is left to start ──── waves of 1, 2, 4, …, one a tick; of 1 again when one of the last died
 //! ```
 
-use ostler_model::{Edge, PatrolPolicy, TownOrders, TownState, Trouble, TroubleKind, WatchState};
+use ostler_model::{
+    Edge, PatrolOrders, PatrolPolicy, PatrolState, Trouble, TroubleKind, WatchState,
+};
 use std::collections::BTreeMap;
 
 /// Ticks that come a little late are no gap.
 const GAP_LEAST_MS: u64 = 60_000;
 
 /// Counts the tick, and notices when there was none for too long.
-pub fn begin_tick(town: &mut TownState, tick_ms: u64, policy: &PatrolPolicy, now_ms: u64) {
+pub fn begin_tick(town: &mut PatrolState, tick_ms: u64, policy: &PatrolPolicy, now_ms: u64) {
     let gap_ms = tick_ms.saturating_mul(3).max(policy.progress_ms).max(GAP_LEAST_MS);
     let was_set_back = town.last_tick_ms.is_some_and(|last| last > now_ms);
     let was_away = town.last_tick_ms.is_some_and(|last| now_ms.saturating_sub(last) > gap_ms);
@@ -31,10 +33,10 @@ pub fn begin_tick(town: &mut TownState, tick_ms: u64, policy: &PatrolPolicy, now
 /// After every agent was looked at, and before anything is decided. `told` of the trouble is set by whoever told it;
 /// until then its begin is given again.
 pub fn mass_death(
-    town: &mut TownState,
+    town: &mut PatrolState,
     states: &BTreeMap<String, WatchState>,
     policy: &PatrolPolicy,
-    orders: &TownOrders,
+    orders: &PatrolOrders,
     now_ms: u64,
 ) -> Edge {
     if orders.stopped.is_some() {
@@ -46,14 +48,14 @@ pub fn mass_death(
     match &town.mass_death {
         None => notice(town, states, policy, now_ms),
         Some(trouble) => {
-            let edge = if trouble.told { Edge::None } else { Edge::Begin(trouble.clone()) };
+            let edge = if trouble.is_reported { Edge::None } else { Edge::Begin(trouble.clone()) };
             next_wave(town, states, now_ms, edge)
         }
     }
 }
 
 fn notice(
-    town: &mut TownState,
+    town: &mut PatrolState,
     states: &BTreeMap<String, WatchState>,
     policy: &PatrolPolicy,
     now_ms: u64,
@@ -74,7 +76,7 @@ fn notice(
         what: TroubleKind::MassDeath,
         why,
         since_ms: now_ms,
-        told: false,
+        is_reported: false,
         question: None,
     };
     town.mass_death_at_ms = Some(now_ms);
@@ -84,7 +86,7 @@ fn notice(
 }
 
 fn next_wave(
-    town: &mut TownState,
+    town: &mut PatrolState,
     states: &BTreeMap<String, WatchState>,
     now_ms: u64,
     edge: Edge,
@@ -108,19 +110,19 @@ fn next_wave(
     edge
 }
 
-fn over(town: &mut TownState) -> Edge {
+fn over(town: &mut PatrolState) -> Edge {
     town.may_start.clear();
     match town.mass_death.take() {
-        Some(trouble) if trouble.told => Edge::End(trouble),
+        Some(trouble) if trouble.is_reported => Edge::End(trouble),
         Some(_) | None => Edge::None,
     }
 }
 
 /// One answer that is missing may be a busy machine; two ticks in a row without one are told, once.
 pub fn unreachable(
-    town: &mut TownState,
+    town: &mut PatrolState,
     silence: Option<&str>,
-    orders: &TownOrders,
+    orders: &PatrolOrders,
     now_ms: u64,
 ) -> Edge {
     if orders.stopped.is_some() || orders.paused.is_some() {
@@ -132,13 +134,13 @@ pub fn unreachable(
             let why =
                 format!("Nothing is known of the agents in tmux, and nothing is done: {why}.");
             town.unreachable =
-                Some(Trouble { what, why, since_ms: now_ms, told: false, question: None });
+                Some(Trouble { what, why, since_ms: now_ms, is_reported: false, question: None });
             Edge::None
         }
-        (Some(_), Some(trouble)) if trouble.told => Edge::None,
+        (Some(_), Some(trouble)) if trouble.is_reported => Edge::None,
         (Some(_), Some(trouble)) => Edge::Begin(trouble.clone()),
         (None, _) => match town.unreachable.take() {
-            Some(trouble) if trouble.told => Edge::End(trouble),
+            Some(trouble) if trouble.is_reported => Edge::End(trouble),
             Some(_) | None => Edge::None,
         },
     }

@@ -9,7 +9,7 @@ use super::case::Case;
 use super::ladder::{may_restart, word};
 use super::town::day;
 use ostler_model::{
-    DecidedBy, Decision, SessionHealth, SessionSeen, Step, TownState, TriageAnswer, TriageSpec,
+    DecidedBy, Decision, PatrolState, SessionHealth, SessionSeen, Step, TriageAnswer, TriageSpec,
     TroubleKind, WatchState,
 };
 use serde_json::json;
@@ -61,7 +61,7 @@ pub fn trips(decision: &Decision) -> bool {
 pub fn may_ask(
     spec: &TriageSpec,
     state: &WatchState,
-    town: &TownState,
+    town: &PatrolState,
     now_ms: u64,
 ) -> Result<(), WhyNot> {
     if state.held >= HELD_MOST {
@@ -78,14 +78,14 @@ pub fn may_ask(
 }
 
 /// It is about to be asked. Remembered before the answer, so that a crash in between costs no second one.
-pub fn asked(state: &mut WatchState, town: &mut TownState, now_ms: u64) {
+pub fn asked(state: &mut WatchState, town: &mut PatrolState, now_ms: u64) {
     town.triage_asked = asked_today(town, now_ms).saturating_add(1);
     town.triage_day = day(now_ms);
     state.triage_at_ms = Some(now_ms);
 }
 
 /// A day that is yet to come is today: setting the clock back buys nothing.
-fn asked_today(town: &TownState, now_ms: u64) -> u32 {
+fn asked_today(town: &PatrolState, now_ms: u64) -> u32 {
     if town.triage_day < day(now_ms) { 0 } else { town.triage_asked }
 }
 
@@ -97,9 +97,9 @@ pub fn degraded(mechanical: &Decision, why: &str) -> Decision {
 /// What becomes of an answer.
 pub fn admit(answer: &TriageAnswer, mechanical: &Decision, case: &Case) -> Decision {
     if let Err(refusal) = admissible(answer.step, mechanical, case) {
-        let told = format!("Triage wanted {}: {refusal}.", word(answer.step));
-        let mut decision = degraded(mechanical, &told);
-        decision.reason = format!("{} {told}", mechanical.reason);
+        let description = format!("Triage wanted {}: {refusal}.", word(answer.step));
+        let mut decision = degraded(mechanical, &description);
+        decision.reason = format!("{} {description}", mechanical.reason);
         return decision;
     }
     let mut evidence = mechanical.evidence.clone();
@@ -140,7 +140,7 @@ fn admissible(step: Step, mechanical: &Decision, case: &Case) -> Result<(), Stri
         Step::Nothing => Ok(()),
         Step::Start => Err("it is running".to_owned()),
         Step::Escalate => match &case.state.condition {
-            Some(open) if open.told => Err("a person has been told".to_owned()),
+            Some(open) if open.is_reported => Err("a person has been told".to_owned()),
             Some(_) | None => Ok(()),
         },
         Step::Nudge | Step::Wake | Step::Interrupt | Step::Restart => {

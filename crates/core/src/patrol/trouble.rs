@@ -55,11 +55,11 @@ fn begins(
 ) -> Edge {
     let question = if what == TroubleKind::Waiting { asked(seen) } else { None };
     let since_ms = match &state.condition {
-        Some(open) if open.told && covers(open, what, seen) => return Edge::None,
+        Some(open) if open.is_reported && covers(open, what, seen) => return Edge::None,
         Some(open) => open.since_ms,
         None => now_ms,
     };
-    let trouble = Trouble { what, why: why.to_owned(), since_ms, told: false, question };
+    let trouble = Trouble { what, why: why.to_owned(), since_ms, is_reported: false, question };
     state.condition = Some(trouble.clone());
     Edge::Begin(trouble)
 }
@@ -103,7 +103,7 @@ fn ends(state: &mut WatchState, seen: &Observation, policy: &PatrolPolicy, now_m
         return Edge::None;
     }
     match state.condition.take() {
-        Some(trouble) if trouble.told => Edge::End(trouble),
+        Some(trouble) if trouble.is_reported => Edge::End(trouble),
         Some(_) | None => Edge::None,
     }
 }

@@ -101,7 +101,7 @@ impl Death {
     }
 
     /// In a few words, for people.
-    pub fn told(&self) -> String {
+    pub fn description(&self) -> String {
         let status = match self.status {
             ExitStatus::Code(code) => format!("exit {code}"),
             ExitStatus::Signal(SIGKILL) => "killed".to_owned(),

@@ -79,7 +79,7 @@ pub fn after_with(
                     "{} ends in {} s, the last: {}",
                     limit.count,
                     limit.window_ms / 1_000,
-                    death.told()
+                    death.description()
                 );
                 tally.opened = Some(Opened { at_ms: wall_ms, why: why.clone() });
                 return Verdict::Broken { why };

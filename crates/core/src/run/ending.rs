@@ -44,7 +44,7 @@ impl Run {
             return self.drain(None, status, tree.extinct(), output, now, out);
         }
         let reason = self.escape_reason(&tree);
-        self.tell_escape(&tree, now, out);
+        self.report_escape(&tree, now, out);
         if tree.outside > 0 && self.detach == Detach::Allow {
             out.push(Action::LetGo(self.id()));
             if tree.inside == 0 {
@@ -79,7 +79,7 @@ impl Run {
         if reason.is_none() {
             return self.end_leftovers(status, tree, Output::Open, now, out);
         }
-        self.tell_escape(&tree, now, out);
+        self.report_escape(&tree, now, out);
         out.push(Action::Signal { run: self.id(), signal: Signal::Kill });
         out.push(Action::Watch(self.id()));
         let stage = Stage::Killed { give_up_due: now.mono_ms + GIVE_UP_MS };
@@ -88,11 +88,11 @@ impl Run {
     }
 
     /// Those outside the boundary are named, once.
-    pub(super) fn tell_escape(&mut self, tree: &Survey, now: Now, out: &mut Vec<Action>) {
-        if tree.outside == 0 || self.detach == Detach::Allow || self.escape_told {
+    pub(super) fn report_escape(&mut self, tree: &Survey, now: Now, out: &mut Vec<Action>) {
+        if tree.outside == 0 || self.detach == Detach::Allow || self.describe_escape {
             return;
         }
-        self.escape_told = true;
+        self.describe_escape = true;
         out.push(Action::Count(Counter::OwnershipEscape, 1));
         let named: Vec<Value> = tree
             .named
@@ -128,7 +128,7 @@ impl Run {
         }
         // Whoever still dies of TERM did not outlive it.
         if matches!(ending.stage, Stage::Killed { .. }) {
-            self.tell_escape(&ending.tree, now, out);
+            self.report_escape(&ending.tree, now, out);
             // Somebody was born between the look and the blow.
             out.push(Action::Signal { run: self.id(), signal: Signal::Kill });
         }
@@ -146,7 +146,7 @@ impl Run {
             (_, Root::Exited(_)) if ending.tree.is_empty() => self.end_on(ending, now, out),
             (Stage::Grace { .. }, root) => {
                 if matches!(root, Root::Exited(_)) {
-                    self.tell_escape(&ending.tree, now, out);
+                    self.report_escape(&ending.tree, now, out);
                 }
                 out.push(Action::Signal { run: self.id(), signal: Signal::Kill });
                 out.push(Action::Watch(self.id()));
@@ -160,7 +160,7 @@ impl Run {
                 };
                 let extinct = if ending.tree.is_empty() { Extinct::Unknown } else { Extinct::No };
                 let refused: Vec<String> =
-                    ending.tree.refusing.iter().map(Refusing::told).collect();
+                    ending.tree.refusing.iter().map(Refusing::description).collect();
                 let why = if refused.is_empty() {
                     "something of it outlived KILL; it will be reaped when the kernel lets it go"
                         .to_owned()
@@ -197,10 +197,10 @@ impl Run {
         out: &mut Vec<Action>,
     ) {
         // It is repeated while somebody is left; once is enough to be told.
-        if self.kills_told.contains(&mode) {
+        if self.describe_kills.contains(&mode) {
             return;
         }
-        self.kills_told.push(mode);
+        self.describe_kills.push(mode);
         out.push(Action::Count(Counter::CleanupKill(mode), 1));
         out.push(self.note(
             Actor::Supervisor,

@@ -26,11 +26,11 @@ pub(super) fn ended(
         run.record.error =
             Some("its exit status is not known: it ended while it was not our child".to_owned());
     }
-    let mut told = told(status);
+    let mut description = description(status);
     if run.record.out_of_memory {
-        told.push_str(", out of memory");
+        description.push_str(", out of memory");
     }
-    close(run, reason, extinct, told, now, out)
+    close(run, reason, extinct, description, now, out)
 }
 
 /// The run never had one.
@@ -51,7 +51,7 @@ pub(super) fn keep_status(record: &mut RunRecord, status: ExitStatus) {
     }
 }
 
-pub(super) fn told(status: ExitStatus) -> String {
+pub(super) fn description(status: ExitStatus) -> String {
     match status {
         ExitStatus::Code(code) => format!("exit code {code}"),
         ExitStatus::Signal(signal) => format!("signal {signal}"),
@@ -63,7 +63,7 @@ fn close(
     run: &mut Run,
     reason: Termination,
     extinct: Extinct,
-    told: String,
+    description: String,
     now: Now,
     out: &mut Vec<Action>,
 ) -> Phase {
@@ -75,7 +75,7 @@ fn close(
     out.push(run.note(
         Actor::Supervisor,
         What::Exited,
-        format!("{reason}, {told}"),
+        format!("{reason}, {description}"),
         json!({
             "termination": reason,
             "exitCode": run.record.exit_code,

@@ -60,18 +60,18 @@ pub(crate) struct Run {
     /// Where the world has this run in its list of deadlines.
     pub(crate) listed_due: Option<u64>,
     /// False for a run we took up and whose output nobody held for us: silence means nothing then.
-    pub(crate) hears_output: bool,
+    pub(crate) reads_output: bool,
     /// It closed its output while it ran.
     pub(crate) output_over: bool,
-    pub(crate) escape_told: bool,
+    pub(crate) describe_escape: bool,
     /// The ways in which KILL went that the journal knows of.
-    pub(crate) kills_told: Vec<&'static str>,
+    pub(crate) describe_kills: Vec<&'static str>,
     /// When a process of it was last found to have been killed for memory.
     pub(crate) memory_kill_mono_ms: Option<u64>,
     /// It has a place in its pool, if it is a member of one: it is executed, or about to be.
     pub(crate) has_place: bool,
     /// The caller and the journal know that it waits for a place.
-    pub(crate) is_queue_told: bool,
+    pub(crate) is_queue_reported: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -193,13 +193,13 @@ impl Run {
             detach,
             phase,
             listed_due: None,
-            hears_output: true,
+            reads_output: true,
             output_over: false,
-            escape_told: false,
-            kills_told: Vec::new(),
+            describe_escape: false,
+            describe_kills: Vec::new(),
             memory_kill_mono_ms: None,
             has_place: true,
-            is_queue_told: false,
+            is_queue_reported: false,
         }
     }
 
@@ -233,7 +233,7 @@ impl Run {
 
     /// Whether there is an end of its output to wait for.
     pub(super) fn expects_output(&self) -> bool {
-        self.hears_output && !self.output_over
+        self.reads_output && !self.output_over
     }
 
     pub(crate) fn id(&self) -> RunId {
@@ -294,7 +294,7 @@ impl Run {
             // In line: there is no place in its pool yet.
             (Phase::InLine, RunEvent::Unblocked) => {
                 self.has_place = true;
-                if self.is_queue_told {
+                if self.is_queue_reported {
                     out.push(self.save(RunState::Starting, now));
                     let waited_ms = now.wall_ms.saturating_sub(self.record.created_at_ms);
                     out.push(self.note(
@@ -544,7 +544,7 @@ impl Run {
             out.push(self.note(
                 Actor::Supervisor,
                 What::Limited,
-                enforced.told(),
+                enforced.description(),
                 json!({ "resources": enforced.resources, "memoryBy": enforced.memory_by, "cpuBy": enforced.cpu_by }),
                 now,
             ));
@@ -561,7 +561,7 @@ impl Run {
             silence_due: self
                 .limits
                 .no_output_timeout_ms
-                .filter(|_| self.hears_output)
+                .filter(|_| self.reads_output)
                 .map(|limit| started.max(now.mono_ms).saturating_add(limit)),
         }
     }

@@ -30,7 +30,7 @@ impl Run {
                 What::Lingering,
                 format!(
                     "its first process ended ({}), {} in its group and {} outside did not",
-                    finish::told(status),
+                    finish::description(status),
                     tree.inside,
                     tree.outside
                 ),

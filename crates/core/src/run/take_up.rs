@@ -25,8 +25,8 @@ impl Run {
         };
         let has_escaped = !record.escaped.is_empty();
         let mut run = Run::new(record, limits, detach, Phase::Starting { cancel: None });
-        run.hears_output = seen.hearing == Hearing::Kept;
-        run.escape_told = has_escaped;
+        run.reads_output = seen.hearing == Hearing::Kept;
+        run.describe_escape = has_escaped;
         if let Some(identity) = &seen.identity {
             run.record.pid = Some(identity.fingerprint.pid);
             run.record.start_time = Some(identity.fingerprint.start_time);
@@ -55,7 +55,7 @@ impl Run {
         let status = self.recorded_status();
         self.judge_memory(status, now);
         if status == ExitStatus::Unknown {
-            self.record.error = Some(seen.gone.told());
+            self.record.error = Some(seen.gone.description());
         }
         self.phase = Phase::Draining {
             reason: Some(reason),
@@ -92,7 +92,7 @@ impl Run {
         now: Now,
         out: &mut Vec<Action>,
     ) {
-        let told = match decision {
+        let description = match decision {
             Decision::TakeEnd => "it ended while nobody watched; its exit status was kept",
             Decision::EndRest => "its first process is gone; the rest of it is ended",
             Decision::Terminate => "it lives, and the policy is to terminate",
@@ -103,13 +103,13 @@ impl Run {
         out.push(self.note(
             Actor::Supervisor,
             What::Adopted,
-            told,
+            description,
             json!({
                 "pid": self.record.pid,
                 "startTime": self.record.start_time,
                 "inside": seen.tree.inside,
                 "outside": seen.tree.outside,
-                "outputSeen": self.hears_output,
+                "outputSeen": self.reads_output,
             }),
             now,
         ));
@@ -135,7 +135,7 @@ impl Run {
                 self.judge_memory(status, now);
                 let tree = seen.tree.clone();
                 if interrupted.is_none() {
-                    self.tell_escape(&tree, now, out);
+                    self.report_escape(&tree, now, out);
                 }
                 let escape = self.escape_reason(&tree).filter(|_| interrupted.is_none());
                 let reason = escape.or(self.recorded_reason());

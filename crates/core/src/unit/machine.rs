@@ -166,11 +166,11 @@ pub(crate) struct Unit {
     /// Why it is not well, though it runs.
     pub(crate) ailing: Option<String>,
     /// What its check said, for which it is being ended.
-    pub(crate) blame: Option<String>,
+    pub(crate) find_owner: Option<String>,
     /// It is started again soon, and its place in the pool is nobody else's meanwhile.
     pub(crate) keeps_place: bool,
     /// The journal knows that it waits for a place.
-    pub(crate) is_queue_told: bool,
+    pub(crate) is_queue_reported: bool,
     /// When it is looked whether it is idle.
     pub(crate) look_idle_mono_ms: Option<u64>,
     /// When it was started lately.
@@ -182,7 +182,7 @@ pub(crate) struct Unit {
 /// A shortage of the supervisor's own, for which a unit waits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Shortage {
-    pub(crate) told: String,
+    pub(crate) description: String,
     tries: u32,
 }
 
@@ -195,9 +195,9 @@ impl Unit {
             is_queued: false,
             well_at_mono_ms: None,
             ailing: None,
-            blame: None,
+            find_owner: None,
             keeps_place: false,
-            is_queue_told: false,
+            is_queue_reported: false,
             look_idle_mono_ms: None,
             pace: Pace::default(),
             shortage: None,
@@ -235,7 +235,7 @@ impl Unit {
             | Phase::Stopping { .. } => self.keeps_place = false,
             Phase::Queued => {
                 self.keeps_place = false;
-                self.is_queue_told = false;
+                self.is_queue_reported = false;
             }
             // It has left the line, and will stand at its end the next time.
             Phase::Backoff { .. }
@@ -351,7 +351,7 @@ impl Unit {
         if is_new {
             self.record.trouble = Some(condition);
             let unit = self.name().to_owned();
-            out.push(Action::Tell { unit, condition, why: why.to_owned() });
+            out.push(Action::CallHook { unit, condition, why: why.to_owned() });
         }
     }
 
@@ -363,7 +363,7 @@ impl Unit {
             out.push(self.save(now));
             let why = "it has been ready long enough";
             out.push(self.note(Actor::Supervisor, What::UnitRecovered, why, json!({}), now));
-            out.push(Action::Tell {
+            out.push(Action::CallHook {
                 unit: self.name().to_owned(),
                 condition: Condition::Recovery,
                 why: why.to_owned(),
@@ -606,7 +606,7 @@ impl Unit {
     }
 
     /// It is there and silent, or heard again. Nothing follows yet.
-    pub(crate) fn ails(
+    pub(crate) fn check_error(
         &mut self,
         run: RunId,
         why: Option<String>,
@@ -616,11 +616,11 @@ impl Unit {
         if self.phase != (Phase::Ready { run }) || self.ailing.is_some() == why.is_some() {
             return;
         }
-        let (what, told) = match &why {
+        let (what, description) = match &why {
             Some(why) => (What::UnitUnhealthy, why.as_str()),
             None => (What::UnitRecovered, "it is heard again"),
         };
-        out.push(self.note(Actor::Supervisor, what, told, json!({}), now));
+        out.push(self.note(Actor::Supervisor, what, description, json!({}), now));
         self.ailing = why;
     }
 
@@ -643,7 +643,7 @@ impl Unit {
                 What::UnitNotReady => Cause::NotReady,
                 _ => Cause::Unhealthy,
             };
-            self.blame = Some(why.to_owned());
+            self.find_owner = Some(why.to_owned());
             let then = Then::Judge(cause);
             let why = "its check failed";
             self.end(run, then, &Actor::Supervisor, why, now, out);
@@ -742,18 +742,24 @@ impl Unit {
 
     /// Something of its run could not be ended: there are never two copies, so nothing follows until somebody starts it.
     fn lives_on(&mut self, run: &RunRecord, now: Now, out: &mut Vec<Action>) {
-        let told = run.error.clone().unwrap_or_else(|| "not ended".to_owned());
+        let description = run.error.clone().unwrap_or_else(|| "not ended".to_owned());
         let ran_ms = run.started_at_ms.map_or(0, |started| now.wall_ms.saturating_sub(started));
         let then = "not started while that lives".to_owned();
-        let end =
-            UnitEnd { run_id: run.run_id, at_ms: now.wall_ms, ran_ms, told: told.clone(), then };
+        let end = UnitEnd {
+            run_id: run.run_id,
+            at_ms: now.wall_ms,
+            ran_ms,
+            description: description.clone(),
+            then,
+        };
         self.record.ends.insert(0, end);
         self.record.ends.truncate(ENDS_MOST);
-        self.trouble(Condition::Crash, &told, out);
+        self.trouble(Condition::Crash, &description, out);
         let boot_id = run.boot_id.clone();
-        self.record.over = Some(Over { is_clean: false, told: told.clone(), boot_id });
+        self.record.over =
+            Some(Over { is_clean: false, description: description.clone(), boot_id });
         self.enter(Phase::Over, now);
-        out.push(self.note(Actor::Supervisor, What::UnitOver, &told, json!({}), now));
+        out.push(self.note(Actor::Supervisor, What::UnitOver, &description, json!({}), now));
         out.push(self.save(now));
     }
 
@@ -765,14 +771,15 @@ impl Unit {
         }
         let tries = self.shortage.take().map_or(0, |shortage| shortage.tries);
         let wait_ms = (1_000 << tries.min(8)).min(ROOM_WAIT_MOST_MS);
-        let told = run.error.clone().unwrap_or_else(|| "there is no room to start it".to_owned());
+        let description =
+            run.error.clone().unwrap_or_else(|| "there is no room to start it".to_owned());
         self.keeps_place = wait_ms <= KEEPS_PLACE_MS;
         self.record.again_at_ms = Some(now.wall_ms.saturating_add(wait_ms));
         let until_mono_ms = now.mono_ms.saturating_add(wait_ms);
         self.enter(Phase::Backoff { until_mono_ms, wait_ms }, now);
         let evidence = json!({ "waitMs": wait_ms, "counted": false });
-        out.push(self.note(Actor::Supervisor, What::UnitAgain, &told, evidence, now));
-        self.shortage = Some(Shortage { told, tries: tries.saturating_add(1) });
+        out.push(self.note(Actor::Supervisor, What::UnitAgain, &description, evidence, now));
+        self.shortage = Some(Shortage { description, tries: tries.saturating_add(1) });
         out.push(self.save(now));
     }
 
@@ -797,22 +804,22 @@ impl Unit {
         let ran_ms = run
             .started_at_ms
             .map_or(0, |started| run.ended_at_ms.unwrap_or(now.wall_ms).saturating_sub(started));
-        let blame = self.blame.take();
-        let blame = match death.cause {
-            Cause::NotReady | Cause::Unhealthy => blame,
+        let find_owner = self.find_owner.take();
+        let find_owner = match death.cause {
+            Cause::NotReady | Cause::Unhealthy => find_owner,
             Cause::NotSpawned => run.error.clone(),
             Cause::Itself => run.cancel_reason.as_ref().map(|said| format!("cancelled: {said}")),
             Cause::TimedOut | Cause::OutOfMemory => None,
         };
-        let blame = blame.map(|blame| format!(": {blame}")).unwrap_or_default();
-        let told = format!("{}{blame}", death.told());
+        let find_owner = find_owner.map(|find_owner| format!(": {find_owner}")).unwrap_or_default();
+        let description = format!("{}{find_owner}", death.description());
         self.record.ends.insert(
             0,
             UnitEnd {
                 run_id: run.run_id,
                 at_ms: now.wall_ms,
                 ran_ms,
-                told: told.clone(),
+                description: description.clone(),
                 then: String::new(),
             },
         );
@@ -830,8 +837,8 @@ impl Unit {
         let mut policy = self.record.spec.restart;
         if is_crash(&policy, death) {
             let unit = self.record.spec.name.clone();
-            let (run, told) = (Box::new(run.clone()), told.clone());
-            out.push(Action::Crashed { unit, run, ran_ms, told });
+            let (run, description) = (Box::new(run.clone()), description.clone());
+            out.push(Action::Crashed { unit, run, ran_ms, description });
         }
         if death.cause == Cause::Unhealthy
             && let Some(backoff) = self.record.spec.liveness_backoff
@@ -848,7 +855,7 @@ impl Unit {
         if let (Verdict::Broken { why }, Some(opened)) =
             (&mut verdict, &mut self.record.tally.opened)
         {
-            why.push_str(&blame);
+            why.push_str(&find_owner);
             opened.why.clone_from(why);
         }
         match &verdict {
@@ -858,7 +865,7 @@ impl Unit {
                 if matches!(class, ExitClass::Clean | ExitClass::Asked) => {}
             Verdict::Restart { wait_ms: 0 } if death.is_wish() => {}
             Verdict::Restart { .. } | Verdict::Over { .. } => {
-                self.trouble(Condition::Crash, &told, out);
+                self.trouble(Condition::Crash, &description, out);
             }
         }
         let always = self.record.spec.part.map(|_| format!(" ({ALWAYS_AGAIN})"));
@@ -883,24 +890,39 @@ impl Unit {
                     self.record.ticket = None;
                 }
                 self.enter(Phase::Waiting, now);
-                let told = format!("{told}{always}");
-                out.push(self.note(Actor::Supervisor, What::UnitAgain, &told, json!({}), now));
+                let description = format!("{description}{always}");
+                out.push(self.note(
+                    Actor::Supervisor,
+                    What::UnitAgain,
+                    &description,
+                    json!({}),
+                    now,
+                ));
             }
             Verdict::Restart { wait_ms } => {
                 let until_mono_ms = now.mono_ms.saturating_add(wait_ms);
                 self.record.again_at_ms = Some(now.wall_ms.saturating_add(wait_ms));
                 self.enter(Phase::Backoff { until_mono_ms, wait_ms }, now);
                 let evidence = json!({ "waitMs": wait_ms, "inARow": if death.is_wish() { self.record.tally.wishes } else { self.record.tally.steps } });
-                let told = format!("{told}{always}");
-                out.push(self.note(Actor::Supervisor, What::UnitAgain, &told, evidence, now));
+                let description = format!("{description}{always}");
+                out.push(self.note(
+                    Actor::Supervisor,
+                    What::UnitAgain,
+                    &description,
+                    evidence,
+                    now,
+                ));
             }
             Verdict::Over { class } => {
                 let is_clean = matches!(class, ExitClass::Clean | ExitClass::Asked);
-                self.record.over =
-                    Some(Over { is_clean, told: told.clone(), boot_id: run.boot_id.clone() });
+                self.record.over = Some(Over {
+                    is_clean,
+                    description: description.clone(),
+                    boot_id: run.boot_id.clone(),
+                });
                 self.enter(Phase::Over, now);
                 let evidence = json!({ "class": class });
-                out.push(self.note(Actor::Supervisor, What::UnitOver, &told, evidence, now));
+                out.push(self.note(Actor::Supervisor, What::UnitOver, &description, evidence, now));
             }
             Verdict::Broken { why } => {
                 self.enter(Phase::Broken, now);

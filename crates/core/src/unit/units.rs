@@ -436,7 +436,7 @@ impl Units {
     /// It has got a place in its pool.
     pub(crate) fn admit(&mut self, name: &str, now: Now, out: &mut Vec<Action>) {
         if let Some(unit) = self.units.get_mut(name) {
-            let is_saved = unit.is_queue_told;
+            let is_saved = unit.is_queue_reported;
             launch(unit, !is_saved, now, out);
         }
     }
@@ -548,7 +548,7 @@ impl Units {
     /// Where many are to be started again at the same moment, one after the other is kinder to the machine.
     fn spread(&mut self, name: &str) {
         const NEAR_MS: u64 = 250;
-        const CROWD: usize = 3;
+        const CONN_LIMITS: usize = 3;
         const STEP_MS: u64 = 50;
         let until = |unit: &Unit| match unit.phase {
             Phase::Backoff { until_mono_ms, .. } => Some(until_mono_ms),
@@ -556,12 +556,12 @@ impl Units {
         };
         let Some(own) = self.get(name).and_then(until) else { return };
         let near = |other: &Unit| until(other).is_some_and(|at| at.abs_diff(own) < NEAR_MS);
-        let crowd = self.iter().filter(|other| near(other)).count();
-        if crowd > CROWD
+        let app_limits = self.iter().filter(|other| near(other)).count();
+        if app_limits > CONN_LIMITS
             && let Some(unit) = self.units.get_mut(name)
             && let Phase::Backoff { until_mono_ms, wait_ms } = &mut unit.phase
         {
-            let later = STEP_MS * (crowd - CROWD) as u64;
+            let later = STEP_MS * (app_limits - CONN_LIMITS) as u64;
             *until_mono_ms += later.min(*wait_ms / 2);
         }
     }
@@ -582,19 +582,19 @@ impl Units {
     pub(crate) fn asked(
         &mut self,
         name: &str,
-        told: Option<AgentTold>,
+        description: Option<AgentTold>,
         now: Now,
         out: &mut Vec<Action>,
     ) {
         if let Some(unit) = self.units.get_mut(name)
-            && unit.record.asked != told
+            && unit.record.asked != description
         {
-            unit.record.asked = told;
+            unit.record.asked = description;
             out.push(unit.save(now));
         }
     }
 
-    pub(crate) fn tell(&mut self, name: &str, event: UnitEvent, now: Now, out: &mut Vec<Action>) {
+    pub(crate) fn notify(&mut self, name: &str, event: UnitEvent, now: Now, out: &mut Vec<Action>) {
         let Some(unit) = self.units.get_mut(name) else { return };
         match event {
             UnitEvent::Ready { run } => unit.ready(run, now, out),
@@ -604,8 +604,8 @@ impl Units {
             UnitEvent::Unhealthy { run, why } => {
                 unit.failed(run, What::UnitUnhealthy, &why, now, out);
             }
-            UnitEvent::Ailing { run, why } => unit.ails(run, Some(why), now, out),
-            UnitEvent::Well { run } => unit.ails(run, None, now, out),
+            UnitEvent::Ailing { run, why } => unit.check_error(run, Some(why), now, out),
+            UnitEvent::Well { run } => unit.check_error(run, None, now, out),
             UnitEvent::Noted { run, what, why, evidence } => {
                 if unit.run() == Some(run) {
                     out.push(unit.note(Actor::Supervisor, what, &why, evidence, now));

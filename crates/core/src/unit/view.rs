@@ -54,7 +54,7 @@ impl Units {
 
     fn state(&self, unit: &Unit, now: Now) -> (UnitState, String) {
         let record = &unit.record;
-        let last = record.ends.first().map(|end| end.told.as_str()).unwrap_or_default();
+        let last = record.ends.first().map(|end| end.description.as_str()).unwrap_or_default();
         match &unit.phase {
             Phase::Stopped if record.rests => {
                 (UnitState::Stopped, "with the daemon; `ostler start` starts it".to_owned())
@@ -87,8 +87,8 @@ impl Units {
             Phase::Backoff { until_mono_ms, wait_ms } => {
                 let left = until_mono_ms.saturating_sub(now.mono_ms).div_ceil(1_000);
                 if let Some(shortage) = &unit.shortage {
-                    let told = &shortage.told;
-                    return (UnitState::Backoff, format!("tried again in {left} s: {told}"));
+                    let description = &shortage.description;
+                    return (UnitState::Backoff, format!("tried again in {left} s: {description}"));
                 }
                 let wishes = record.tally.wishes;
                 let of = match (record.spec.restart.limit, record.spec.part) {
@@ -110,8 +110,8 @@ impl Units {
             Phase::Over => {
                 let over = record.over.as_ref();
                 let is_clean = over.is_some_and(|over| over.is_clean);
-                let told = over.map(|over| over.told.clone()).unwrap_or_default();
-                (if is_clean { UnitState::Done } else { UnitState::Error }, told)
+                let description = over.map(|over| over.description.clone()).unwrap_or_default();
+                (if is_clean { UnitState::Done } else { UnitState::Error }, description)
             }
             Phase::Broken => {
                 let why = record.tally.opened.as_ref().map(|opened| opened.why.clone());

@@ -2,8 +2,8 @@
 
 use ostler_core::patrol::{acted, decide, escalation, look};
 use ostler_model::{
-    AgentSeen, AgentState, Decision, Edge, HeartbeatSeen, Observation, Order, PatrolPolicy,
-    PendingSeen, SessionSeen, Step, StepOutcome, TownOrders, TownState, WatchSpec, WatchState,
+    AgentSeen, AgentState, Decision, Edge, HeartbeatSeen, Observation, Order, PatrolOrders,
+    PatrolPolicy, PatrolState, PendingSeen, SessionSeen, Step, StepOutcome, WatchSpec, WatchState,
 };
 
 pub const SECOND: u64 = 1_000;
@@ -72,8 +72,8 @@ pub fn order(is_manual: bool) -> Order {
 /// One agent and its town, from tick to tick.
 pub struct Watched {
     pub state: WatchState,
-    pub town: TownState,
-    pub orders: TownOrders,
+    pub town: PatrolState,
+    pub orders: PatrolOrders,
     pub policy: PatrolPolicy,
     pub watch: WatchSpec,
     pub now: u64,
@@ -84,8 +84,8 @@ impl Watched {
     pub fn new() -> Self {
         Self {
             state: WatchState::default(),
-            town: TownState::default(),
-            orders: TownOrders::default(),
+            town: PatrolState::default(),
+            orders: PatrolOrders::default(),
             policy: PatrolPolicy::default(),
             watch: watch(),
             now: NOW,

@@ -3,7 +3,7 @@
 use crate::common::{HOUR, MINUTE, NOW, SECOND, TICK, Watched, seen};
 use ostler_core::patrol::{begin_tick, day, mass_death};
 use ostler_model::{
-    Edge, Observation, PatrolPolicy, SessionSeen, Step, TownOrders, TownState, TroubleKind,
+    Edge, Observation, PatrolOrders, PatrolPolicy, PatrolState, SessionSeen, Step, TroubleKind,
     WatchState,
 };
 use std::collections::BTreeMap;
@@ -64,28 +64,28 @@ fn a_slow_loop_is_a_loop() {
     assert_eq!(starts, 20);
 }
 
-struct Town {
-    town: TownState,
+struct PatrolFiles {
+    town: PatrolState,
     states: BTreeMap<String, WatchState>,
     now: u64,
 }
 
-impl Town {
+impl PatrolFiles {
     fn new(deaths: &[u64]) -> Self {
         let states = deaths.iter().enumerate().map(|(n, ago)| {
             let died_at_ms = Some(NOW - ago);
             (format!("a{n:02}"), WatchState { died_at_ms, ..WatchState::default() })
         });
-        Self { town: TownState::default(), states: states.collect(), now: NOW }
+        Self { town: PatrolState::default(), states: states.collect(), now: NOW }
     }
 
     /// The edge, and who may start.
     fn tick(&mut self) -> (Edge, Vec<String>) {
         let policy = PatrolPolicy::default();
-        let orders = TownOrders::default();
+        let orders = PatrolOrders::default();
         let edge = mass_death(&mut self.town, &self.states, &policy, &orders, self.now);
         if let Some(trouble) = &mut self.town.mass_death {
-            trouble.told = true;
+            trouble.is_reported = true;
         }
         self.now += TICK;
         (edge, self.town.may_start.clone())
@@ -101,7 +101,7 @@ impl Town {
 /// P3: three within half a minute are one event, not three restarts: nobody in the first tick, then waves.
 #[test]
 fn mass_death_is_one_event_and_its_dead_rise_in_waves() {
-    let mut town = Town::new(&[1_000; 12]);
+    let mut town = PatrolFiles::new(&[1_000; 12]);
     let (edge, wave) = town.tick();
     assert!(matches!(edge, Edge::Begin(ref trouble) if trouble.what == TroubleKind::MassDeath));
     assert!(wave.is_empty());
@@ -118,7 +118,7 @@ fn mass_death_is_one_event_and_its_dead_rise_in_waves() {
 /// P3: when the first of a wave dies again, the next wave is one again.
 #[test]
 fn a_wave_that_dies_makes_the_next_one_small() {
-    let mut town = Town::new(&[1_000; 12]);
+    let mut town = PatrolFiles::new(&[1_000; 12]);
     town.tick();
     let (_, first) = town.tick();
     town.start(&first);
@@ -131,9 +131,9 @@ fn a_wave_that_dies_makes_the_next_one_small() {
 /// P3: deaths that are not together are no event, and neither are those of one that is over.
 #[test]
 fn deaths_apart_are_no_event() {
-    assert_eq!(Town::new(&[1_000, 61_000, 121_000]).tick().0, Edge::None);
-    assert_eq!(Town::new(&[1_000, 2_000]).tick().0, Edge::None);
-    let mut town = Town::new(&[1_000; 3]);
+    assert_eq!(PatrolFiles::new(&[1_000, 61_000, 121_000]).tick().0, Edge::None);
+    assert_eq!(PatrolFiles::new(&[1_000, 2_000]).tick().0, Edge::None);
+    let mut town = PatrolFiles::new(&[1_000; 3]);
     for state in town.states.values_mut() {
         state.crash_loop_since_ms = Some(NOW);
     }
@@ -151,7 +151,7 @@ fn the_dead_wait_for_their_turn() {
         what: TroubleKind::MassDeath,
         why: String::new(),
         since_ms: NOW,
-        told: true,
+        is_reported: true,
         question: None,
     });
     assert_eq!(watched.tick(&dead()).step, Step::Nothing);
@@ -177,7 +177,7 @@ fn only_a_death_is_a_death() {
 #[test]
 fn a_gap_makes_silence_prove_nothing_for_a_while() {
     let policy = PatrolPolicy::default();
-    let mut town = TownState::default();
+    let mut town = PatrolState::default();
     begin_tick(&mut town, TICK, &policy, NOW);
     assert_eq!(town.resumed_at_ms, None);
     begin_tick(&mut town, TICK, &policy, NOW + 2 * TICK);

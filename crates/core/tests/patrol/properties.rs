@@ -5,7 +5,7 @@ use crate::random::Random;
 use ostler_core::patrol::{Case, HISTORY_MOST, Who, admit, decide, lift, stop, trips};
 use ostler_model::{
     AgentSeen, AgentState, Decision, Declared, DeclaredState, Edge, HeartbeatSeen, Observation,
-    PatrolPolicy, PendingSeen, Rung, SessionSeen, Step, TownOrders, TownState, TriageAnswer,
+    PatrolOrders, PatrolPolicy, PatrolState, PendingSeen, Rung, SessionSeen, Step, TriageAnswer,
     Trouble, TroubleKind, WatchState,
 };
 
@@ -149,26 +149,31 @@ fn memory(random: &mut Random, now: u64) -> WatchState {
         what: random.pick(&KINDS).expect("there are some"),
         why: String::new(),
         since_ms: now,
-        told: random.chance(70),
+        is_reported: random.chance(70),
         question: random.chance(50).then(|| format!("question {}", random.below(2))),
     });
     state
 }
 
-fn town_and_orders(random: &mut Random, now: u64) -> (TownState, TownOrders) {
+fn town_and_orders(random: &mut Random, now: u64) -> (PatrolState, PatrolOrders) {
     let resumed_at_ms = random.chance(10).then(|| moment(random, now));
-    let mut town = TownState { resumed_at_ms, ..TownState::default() };
+    let mut town = PatrolState { resumed_at_ms, ..PatrolState::default() };
     if random.chance(10) {
         let what = TroubleKind::MassDeath;
-        town.mass_death =
-            Some(Trouble { what, why: String::new(), since_ms: now, told: true, question: None });
+        town.mass_death = Some(Trouble {
+            what,
+            why: String::new(),
+            since_ms: now,
+            is_reported: true,
+            question: None,
+        });
     }
     if random.chance(30) {
         town.may_start.push("deacon".to_owned());
     }
     let paused = random.chance(5).then(|| order(true));
     let stopped = random.chance(5).then(|| order(true));
-    (town, TownOrders { paused, stopped, ..TownOrders::default() })
+    (town, PatrolOrders { paused, stopped, ..PatrolOrders::default() })
 }
 
 /// All that may never be, of a decision by the ladder or by triage.
@@ -176,7 +181,7 @@ fn check(case: &Case, decision: &Decision) -> Result<(), String> {
     let (seen, step) = (case.seen, decision.step);
     let kills = matches!(step, Step::Interrupt | Step::Restart);
     let is_free = case.orders.paused.is_none() && case.orders.stopped.is_none() && seen.is_wanted;
-    let told = !decision.reason.is_empty() && decision.evidence.contains_key("session");
+    let description = !decision.reason.is_empty() && decision.evidence.contains_key("session");
     let recently =
         |at: Option<u64>, within: u64| at.is_some_and(|at| case.now_ms.saturating_sub(at) < within);
     let lives = match seen.session {
@@ -197,7 +202,7 @@ fn check(case: &Case, decision: &Decision) -> Result<(), String> {
     let is_busy = seen.busy_until_ms.is_some_and(|until| until > case.now_ms);
     let says_stuck = seen.declared.as_ref().is_some_and(|said| said.state == DeclaredState::Stuck);
     let rules = [
-        (told, "every decision has its reason and its evidence"),
+        (description, "every decision has its reason and its evidence"),
         (is_free || step == Step::Nothing, "orders come first"),
         (
             !matches!(seen.session, SessionSeen::Unknown(_)) || step == Step::Nothing,
@@ -360,7 +365,7 @@ fn histories_keep_their_promises() {
 fn no_rule_lifts_a_persons_stop() {
     for seed in 0..2_000 {
         let mut random = Random::new(seed);
-        let mut orders = TownOrders::default();
+        let mut orders = PatrolOrders::default();
         let mut is_manual = false;
         for _ in 0..30 {
             let by_person = random.chance(30);

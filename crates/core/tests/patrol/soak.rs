@@ -10,7 +10,7 @@
 mod agent;
 mod town;
 
-use town::{Report, Town};
+use town::{PatrolFiles, Report};
 
 /// P3, P4, P12: no healthy agent is ended, the dead and the hung come back, and triage is seldom asked.
 #[test]
@@ -18,7 +18,7 @@ fn thirty_days_of_a_town() {
     let towns: u64 = std::env::var("OSTLER_TOWNS")
         .map_or(4, |text| text.parse().expect("OSTLER_TOWNS is a number"));
     let watch = |first: u64| -> Vec<Report> {
-        (first..towns).step_by(2).map(|seed| Town::new(seed).thirty_days()).collect()
+        (first..towns).step_by(2).map(|seed| PatrolFiles::new(seed).thirty_days()).collect()
     };
     let reports = std::thread::scope(|scope| {
         let even = scope.spawn(|| watch(0));
@@ -29,9 +29,9 @@ fn thirty_days_of_a_town() {
     assert!(reports.iter().any(|report| report.mass_deaths > 0));
     for report in reports {
         let Report { deaths, hangs, restarts, ticks, triage_ticks, .. } = report;
-        let told = format!("seed {}: {report:?}", report.seed);
-        assert!(deaths > 150 && hangs > 15 && restarts > 150, "{told}");
-        assert!(triage_ticks * 100 < ticks, "{told}");
-        assert!(report.begun - report.ended <= 20, "{told}");
+        let description = format!("seed {}: {report:?}", report.seed);
+        assert!(deaths > 150 && hangs > 15 && restarts > 150, "{description}");
+        assert!(triage_ticks * 100 < ticks, "{description}");
+        assert!(report.begun - report.ended <= 20, "{description}");
     }
 }

@@ -111,8 +111,8 @@ fn one_that_takes_nudges_is_never_interrupted() {
     let escalations = steps.iter().filter(|step| **step == Step::Escalate).count();
     assert_eq!((nudges, escalations), (4, 1), "{steps:?}");
     assert!(steps.iter().all(|s| matches!(s, Step::Nothing | Step::Nudge | Step::Escalate)));
-    let told = watched.state.condition.as_ref().map(|trouble| trouble.what);
-    assert_eq!(told, Some(TroubleKind::Ignores));
+    let description = watched.state.condition.as_ref().map(|trouble| trouble.what);
+    assert_eq!(description, Some(TroubleKind::Ignores));
 }
 
 /// P3: when it begins to do its work, it may be nudged again.
@@ -370,8 +370,8 @@ fn it_is_tried_again_without_telling_again() {
     let count = |step: Step| steps.iter().filter(|taken| **taken == step).count();
     assert!(count(Step::Restart) > 5, "{}", count(Step::Restart));
     assert!(count(Step::Restart) < 30, "{}", count(Step::Restart));
-    let told = watched.edges.iter().filter(|edge| matches!(edge, Edge::Begin(_))).count();
-    assert!(told <= 2, "once that it hangs, once that it loops: {:?}", watched.edges);
+    let description = watched.edges.iter().filter(|edge| matches!(edge, Edge::Begin(_))).count();
+    assert!(description <= 2, "once that it hangs, once that it loops: {:?}", watched.edges);
 }
 
 /// A clock that was set back by a year makes nobody wait for a year.
@@ -442,8 +442,8 @@ fn a_terminal_that_takes_no_text_reaches_a_person() {
     let escalations = steps.iter().filter(|step| **step == Step::Escalate).count();
     assert_eq!(escalations, 1, "{steps:?}");
     assert!(!steps.contains(&Step::Interrupt) && !steps.contains(&Step::Restart), "{steps:?}");
-    let told = watched.state.condition.as_ref().map(|trouble| trouble.what);
-    assert_eq!(told, Some(TroubleKind::Blocked));
+    let description = watched.state.condition.as_ref().map(|trouble| trouble.what);
+    assert_eq!(description, Some(TroubleKind::Blocked));
     watched.state.blocked_since_ms = None;
     watched.look(&hung());
     assert_eq!(watched.decide(&hung()).step, Step::Nudge, "it is nudged again");

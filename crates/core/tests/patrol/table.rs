@@ -4,8 +4,9 @@
 use crate::common::{HOUR, MINUTE, NOW, beat, mail, order, seen, watch};
 use ostler_core::patrol::decide;
 use ostler_model::{
-    AgentSeen, AgentState, Declared, DeclaredState, HeartbeatSeen, Observation, PatrolPolicy,
-    PendingSeen, Rung, SessionSeen, Step, TownOrders, TownState, Trouble, TroubleKind, WatchState,
+    AgentSeen, AgentState, Declared, DeclaredState, HeartbeatSeen, Observation, PatrolOrders,
+    PatrolPolicy, PatrolState, PendingSeen, Rung, SessionSeen, Step, Trouble, TroubleKind,
+    WatchState,
 };
 use std::fmt::Write as _;
 use std::path::Path;
@@ -24,7 +25,7 @@ const COLUMNS: &[(&str, &[&str])] = &[
 ];
 
 fn trouble(what: TroubleKind) -> Trouble {
-    Trouble { what, why: String::new(), since_ms: NOW - HOUR, told: true, question: None }
+    Trouble { what, why: String::new(), since_ms: NOW - HOUR, is_reported: true, question: None }
 }
 
 fn shown(state: AgentState) -> Option<AgentSeen> {
@@ -35,8 +36,8 @@ fn shown(state: AgentState) -> Option<AgentSeen> {
 struct Situation {
     seen: Observation,
     state: WatchState,
-    town: TownState,
-    orders: TownOrders,
+    town: PatrolState,
+    orders: PatrolOrders,
 }
 
 fn situation(words: &[&str]) -> Situation {
@@ -48,8 +49,8 @@ fn situation(words: &[&str]) -> Situation {
         alive_at_ms: Some(NOW),
         ..WatchState::default()
     };
-    let mut town = TownState::default();
-    let mut orders = TownOrders::default();
+    let mut town = PatrolState::default();
+    let mut orders = PatrolOrders::default();
     let [session, order_word, said, shows, age, heartbeat, moves, work, ladder, guard] = words
     else {
         panic!("there are ten columns")

@@ -28,7 +28,7 @@ pub fn pool(max: u32) -> PoolSpec {
     }
 }
 
-pub struct Town {
+pub struct PatrolFiles {
     pub world: World,
     pub now: Now,
     pub memory: MachineMemory,
@@ -47,7 +47,7 @@ pub struct Town {
     number: u64,
 }
 
-impl Town {
+impl PatrolFiles {
     pub fn new(max: u32) -> Self {
         let now = Now { mono_ms: 1_000_000, wall_ms: 1_767_225_600_000 };
         let mut town = Self {
@@ -187,12 +187,12 @@ impl Town {
         let mut events = VecDeque::from([event]);
         while let Some(event) = events.pop_front() {
             for action in self.world.step(event, self.now) {
-                self.perform(action, &mut events);
+                self.carry_out(action, &mut events);
             }
         }
     }
 
-    fn perform(&mut self, action: Action, events: &mut VecDeque<Event>) {
+    fn carry_out(&mut self, action: Action, events: &mut VecDeque<Event>) {
         match action {
             Action::SaveUnit(unit) => {
                 self.units.insert(unit.spec.name.clone(), *unit);

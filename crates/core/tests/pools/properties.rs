@@ -1,6 +1,6 @@
 //! Random histories of a pool.
 
-use crate::common::{Town, pool};
+use crate::common::{PatrolFiles, pool};
 use ostler_core::unit::Ask;
 use ostler_model::UnitState;
 use std::collections::BTreeMap;
@@ -20,12 +20,12 @@ impl Random {
 }
 
 /// Who waits, in the pool's own words, the next one first.
-fn line(town: &Town) -> Vec<String> {
+fn line(town: &PatrolFiles) -> Vec<String> {
     let views = town.world.pool_views(town.now);
     views.into_iter().next().map(|view| view.queued).unwrap_or_default()
 }
 
-fn something(town: &mut Town, random: &mut Random, most: &mut u32) {
+fn something(town: &mut PatrolFiles, random: &mut Random, most: &mut u32) {
     let name = NAMES[random.below(6) as usize];
     match random.below(14) {
         0..3 => town.declare(&[name]),
@@ -65,13 +65,17 @@ fn no_history_breaks_a_pool() {
     for seed in 0..HISTORIES {
         let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let mut most = 1 + random.below(3) as u32;
-        let mut town = Town::new(most);
+        let mut town = PatrolFiles::new(most);
         for step in 0..STEPS {
             let (before, had) = (line(&town), town.alive.clone());
             something(&mut town, &mut random, &mut most);
-            let told = format!("seed {seed}, step {step}");
-            assert!(town.alive.len() <= most as usize, "{told}: {:?} of {most}", town.live());
-            in_order(&before, &town, &had, &told);
+            let description = format!("seed {seed}, step {step}");
+            assert!(
+                town.alive.len() <= most as usize,
+                "{description}: {:?} of {most}",
+                town.live()
+            );
+            in_order(&before, &town, &had, &description);
         }
         town.memory.pressure = Some(0);
         for _ in 0..5 {
@@ -86,9 +90,9 @@ fn no_history_breaks_a_pool() {
 /// Whoever of the line was started, nobody before it still waits.
 fn in_order(
     before: &[String],
-    town: &Town,
+    town: &PatrolFiles,
     had: &BTreeMap<ostler_model::RunId, String>,
-    told: &str,
+    description: &str,
 ) {
     let after = line(town);
     let is_new = |name: &String| {
@@ -96,7 +100,10 @@ fn in_order(
     };
     let Some(last) = before.iter().rposition(is_new) else { return };
     for name in &before[..last] {
-        assert!(!after.contains(name), "{told}: {name} was passed over: {before:?} then {after:?}");
+        assert!(
+            !after.contains(name),
+            "{description}: {name} was passed over: {before:?} then {after:?}"
+        );
     }
 }
 
@@ -105,7 +112,7 @@ fn in_order(
 fn nobody_waits_for_ever() {
     for seed in 0..200 {
         let mut random = Random(seed);
-        let mut town = Town::new(2);
+        let mut town = PatrolFiles::new(2);
         town.declare(&NAMES);
         for _ in 0..400 {
             let live = town.live();

@@ -13,12 +13,12 @@ pub struct Tree {
     /// `None` while the first process lives.
     pub status: Option<ExitStatus>,
     /// Whether somebody has been told that it ended.
-    pub status_told: bool,
+    pub describe_status: bool,
     pub inside: usize,
     pub outside: usize,
     pub ignores_term: bool,
     pub output_open: bool,
-    pub output_told: bool,
+    pub describe_output: bool,
     pub last_output: Option<u64>,
 }
 
@@ -28,12 +28,12 @@ impl Tree {
             pid,
             start_time,
             status: None,
-            status_told: false,
+            describe_status: false,
             inside: 0,
             outside: 0,
             ignores_term,
             output_open: true,
-            output_told: false,
+            describe_output: false,
             last_output: None,
         }
     }

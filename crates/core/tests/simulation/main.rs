@@ -12,9 +12,9 @@ mod world;
 use random::Random;
 use world::Simulation;
 
-fn run(seed: u64, told: bool) -> Result<(), String> {
+fn run(seed: u64, description: bool) -> Result<(), String> {
     let mut random = Random::new(seed);
-    let mut simulation = Simulation::new(told, seed.is_multiple_of(2));
+    let mut simulation = Simulation::new(description, seed.is_multiple_of(2));
     let steps = 10 + random.below(50);
     for _ in 0..steps {
         simulation.something_happens(&mut random)?;

@@ -3,10 +3,10 @@
 mod agents;
 mod asking;
 mod effects;
-mod happenings;
 mod ownership;
 mod pools;
 mod processes;
+mod random_input;
 mod registry;
 mod rest;
 mod turns;
@@ -22,11 +22,11 @@ const INSTANCES: usize = 2;
 
 pub struct Simulation {
     now: Now,
-    told: bool,
+    description: bool,
     /// Nothing goes wrong any more.
     is_calm: bool,
     /// A guardian holds what a supervisor leaves behind, for its own successor.
-    guarded: bool,
+    guardian_info: bool,
     next: u64,
     trees: BTreeMap<RunId, Tree>,
     // The registry: what survives a crash.
@@ -70,12 +70,12 @@ fn instance(index: usize) -> InstanceId {
 }
 
 impl Simulation {
-    pub fn new(told: bool, guarded: bool) -> Self {
+    pub fn new(description: bool, guardian_info: bool) -> Self {
         Self {
             now: Now { mono_ms: 1_000, wall_ms: 1_700_000_000_000 },
-            told,
+            description,
             is_calm: false,
-            guarded,
+            guardian_info,
             next: 0,
             trees: BTreeMap::new(),
             records: BTreeMap::new(),
@@ -92,8 +92,8 @@ impl Simulation {
     }
 
     #[expect(clippy::print_stdout, reason = "a replayed history is read by a person")]
-    fn tell(&self, what: impl FnOnce() -> String) {
-        if self.told {
+    fn notify(&self, what: impl FnOnce() -> String) {
+        if self.description {
             println!("{:>8} {}", self.now.mono_ms, what());
         }
     }

@@ -40,7 +40,7 @@ fn main() {
         ticks: 0,
     };
     if let Some(line) = arguments.get(2) {
-        agent.hear(line);
+        agent.receive(line);
     }
     {
         let mut out = std::io::stdout().lock();
@@ -77,14 +77,14 @@ struct Agent {
 }
 
 impl Agent {
-    fn hear(&mut self, line: &str) {
+    fn receive(&mut self, line: &str) {
         self.said = line.to_owned();
         self.scene = match line.split_once(' ').unwrap_or((line, "")) {
             ("ask", text) => Scene::Asks(text.to_owned(), 0),
             ("name", _) => Scene::Names,
             ("work", _) => Scene::Works,
             ("back", _) => {
-                tell_session();
+                report_session();
                 Scene::Works
             }
             ("limit", _) => Scene::Limited,
@@ -145,7 +145,7 @@ impl Agent {
                     if self.scene == Scene::Names {
                         self.keep(&format!("named {line}"));
                     }
-                    self.hear(&line);
+                    self.receive(&line);
                 }
                 "\x15" => self.line.clear(),
                 key => self.line.push_str(key),
@@ -221,7 +221,7 @@ impl Agent {
 }
 
 /// As claude names its session in a file about its process.
-fn tell_session() {
+fn report_session() {
     let Some(folder) = std::env::var_os("CLAUDE_CONFIG_DIR") else { return };
     let folder = PathBuf::from(folder).join("sessions");
     std::fs::create_dir_all(&folder).expect("a folder");

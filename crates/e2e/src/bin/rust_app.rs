@@ -12,8 +12,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 fn main() -> ExitCode {
-    let (orders, told) = channel();
-    run(Obedient { orders, for_main: told, changes: Arc::default() })
+    let (orders, description) = channel();
+    run(Obedient { orders, for_main: description, changes: Arc::default() })
 }
 
 /// The main thread is blocked for as long as the other end lives.
@@ -32,7 +32,7 @@ impl App for Obedient {
             return Err("no database".into());
         }
         let strings = UnixStream::connect("strings")?;
-        let hands = Hands {
+        let hands = AttachCount {
             context: context.clone(),
             for_main: self.orders.clone(),
             changes: Arc::clone(&self.changes),
@@ -60,8 +60,8 @@ impl App for Obedient {
 
     fn on_config(&mut self, context: &Context, new: &Configuration) -> Result<(), Failure> {
         assert_eq!(context.config(), new.config);
-        let told = json!({ "config": new.config, "version": new.version });
-        self.changes.lock().expect("no panic").push(told);
+        let description = json!({ "config": new.config, "version": new.version });
+        self.changes.lock().expect("no panic").push(description);
         Ok(())
     }
 
@@ -77,14 +77,14 @@ impl App for Obedient {
 }
 
 /// On a thread of their own, so that they move while the main thread is blocked.
-struct Hands {
+struct AttachCount {
     context: Context,
     for_main: Sender<Block>,
     changes: Arc<Mutex<Vec<Value>>>,
     block: Option<Sender<()>>,
 }
 
-impl Hands {
+impl AttachCount {
     fn obey(mut self, strings: UnixStream) {
         let mut writing = strings.try_clone().expect("a clone");
         for line in BufReader::new(strings).lines().map_while(Result::ok) {

@@ -11,7 +11,7 @@ use std::time::Duration;
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.as_slice() {
-        [say, text] if say == "say" => tell(&text.replace("\\n", "\n")),
+        [say, text] if say == "say" => notify(&text.replace("\\n", "\n")),
         [port] => listen(port.parse().expect("a port")),
         _ => panic!("serve PORT | serve say TEXT"),
     }
@@ -23,7 +23,7 @@ fn until_there(name: &str) {
     }
 }
 
-fn tell(text: &str) {
+fn notify(text: &str) {
     until_there("go");
     let place = std::env::var_os("NOTIFY_SOCKET").expect("NOTIFY_SOCKET");
     let socket = UnixDatagram::unbound().expect("a socket");

@@ -12,7 +12,7 @@ fn main() {
     };
     std::thread::spawn(|| {
         for _ in std::io::stdin().lines() {
-            say_size();
+            report_size();
         }
     });
     println!("ready");
@@ -20,11 +20,11 @@ fn main() {
         let mut signal = 0;
         // SAFETY: the set is valid.
         unsafe { libc::sigwait(&set, &mut signal) };
-        say_size();
+        report_size();
     }
 }
 
-fn say_size() {
+fn report_size() {
     if let Ok(size) = rustix::termios::tcgetwinsize(std::io::stdin()) {
         println!("size {}x{}", size.ws_col, size.ws_row);
     }

@@ -89,8 +89,8 @@ fn a_profile_that_is_no_file_is_named() {
         for (_, trap) in traps(&home.folder().join("traps")) {
             put(&trap, &config.join("ostler/agents/bad.toml"));
             let output = home.spawn(&["agents"]).finish_within(AT_ONCE);
-            let told = format!("{}{}", output.text(), output.stderr);
-            assert!(told.contains("bad.toml"), "{output:?}");
+            let description = format!("{}{}", output.text(), output.stderr);
+            assert!(description.contains("bad.toml"), "{output:?}");
         }
         home.spawn(&["run", "--", "true"]).finish_within(AT_ONCE).ok();
         home.stop();

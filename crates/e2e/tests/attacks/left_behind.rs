@@ -32,11 +32,14 @@ fn a_lost_run_is_ended_after(kill: impl Fn(&Home)) {
         }
         kill(&home);
         root.wait_gone();
-        let told = eventually("it is told", || {
+        let description = eventually("it is told", || {
             let events = home.ostler(&["events", "--json"]).text();
             events.lines().find(|line| line.contains("stray-killed")).map(str::to_owned)
         });
-        assert!(told.contains(&root.pid.to_string()) && told.contains(&run), "{told}");
+        assert!(
+            description.contains(&root.pid.to_string()) && description.contains(&run),
+            "{description}"
+        );
         home.stop();
     }
 }

@@ -159,8 +159,11 @@ fn a_unit_that_changed_its_user_has_no_second_copy() {
     assert_eq!(uid, 1);
     let restarted = home.ostler(&["restart", "web"]);
     assert_ne!(restarted.code, 0, "{restarted:?}");
-    let told = restarted.text();
-    assert!(told.contains("EPERM") && told.contains(&format!("pid {pid}")), "{told}");
+    let description = restarted.text();
+    assert!(
+        description.contains("EPERM") && description.contains(&format!("pid {pid}")),
+        "{description}"
+    );
     assert!(process.is_alive());
     let started = home.ostler(&["start", "web"]);
     assert_ne!(started.code, 0, "{started:?}");
@@ -216,8 +219,11 @@ fn a_stop_fails_while_something_lives() {
     process.wait_gone();
     assert!(is_alive, "nobody may end it");
     assert_ne!(stopped.code, 0, "{stopped:?}");
-    let told = format!("{}{}", stopped.text(), stopped.stderr);
-    assert!(told.contains("EPERM") && told.contains(&format!("pid {}", process.pid)), "{told}");
+    let description = format!("{}{}", stopped.text(), stopped.stderr);
+    assert!(
+        description.contains("EPERM") && description.contains(&format!("pid {}", process.pid)),
+        "{description}"
+    );
 }
 
 /// The entry of a stop names the signal that was sent.
@@ -230,8 +236,8 @@ fn the_journal_names_the_signal_that_was_sent() {
         home.ostler(&["up", "-f", file.to_str().expect("a path")]).ok();
         home.ostler(&["stop", "web"]).ok();
         let run = home.records()[0]["runId"].as_str().expect("an id").to_owned();
-        let told = home.event(&run, "term-sent");
-        assert_eq!(told["evidence"]["signal"], "INT", "{told}");
+        let description = home.event(&run, "term-sent");
+        assert_eq!(description["evidence"]["signal"], "INT", "{description}");
         let why = home.ostler(&["why", &run]).ok().text();
         assert!(why.contains("was sent its stop signal: INT"), "{why}");
         home.stop();

@@ -123,8 +123,9 @@ fn a_file_in_the_place_of_a_socket_is_left_there() {
         let socket = home.file("kernel.sock");
         std::fs::remove_file(&socket).expect("removed");
         std::fs::write(&socket, "mine").expect("written");
-        let told = || home.ostler(&["events", "--json"]).ok().text().contains("is not a socket");
-        eventually("it is told", || told().then_some(()));
+        let description =
+            || home.ostler(&["events", "--json"]).ok().text().contains("is not a socket");
+        eventually("it is told", || description().then_some(()));
         assert_eq!(std::fs::read_to_string(&socket).expect("read"), "mine");
         std::fs::remove_file(&socket).expect("removed");
         eventually("apps are heard again", || is_socket(&socket).then_some(()));

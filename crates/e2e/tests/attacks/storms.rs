@@ -100,10 +100,10 @@ fn on_crash_is_told_of_crashes_only() {
         ),
     );
     home.ostler(&["up", "-f", &file, "--no-wait"]).ok();
-    let told = eventually("the crash is told", || {
-        let told = std::fs::read_to_string(hook).unwrap_or_default();
-        told.contains("exit 1").then_some(told)
+    let description = eventually("the crash is told", || {
+        let description = std::fs::read_to_string(hook).unwrap_or_default();
+        description.contains("exit 1").then_some(description)
     });
     assert!(lines(&home, "ran").len() >= 5, "it ended with 0 again and again");
-    assert!(!told.contains("exit 0"), "{told}");
+    assert!(!description.contains("exit 0"), "{description}");
 }

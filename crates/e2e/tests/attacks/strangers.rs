@@ -65,7 +65,7 @@ fn nothing_is_sent_to_a_socket_of_another_user() {
     set_mode(&socket, 0o777);
     set_mode(home.path(), 0o700);
     chown(home.path(), Some(STRANGER), Some(STRANGER)).expect("given away");
-    let heard = std::thread::spawn(move || {
+    let received = std::thread::spawn(move || {
         let mut all = Vec::new();
         for _ in 0..4 {
             let (mut stream, _) = trap.accept().expect("a caller");
@@ -81,7 +81,7 @@ fn nothing_is_sent_to_a_socket_of_another_user() {
         assert!(output.stderr.contains("belongs to uid 0"), "{output:?}");
         assert!(output.stderr.contains("ostler.sock"), "it names the socket: {output:?}");
     }
-    assert!(heard.join().expect("heard").is_empty(), "not one byte");
+    assert!(received.join().expect("heard").is_empty(), "not one byte");
     assert!(home.processes().is_empty(), "nobody was started");
 }
 
@@ -98,9 +98,12 @@ fn a_home_that_others_can_write_is_refused() {
                 let output = home.ostler(arguments);
                 assert_ne!(output.code, 0, "{output:?}");
                 if arguments[0] != "up" {
-                    let told = &output.stderr;
-                    assert!(told.contains(home.path().to_str().expect("text")), "{output:?}");
-                    assert!(told.contains("chmod 700"), "{output:?}");
+                    let description = &output.stderr;
+                    assert!(
+                        description.contains(home.path().to_str().expect("text")),
+                        "{output:?}"
+                    );
+                    assert!(description.contains("chmod 700"), "{output:?}");
                 }
             }
             // By the daemon as well, whoever starts it.
@@ -209,8 +212,8 @@ fn up_does_not_run_another_users_file() {
             for verb in [&["up"][..], &["check"], &["reload"], &["reload", "--dry-run"]] {
                 let output = up_in(&home, &below, verb);
                 assert_ne!(output.code, 0, "{output:?}");
-                let told = format!("{} belongs to 4242", path.display());
-                assert!(output.stderr.contains(&told), "it is named: {output:?}");
+                let description = format!("{} belongs to 4242", path.display());
+                assert!(output.stderr.contains(&description), "it is named: {output:?}");
                 assert!(output.stderr.contains("--owner 4242"), "it says how: {output:?}");
             }
         }
@@ -329,10 +332,10 @@ fn a_registry_that_others_can_write_is_refused() {
         home.set("OSTLER_REGISTRY", registry.to_str().expect("text"));
         home.ostler(&["run", "--", "true"]).ok();
         home.stop();
-        let refused = |told: &str| {
+        let refused = |description: &str| {
             let output = home.ostler(&["run", "--", "true"]);
             assert_ne!(output.code, 0, "{output:?}");
-            assert!(output.stderr.contains(told), "{told}: {output:?}");
+            assert!(output.stderr.contains(description), "{description}: {output:?}");
             assert!(output.stderr.contains("OSTLER_REGISTRY"), "{output:?}");
         };
         set_mode(&folder, 0o777);
@@ -374,11 +377,11 @@ fn another_run_cannot_say_that_a_unit_is_ready() {
         let script = format!("cd {} && exec env {place} {serve} say READY=1", other.display());
         let forger = home.start(&[], &["sh", "-c", &script]);
         eventually("the forger has spoken", || other.join("said").exists().then_some(()));
-        let told = || {
+        let description = || {
             let events = home.ostler(&["events", "--json"]).ok().text();
             events.contains("wrote to its notify socket").then_some(())
         };
-        eventually("it is told", told);
+        eventually("it is told", description);
         let state = home.ostler(&["status", "web", "--json"]).text();
         assert!(!state.contains("\"state\":\"ready\""), "{state}");
         std::fs::write(home.folder().join("go"), "").expect("written");

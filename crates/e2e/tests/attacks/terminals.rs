@@ -12,8 +12,11 @@ fn a_size_that_is_too_large_is_refused_by_name() {
         for size in ["65535x65535", "1001x10", "10x1001"] {
             let output = home.ostler(&["run", "--pty", "--size", size, "--", "true"]);
             assert_eq!(output.code, 2, "{output:?}");
-            let told = &output.stderr;
-            assert!(told.contains(size) && told.contains("at most 1000 columns"), "{output:?}");
+            let description = &output.stderr;
+            assert!(
+                description.contains(size) && description.contains("at most 1000 columns"),
+                "{output:?}"
+            );
         }
         home.ostler(&["run", "--pty", "--size", "1000x1000", "--", "true"]).ok();
         home.stop();

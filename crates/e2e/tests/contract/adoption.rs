@@ -208,15 +208,15 @@ fn the_journal_is_followed_across_crashes_until_the_stop() {
         runs.push(run);
     }
     home.ostler(&["stop"]).ok();
-    let told = following.finish().ok().text();
+    let description = following.finish().ok().text();
     let entries: Vec<serde_json::Value> =
-        told.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+        description.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     let numbers: Vec<_> = entries.iter().filter_map(|entry| entry["seq"].as_i64()).collect();
     assert!(numbers.windows(2).all(|pair| pair[0] < pair[1]), "{numbers:?}");
     for run in &runs {
         let ends =
             entries.iter().filter(|entry| entry["runId"] == **run && entry["what"] == "exited");
-        assert_eq!(ends.count(), 1, "{told}");
+        assert_eq!(ends.count(), 1, "{description}");
     }
     assert_eq!(home.processes(), []);
 }

@@ -50,7 +50,7 @@ fn seen(on: On) {
     let limited = agent.until("limited");
     assert!(limited["untilMs"].is_u64(), "{limited}");
     assert!(agent.row().contains("limited until 03:30"), "{}", agent.row());
-    assert_eq!(agent.told("agent-limited"), 1);
+    assert_eq!(agent.description("agent-limited"), 1);
 }
 
 on_both_terminals! {
@@ -63,10 +63,10 @@ fn adopted(on: On) {
     agent.until_asked("go on?");
     replace_supervisor(&agent.tmux.project.home);
     agent.until_asked("go on?");
-    assert_eq!(agent.told("agent-waiting"), 1);
+    assert_eq!(agent.description("agent-waiting"), 1);
     agent.type_in("2");
     agent.until("idle");
-    agent.until_told("agent-goes-on", 1);
+    agent.until_reported("agent-goes-on", 1);
 }
 
 /// T2: one that runs below a shell is found among the processes; when it has gone, so is its state.
@@ -86,7 +86,7 @@ fn an_agent_below_a_shell_is_found() {
     process.expect("it runs").signal(ostler_e2e::Signal::TERM);
     let gone = |view: &serde_json::Value| view["agent"].is_null();
     agent.tmux.project.until("a", "without an agent", gone);
-    agent.until_told("agent-goes-on", 1);
+    agent.until_reported("agent-goes-on", 1);
 }
 
 /// T2: what a unit declares counts; a change of it needs no restart.

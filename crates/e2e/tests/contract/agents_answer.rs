@@ -137,8 +137,12 @@ fn of_unknown(on: On) {
     agent.until_asked("Which one?");
     agent.call(&["answer", "a", "2"]).ok();
     agent.until_shown("took 2");
-    let told = agent.call(&["events", "--json"]).ok().text();
-    assert_eq!(told.matches("agent-waiting").count(), 2, "each question once: {told}");
+    let description = agent.call(&["events", "--json"]).ok().text();
+    assert_eq!(
+        description.matches("agent-waiting").count(),
+        2,
+        "each question once: {description}"
+    );
 }
 
 /// T4, X1: who has no terminal, does not run, is no agent, or does not hear.
@@ -150,14 +154,14 @@ fn what_cannot_be_answered_is_told() {
     assert_eq!(refused.code, 1, "{}", refused.stderr);
     assert!(refused.stderr.contains("the question is still there"), "{}", refused.stderr);
     assert!(refused.text().contains("Do you want to go on?"), "{}", refused.text());
-    for (arguments, code, told) in [
+    for (arguments, code, description) in [
         (&["answer", "nobody", "1"][..], 4, "there is no unit or run \"nobody\""),
         (&["answer", "a", ""], 2, "the answer is empty"),
         (&["answer", "a", "one\ntwo"], 2, "it is one line"),
     ] {
         let refused = agent.call(arguments);
         assert_eq!(refused.code, code, "{arguments:?}: {}", refused.stderr);
-        assert!(refused.stderr.contains(told), "{arguments:?}: {}", refused.stderr);
+        assert!(refused.stderr.contains(description), "{arguments:?}: {}", refused.stderr);
     }
     agent.call(&["stop", "a"]).ok();
     let refused = agent.call(&["answer", "a", "1"]);

@@ -130,16 +130,16 @@ impl Agent {
 
     /// How often this is in its story.
     #[track_caller]
-    pub fn told(&self, what: &str) -> usize {
+    pub fn description(&self, what: &str) -> usize {
         let why = self.call(&["why", "a", "--json"]).ok().json();
         let events = why["events"].as_array().expect("a list");
         events.iter().filter(|event| event["what"] == what).count()
     }
 
     #[track_caller]
-    pub fn until_told(&self, what: &str, count: usize) {
+    pub fn until_reported(&self, what: &str, count: usize) {
         eventually(&format!("{what} is told {count} times"), || {
-            (self.told(what) == count).then_some(())
+            (self.description(what) == count).then_some(())
         });
     }
 }

@@ -8,16 +8,16 @@ const KEPT: &str = "[hooks]\n\
     on_waiting = [\"sh\", \"-c\", \"echo \\\"$OSTLER_UNIT $OSTLER_CONDITION: $OSTLER_WHY\\\" >> told\"]\n\
     on_limited = [\"sh\", \"-c\", \"echo \\\"$OSTLER_UNIT $OSTLER_CONDITION: $OSTLER_WHY\\\" >> told\"]";
 
-fn told(agent: &Agent) -> Vec<String> {
+fn description(agent: &Agent) -> Vec<String> {
     let text = std::fs::read_to_string(agent.tmux.project.path("told")).unwrap_or_default();
     text.lines().map(str::to_owned).collect()
 }
 
 #[track_caller]
-fn until_told(agent: &Agent, count: usize) -> Vec<String> {
+fn until_reported(agent: &Agent, count: usize) -> Vec<String> {
     eventually(&format!("{count} are told"), || {
-        let told = told(agent);
-        (told.len() == count).then_some(told)
+        let description = description(agent);
+        (description.len() == count).then_some(description)
     })
 }
 
@@ -30,25 +30,25 @@ fn hooks(on: On) {
     let agent = Agent::with(on, "ask go on", "");
     agent.declare_also(KEPT);
     agent.tmux.project.up();
-    let first = until_told(&agent, 1);
+    let first = until_reported(&agent, 1);
     assert!(first[0].starts_with("a waiting: ") && first[0].contains("go on?"), "{first:?}");
     replace_supervisor(&agent.tmux.project.home);
     agent.until_asked("go on?");
     agent.type_in("\u{1b}");
     agent.until("idle");
-    assert_eq!(told(&agent).len(), 1, "nobody is told that it is over, or twice");
+    assert_eq!(description(&agent).len(), 1, "nobody is told that it is over, or twice");
     agent.type_in("ask remove build\r");
-    let second = until_told(&agent, 2);
+    let second = until_reported(&agent, 2);
     assert!(second[1].contains("remove build?"), "{second:?}");
     assert!(second[1].ends_with("[1. Yes / 2. No]"), "{second:?}");
     agent.type_in("1");
     agent.until("idle");
     agent.type_in("ask go on\r");
-    until_told(&agent, 3);
+    until_reported(&agent, 3);
     agent.type_in("1");
     agent.until("idle");
     agent.type_in("limit\r");
-    let limited = until_told(&agent, 4);
+    let limited = until_reported(&agent, 4);
     assert!(limited[3].starts_with("a limited: ") && limited[3].contains("limit"), "{limited:?}");
 }
 
@@ -75,7 +75,7 @@ fn an_agent_reports_by_itself() {
     report("--state waiting --question 'May I?' --session abc-1");
     let asks = agent.until_asked("May I?");
     assert_eq!((&asks["source"], &asks["session"]), (&"report".into(), &"abc-1".into()));
-    assert_eq!(agent.told("agent-waiting"), 1);
+    assert_eq!(agent.description("agent-waiting"), 1);
     report("--state working --prompt 'do it'");
     agent.until("working");
     // The screen says something else, later.
@@ -95,9 +95,9 @@ fn an_agent_reports_by_itself() {
     assert_eq!(reports.len(), 3, "{known}");
 
     let report = serde_json::json!({ "run": run, "report": { "state": "waiting" } });
-    let (code, told) = door.refused("agents.report", report);
-    assert_eq!(code, "CONFLICT", "{told}");
-    assert!(told.contains("only an agent's own processes"), "{told}");
+    let (code, description) = door.refused("agents.report", report);
+    assert_eq!(code, "CONFLICT", "{description}");
+    assert!(description.contains("only an agent's own processes"), "{description}");
     let refused = agent.call(&["report", "--state", "idle"]);
     assert_eq!(refused.code, 2, "{}", refused.stderr);
     assert!(refused.stderr.contains("OSTLER_RUN_ID"), "{}", refused.stderr);

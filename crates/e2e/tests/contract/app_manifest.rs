@@ -56,8 +56,8 @@ fn a_manifest_is_checked() {
     }
     apps.write("ostler.toml", "[units.bot]\nmanifest = 'bot'\n");
     assert!(apps.check("", &[]).ok().text().contains(": 1 unit, nothing wrong"));
-    let told = apps.check("bot", &["--json"]).ok().json();
-    assert_eq!(told["units"], serde_json::json!(["@scope/bot"]));
+    let description = apps.check("bot", &["--json"]).ok().json();
+    assert_eq!(description["units"], serde_json::json!(["@scope/bot"]));
 }
 
 /// X1: what is wrong is told of the manifest's own file, and of every manifest.
@@ -71,21 +71,21 @@ fn what_is_wrong_with_manifests_is_told() {
     apps.write("ostler.toml", "[units.a]\nmanifest = 'a'\n[units.b]\nmanifest = 'b'\n");
     let answer = apps.check("ostler.toml", &[]);
     assert_eq!(answer.code, 2, "{answer:?}");
-    let told = apps.complaint(&answer);
+    let description = apps.complaint(&answer);
     assert!(
-        told.contains(
+        description.contains(
             "a/openclawos.manifest.json:5:28: protocol version \"2.0\" is not spoken here"
         ),
-        "{told}"
+        "{description}"
     );
     assert!(
-        told.contains("b/openclawos.manifest.json:2:9: \"../bot\" cannot be an app's id"),
-        "{told}"
+        description.contains("b/openclawos.manifest.json:2:9: \"../bot\" cannot be an app's id"),
+        "{description}"
     );
-    assert!(told.contains("2 problems in what ostler.toml names"), "{told}");
-    let told = apps.check("ostler.toml", &["--json"]);
-    assert_eq!(told.code, 2);
-    let problems = told.json()["problems"].clone();
+    assert!(description.contains("2 problems in what ostler.toml names"), "{description}");
+    let description = apps.check("ostler.toml", &["--json"]);
+    assert_eq!(description.code, 2);
+    let problems = description.json()["problems"].clone();
     assert_eq!(problems.as_array().map(Vec::len), Some(2));
     assert!(
         problems[0]["file"]
@@ -113,9 +113,15 @@ fn config_json_is_checked() {
         let arguments = if verb == "up" { vec!["up", "-f", &path] } else { vec!["check", &path] };
         let answer = apps.home.ostler(&arguments);
         assert_eq!(answer.code, 2, "{answer:?}");
-        let told = apps.complaint(&answer);
-        assert!(told.contains("config.json:3:21: \"maxRestart\" is not a key"), "{told}");
-        assert!(told.contains("config.json:3:57: \"shutdownTimeout\" is too small: 5"), "{told}");
+        let description = apps.complaint(&answer);
+        assert!(
+            description.contains("config.json:3:21: \"maxRestart\" is not a key"),
+            "{description}"
+        );
+        assert!(
+            description.contains("config.json:3:57: \"shutdownTimeout\" is too small: 5"),
+            "{description}"
+        );
     }
     // A config.json declares nothing, and nothing was started for all of this.
     apps.write("config.json", "{}");
@@ -162,13 +168,22 @@ fn an_unknown_capability_is_a_warning() {
     of(r#"{ "telepathy": true, "resources": { "gpus": 2, "env": ["HOME"] } }"#);
     let answer = apps.check("bot", &[]).ok();
     assert!(answer.text().ends_with(": app @scope/bot, 2 warnings\n"), "{answer:?}");
-    let told = apps.complaint(&answer);
-    assert!(told.contains("warning: ") && told.contains("openclawos.manifest.json:6:"), "{told}");
-    assert!(told.contains("\"telepathy\" is not known here, and nothing is done for it"), "{told}");
-    assert!(told.contains("\"gpus\" is not known here"), "{told}");
-    let told = apps.check("bot", &["--json"]).ok().json();
-    assert_eq!((&told["ok"], told["warnings"].as_array().map(Vec::len)), (&true.into(), Some(2)));
-    assert_eq!(told["warnings"][0]["line"], 6, "{told}");
+    let description = apps.complaint(&answer);
+    assert!(
+        description.contains("warning: ") && description.contains("openclawos.manifest.json:6:"),
+        "{description}"
+    );
+    assert!(
+        description.contains("\"telepathy\" is not known here, and nothing is done for it"),
+        "{description}"
+    );
+    assert!(description.contains("\"gpus\" is not known here"), "{description}");
+    let description = apps.check("bot", &["--json"]).ok().json();
+    assert_eq!(
+        (&description["ok"], description["warnings"].as_array().map(Vec::len)),
+        (&true.into(), Some(2))
+    );
+    assert_eq!(description["warnings"][0]["line"], 6, "{description}");
     of(r#"{ "resorces": {} }"#);
     let refused = apps.check("bot", &[]);
     assert_eq!(refused.code, 2);

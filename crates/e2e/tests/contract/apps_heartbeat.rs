@@ -28,7 +28,9 @@ fn silence_is_death() {
     let info = apps.until_phase("a", "ready");
     assert_eq!(info["restartCount"], 1, "{info:#}");
     assert!(
-        info["ends"][0]["told"].as_str().is_some_and(|told| told.contains("unhealthy")),
+        info["ends"][0]["description"]
+            .as_str()
+            .is_some_and(|description| description.contains("unhealthy")),
         "{info:#}"
     );
 }

@@ -36,9 +36,9 @@ impl Beside {
 
     /// What is told of it, and that the neighbour felt nothing.
     #[track_caller]
-    fn told(&mut self, text: &str) {
+    fn description(&mut self, text: &str) {
         self.apps.until_why(HOSTILE, text);
-        self.neighbour.felt_nothing(&self.apps);
+        self.neighbour.saw_no_heartbeat(&self.apps);
     }
 }
 
@@ -55,7 +55,7 @@ fn it_says_that_it_is_another() {
     let secret = "w.register(id='@e2e/neighbour', secret=os.environ['OPENCLAWOS_LAUNCH_SECRET'])";
     assert_eq!(beside.hostile.eval(secret)["error"]["code"], "FORBIDDEN");
     assert_eq!(beside.hostile.eval("w.ask('app.heartbeat')")["ok"], true);
-    beside.told("it said that it is \"@e2e/neighbour\", which is another app");
+    beside.description("it said that it is \"@e2e/neighbour\", which is another app");
     let why = beside.apps.why(Neighbour::NAME);
     assert!(why.contains("said that it is this app, and is not"), "{why}");
 }
@@ -77,7 +77,7 @@ fn it_forges_a_token() {
     let codes =
         "[Wire().code('app.shutdown', {'reason': 'forged'}, token=token) for token in forged]";
     assert_eq!(beside.hostile.eval(codes), json!(vec!["UNAUTHORIZED"; 7]));
-    beside.told("it gave a token that is not its own");
+    beside.description("it gave a token that is not its own");
     let why = beside.apps.why(Neighbour::NAME);
     assert!(!why.contains("forged"), "{why}");
 }
@@ -92,7 +92,7 @@ fn it_sends_a_line_without_an_end() {
         assert_eq!(beside.hostile.eval("bad.is_over()"), true);
     }
     assert_eq!(beside.hostile.eval("w.ask('app.heartbeat')")["ok"], true);
-    beside.told("it sent a line that does not end, and was cut off");
+    beside.description("it sent a line that does not end, and was cut off");
 }
 
 /// A3, A12: 100,000 messages a second, as fast as it can, on all the connections that it may have.
@@ -112,11 +112,11 @@ fn it_floods_with_messages() {
          for wire in [Wire() for _ in range(7)]:\n\
          \x20   threading.Thread(target=flood, args=(wire,), daemon=True).start()",
     );
-    beside.told("it sends more than 5000 requests a second");
+    beside.description("it sends more than 5000 requests a second");
     // It goes on, and so does the neighbour.
-    beside.neighbour.felt_nothing(&beside.apps);
+    beside.neighbour.saw_no_heartbeat(&beside.apps);
     beside.apps.project.call(&["stop", HOSTILE]).ok();
-    beside.neighbour.felt_nothing(&beside.apps);
+    beside.neighbour.saw_no_heartbeat(&beside.apps);
 }
 
 /// A3, A12: a flood of nothing: empty lines, and lines that are too long.
@@ -133,8 +133,8 @@ fn it_floods_with_nothing() {
              \x20   while True: wire.socket.sendall(text)\n\
              for work in (drain, flood): threading.Thread(target=work, daemon=True).start()"
         ));
-        beside.told("broke the rules of the app socket");
-        beside.neighbour.felt_nothing(&beside.apps);
+        beside.description("broke the rules of the app socket");
+        beside.neighbour.saw_no_heartbeat(&beside.apps);
     }
 }
 
@@ -147,7 +147,7 @@ fn it_sends_half_a_message_and_hangs() {
         .hostile
         .run("w = become_ready(); text = w.text('app.heartbeat'); w.send(text[:len(text) // 2])");
     beside.hostile.until_gone();
-    beside.told("heartbeats missed");
+    beside.description("heartbeats missed");
 }
 
 /// A3, A12: JSON that is deep, and what is no UTF-8, in many ways.
@@ -164,7 +164,7 @@ fn it_sends_deep_json_and_bad_text() {
     let codes = beside.hostile.eval("[bad.answer()['error']['code'] for _ in lines]");
     assert_eq!(codes, json!(vec!["INVALID_REQUEST"; 10]));
     assert_eq!(beside.hostile.eval("bad.code('app.ready')"), "APP_NOT_REGISTERED");
-    beside.told("it sent a line that is no request");
+    beside.description("it sent a line that is no request");
 }
 
 /// A3, A12: a thousand connections.
@@ -185,7 +185,7 @@ fn it_opens_a_thousand_connections() {
     assert_eq!(beside.hostile.eval("refused"), 993);
     // Operators are let in as ever.
     beside.apps.operator().ask("apps.list", json!({}));
-    beside.told("an app may hold 8 connections");
+    beside.description("an app may hold 8 connections");
 }
 
 /// A2, A12: never registers.
@@ -196,7 +196,7 @@ fn it_never_registers() {
     beside.hostile.until_gone();
     // And so the next one.
     beside.apps.puppet(HOSTILE).until_gone();
-    beside.told("it did not call app.register within 300 ms");
+    beside.description("it did not call app.register within 300 ms");
 }
 
 /// A4, A12: registers again and again, on the same and on other connections.
@@ -217,7 +217,7 @@ fn it_registers_twice() {
     assert_eq!(beside.hostile.eval("w.ask('app.heartbeat')")["ok"], true);
     let info = beside.apps.info(HOSTILE);
     assert_eq!((&info["state"], &info["restartCount"]), (&json!("ready"), &json!(0)), "{info:#}");
-    beside.told("registered");
+    beside.description("registered");
 }
 
 /// A5, A12: closes its socket and lives on.
@@ -227,7 +227,7 @@ fn it_closes_its_socket_and_lives_on() {
     let mut beside = Beside::with(SHORT);
     beside.hostile.run("w = become_ready(); w.socket.close()");
     beside.hostile.until_gone();
-    beside.told("heartbeats missed");
+    beside.description("heartbeats missed");
 }
 
 /// A7, A12: ignores shutdown, and every signal that can be ignored.
@@ -245,7 +245,7 @@ fn it_ignores_shutdown() {
     assert!(!process.is_alive());
     let why = beside.apps.why(HOSTILE);
     assert!(why.contains("was told to end over its socket"), "{why}");
-    beside.told("KILL");
+    beside.description("KILL");
 }
 
 /// A8, A12: leaks descriptors: it has as many as it may, and no more.
@@ -266,7 +266,7 @@ fn it_leaks_descriptors() {
     assert_eq!(beside.hostile.eval("resource.getrlimit(resource.RLIMIT_NOFILE)"), json!([64, 64]));
     // What it has is still good, and it is told what it may have.
     assert_eq!(beside.hostile.eval("w.ask('app.heartbeat')")["ok"], true);
-    beside.neighbour.felt_nothing(&beside.apps);
+    beside.neighbour.saw_no_heartbeat(&beside.apps);
     let info = beside.apps.info(HOSTILE);
     assert_eq!(info["state"], "ready", "{info:#}");
     assert!(info["usage"]["descriptors"].as_u64() >= Some(60), "{info:#}");
@@ -298,7 +298,7 @@ fn it_forks_away() {
     let mut again = beside.apps.puppet(HOSTILE);
     again.run("w = become_ready()");
     assert_eq!(beside.apps.until_phase(HOSTILE, "ready")["restartCount"], 1);
-    beside.told("exit 1");
+    beside.description("exit 1");
 }
 
 /// A3, A12: never reads what it is answered. It is not waited for by others, and is judged by its heartbeats.
@@ -318,10 +318,10 @@ fn it_never_reads_its_answers() {
          threading.Thread(target=push, daemon=True).start()",
     );
     let process = beside.apps.process(HOSTILE);
-    beside.neighbour.felt_nothing(&beside.apps);
+    beside.neighbour.saw_no_heartbeat(&beside.apps);
     // Both buffers are full: it is not read, so it is silent, and silence is death.
     process.wait_gone();
-    beside.told("heartbeats missed");
+    beside.description("heartbeats missed");
 }
 
 /// A7, A12: never reads, and is told to end: it has its time, and then it is killed.
@@ -339,11 +339,11 @@ fn it_never_reads_that_it_is_to_end() {
          signal.signal(signal.SIGTERM, signal.SIG_IGN)\n\
          threading.Thread(target=push, daemon=True).start()",
     );
-    beside.neighbour.felt_nothing(&beside.apps);
+    beside.neighbour.saw_no_heartbeat(&beside.apps);
     let process = beside.apps.process(HOSTILE);
     beside.apps.operator().ask("apps.stop", json!({ "packageId": id(HOSTILE) }));
     assert!(!process.is_alive());
-    beside.told("KILL");
+    beside.description("KILL");
 }
 
 /// A8, A12: eats memory.
@@ -358,10 +358,10 @@ fn it_eats_memory() {
     beside.hostile.until_gone();
     let mut again = beside.apps.puppet(HOSTILE);
     again.run("w = become_ready()");
-    beside.told("memory");
+    beside.description("memory");
     let info = beside.apps.until_phase(HOSTILE, "ready");
-    let told = info["ends"][0]["told"].as_str().expect("words");
-    assert!(told.contains("memory"), "{info:#}");
+    let description = info["ends"][0]["description"].as_str().expect("words");
+    assert!(description.contains("memory"), "{info:#}");
 }
 
 /// A12: crashes as fast as it can.
@@ -376,7 +376,7 @@ fn it_crashes_again_and_again() {
     eventually("all of that is counted", || {
         (beside.apps.info(HOSTILE)["restartCount"].as_u64() >= Some(20)).then_some(())
     });
-    beside.told("signal 11");
+    beside.description("signal 11");
 }
 
 /// A12: floods its log.
@@ -397,10 +397,10 @@ fn it_floods_its_log() {
             .ask("apps.logs", json!({ "packageId": id(HOSTILE), "lines": 1000 }));
         (lines["lines"].as_array().map(Vec::len) == Some(1000)).then_some(())
     });
-    beside.neighbour.felt_nothing(&beside.apps);
+    beside.neighbour.saw_no_heartbeat(&beside.apps);
     let info = beside.apps.info(HOSTILE);
     assert_eq!((&info["state"], &info["lastError"]), (&json!("ready"), &Value::Null), "{info:#}");
-    beside.told("ready");
+    beside.description("ready");
 }
 
 /// A10, A12: an app is no operator, however it tries.
@@ -434,5 +434,5 @@ fn it_calls_what_only_operators_may() {
     );
     let out = beside.hostile.eval("json.loads(out)");
     assert_eq!(out["error"]["code"], "FORBIDDEN", "{out}");
-    beside.neighbour.felt_nothing(&beside.apps);
+    beside.neighbour.saw_no_heartbeat(&beside.apps);
 }

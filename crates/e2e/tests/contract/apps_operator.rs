@@ -117,9 +117,12 @@ fn what_is_not_there_is_told() {
     apps.up();
     let mut operator = apps.operator();
     for method in ["apps.info", "apps.logs", "apps.start", "apps.stop", "apps.restart"] {
-        let (code, told) = operator.refused(method, json!({ "packageId": "@e2e/none" }));
+        let (code, description) = operator.refused(method, json!({ "packageId": "@e2e/none" }));
         assert_eq!(code, "NOT_FOUND", "{method}");
-        assert!(told.contains("@e2e/none") && told.contains("@e2e/a"), "{told}");
+        assert!(
+            description.contains("@e2e/none") && description.contains("@e2e/a"),
+            "{description}"
+        );
         assert_eq!(operator.refused(method, json!({})).0, "INVALID_PARAMS", "{method}");
         assert_eq!(
             operator.refused(method, json!({ "packageId": 5 })).0,
@@ -186,9 +189,9 @@ fn what_is_asked_is_done_before_it_is_answered() {
     operator.ask("apps.start", named("good"));
     assert_eq!(apps.info("good")["state"], "ready");
     // One that does not become ready is no success.
-    let (code, told) = operator.refused("apps.start", named("bad"));
-    assert_eq!(code, "CONFLICT", "{told}");
-    assert!(told.contains("not ready in time"), "{told}");
+    let (code, description) = operator.refused("apps.start", named("bad"));
+    assert_eq!(code, "CONFLICT", "{description}");
+    assert!(description.contains("not ready in time"), "{description}");
     // Who did it is on record.
     let why = apps.why("good");
     assert!(why.contains(&format!("pid {}", std::process::id())) || why.contains("uid"), "{why}");
@@ -214,7 +217,7 @@ fn who_does_not_want_to_wait_need_not() {
 
 /// Reads what a subscriber is told until the app is in this state.
 #[track_caller]
-fn until_told(subscriber: &mut Wire, name: &str, state: &str) -> Value {
+fn until_reported(subscriber: &mut Wire, name: &str, state: &str) -> Value {
     loop {
         let event = subscriber.event();
         assert_eq!(event["event"], "app", "{event}");
@@ -239,26 +242,26 @@ fn a_subscriber_is_told_each_change() {
     let mut a = apps.puppet("a");
     let mut b = apps.puppet("b");
     a.run("w = become_ready()");
-    until_told(&mut all, "a", "ready");
+    until_reported(&mut all, "a", "ready");
     b.run("w = become_ready()");
-    until_told(&mut all, "b", "ready");
-    let status = until_told(&mut one, "b", "ready");
+    until_reported(&mut all, "b", "ready");
+    let status = until_reported(&mut one, "b", "ready");
     for field in ["packageId", "state", "pid", "startedAt", "restartCount"] {
         assert!(status.get(field).is_some(), "{field}: {status:#}");
     }
     // A crash, and what follows.
     let process = Process::find(status["pid"].as_i64().expect("a pid") as i32).expect("it lives");
     process.signal(Signal::KILL);
-    until_told(&mut one, "b", "error");
-    until_told(&mut one, "b", "starting");
+    until_reported(&mut one, "b", "error");
+    until_reported(&mut one, "b", "starting");
     apps.puppet("b").run("w = become_ready()");
-    assert_eq!(until_told(&mut one, "b", "ready")["restartCount"], 1);
+    assert_eq!(until_reported(&mut one, "b", "ready")["restartCount"], 1);
     // It may go on asking on the same connection.
     assert_eq!(one.ask("apps.info", named("a"))["state"], "ready");
     // The app's own process is told to end, and the subscriber hears it to the end.
     all.ask("apps.stop", json!({ "packageId": id("a"), "wait": false }));
-    until_told(&mut all, "a", "stopping");
-    until_told(&mut all, "a", "stopped");
+    until_reported(&mut all, "a", "stopping");
+    until_reported(&mut all, "a", "stopped");
 }
 
 /// A10: a subscriber that does not read holds up nobody.
@@ -274,7 +277,7 @@ fn a_subscriber_that_does_not_read_holds_up_nobody() {
     // And asks for far more than the buffers hold.
     let request = json!({ "id": "x", "type": "request", "method": "apps.list" });
     deaf.send_until_full(format!("{request}\n").as_bytes());
-    neighbour.felt_nothing(&apps);
+    neighbour.saw_no_heartbeat(&apps);
     drop(deaf);
-    neighbour.felt_nothing(&apps);
+    neighbour.saw_no_heartbeat(&apps);
 }

@@ -81,9 +81,9 @@ fn a_stranger_is_not_the_app() {
     ostler_e2e::needs!("python3");
     let (apps, mut puppet) = started();
     let mut stranger = apps.operator();
-    let (code, told) = stranger.refused("app.register", registration("a", json!({})));
-    assert_eq!(code, "FORBIDDEN", "{told}");
-    assert!(told.contains("launch secret"), "{told}");
+    let (code, description) = stranger.refused("app.register", registration("a", json!({})));
+    assert_eq!(code, "FORBIDDEN", "{description}");
+    assert!(description.contains("launch secret"), "{description}");
     for secret in ["", "0", &"0".repeat(64)] {
         let (code, _) =
             stranger.refused("app.register", registration("a", json!({ "secret": secret })));

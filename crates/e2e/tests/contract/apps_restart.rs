@@ -63,8 +63,8 @@ fn crashes_until_it_is_disabled(kind: Kind, crash: &str) {
         assert!(starts[n + 1] + 20 >= ended + wait, "{n}: {ended} {starts:?}");
     }
     // Nobody starts it but a person.
-    let (code, told) = apps.operator().refused("apps.info", json!({ "packageId": "none" }));
-    assert_eq!(code, "NOT_FOUND", "{told}");
+    let (code, description) = apps.operator().refused("apps.info", json!({ "packageId": "none" }));
+    assert_eq!(code, "NOT_FOUND", "{description}");
     assert!(!apps.has_new_puppet("a"));
     assert!(info["lastError"].as_str().is_some_and(|error| error.contains('5')), "{info:#}");
     apps.operator().ask("apps.start", json!({ "packageId": id("a"), "wait": false }));

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 /// Judged after a second, by a test that has something to wait for meanwhile.
 const JUDGED: &str = "heartbeat = { interval = \"100ms\", timeout = \"1s\", misses = 10 }";
 
-fn heard(info: &Value) -> u64 {
+fn received(info: &Value) -> u64 {
     info["lastHeartbeat"].as_u64().unwrap_or(0)
 }
 
@@ -21,8 +21,8 @@ fn a_blocked_main_thread_does_not_stop_its_heart() {
     apps.until_phase("a", "ready");
     let process = apps.process("a");
     puppet.run("block");
-    let before = apps.until("a", "heard", |info| heard(info) > 0);
-    let info = apps.until("a", "heard for long", |info| heard(info) > heard(&before) + 3_000);
+    let before = apps.until("a", "heard", |info| received(info) > 0);
+    let info = apps.until("a", "heard for long", |info| received(info) > received(&before) + 3_000);
     assert_eq!((&info["state"], &info["restartCount"]), (&json!("ready"), &json!(0)), "{info:#}");
     assert_eq!(apps.process("a"), process);
     puppet.run("degraded");
@@ -56,9 +56,9 @@ fn silence_is_death_unless_it_was_declared() {
     for (name, (puppet, process)) in ["for", "until"].into_iter().zip(&mut ready) {
         let info = apps.info(name);
         assert_eq!((&info["pid"], &info["restartCount"]), (&json!(process.pid), &json!(0)));
-        let before = heard(&info);
+        let before = received(&info);
         process.signal(Signal::CONT);
-        apps.until(name, "heard again", |info| heard(info) > before);
+        apps.until(name, "heard again", |info| received(info) > before);
         // Taken back, the same silence is death.
         puppet.run("busy_for 0");
         process.signal(Signal::STOP);
@@ -109,14 +109,14 @@ fn its_own_end_is_known_with_its_reason() {
     apps.until("will", "over", |info| info["state"] == "stopped");
     let why = apps.until_why("will", "all is done");
     assert!(!why.contains("told to end over its socket"), "{why}");
-    for (name, told) in [
+    for (name, description) in [
         ("work", "error: work failed: out of ideas"),
         ("setup", "error: setup failed: no database"),
     ] {
         let info = apps.until_phase(name, "error");
         assert!(info["lastError"].as_str().is_some_and(|e| e.contains("exit 1")), "{info:#}");
         let log = apps.project.call(&["logs", name]).ok().text();
-        assert!(log.contains(told), "{log}");
+        assert!(log.contains(description), "{log}");
     }
     assert!(apps.why("work").contains("its work failed"), "{}", apps.why("work"));
     assert!(apps.folder("work").join("teardown").exists());
@@ -135,13 +135,13 @@ fn it_outlives_the_supervisor() {
     let mut puppets = names.map(|name| apps.puppet(name));
     let before = names.map(|name| {
         apps.until_phase(name, "ready");
-        (apps.process(name), heard(&apps.until(name, "heard", |info| heard(info) > 0)))
+        (apps.process(name), received(&apps.until(name, "heard", |info| received(info) > 0)))
     });
     puppets[0].run("block");
     for _ in 0..2 {
         replace_supervisor(&apps.project.home);
         for (name, (process, last)) in names.iter().zip(&before) {
-            let is_back = |info: &Value| info["state"] == "ready" && heard(info) > *last;
+            let is_back = |info: &Value| info["state"] == "ready" && received(info) > *last;
             let info = apps.until(name, "heard again", is_back);
             assert_eq!((&info["pid"], &info["restartCount"]), (&json!(process.pid), &json!(0)));
             assert!(!apps.has_new_puppet(name));
@@ -180,12 +180,12 @@ fn by_itself_it_says_what_is_missing() {
     let mut program = home.program(helper!("rust_app"));
     let ended = program.current_dir(home.folder()).output().expect("it runs");
     assert_eq!(ended.status.code(), Some(1));
-    let told = String::from_utf8_lossy(&ended.stderr);
-    assert!(told.starts_with("error: OPENCLAWOS_SOCKET is not set"), "{told}");
-    assert!(told.contains("ostler up"), "{told}");
+    let description = String::from_utf8_lossy(&ended.stderr);
+    assert!(description.starts_with("error: OPENCLAWOS_SOCKET is not set"), "{description}");
+    assert!(description.contains("ostler up"), "{description}");
     program.env("OPENCLAWOS_SOCKET", home.file("none.sock"));
     let ended = program.output().expect("it runs");
-    let told = String::from_utf8_lossy(&ended.stderr);
+    let description = String::from_utf8_lossy(&ended.stderr);
     assert_eq!(ended.status.code(), Some(1));
-    assert!(told.contains("openclawos.manifest.json: No such file"), "{told}");
+    assert!(description.contains("openclawos.manifest.json: No such file"), "{description}");
 }

@@ -231,30 +231,30 @@ pub struct Puppet {
 impl Puppet {
     #[track_caller]
     pub fn run(&mut self, code: &str) {
-        self.tell("run", code);
-        self.told(code);
+        self.notify("run", code);
+        self.description(code);
     }
 
     #[track_caller]
     pub fn eval(&mut self, code: &str) -> Value {
-        self.tell("eval", code);
-        self.told(code)
+        self.notify("eval", code);
+        self.description(code)
     }
 
     /// Begins it, and does not wait for its end.
     #[track_caller]
     pub fn begin(&mut self, code: &str) {
-        self.tell("run", code);
+        self.notify("run", code);
     }
 
-    fn tell(&mut self, how: &str, code: &str) {
+    fn notify(&mut self, how: &str, code: &str) {
         let order = json!({ how: code });
         let sent = self.strings.get_mut().write_all(format!("{order}\n").as_bytes());
         sent.unwrap_or_else(|error| panic!("{code}: it is gone ({error})"));
     }
 
     #[track_caller]
-    fn told(&mut self, code: &str) -> Value {
+    fn description(&mut self, code: &str) -> Value {
         let mut line = String::new();
         let read = self.strings.read_line(&mut line);
         let length = read.unwrap_or_else(|error| panic!("{code}: no answer ({error})"));
@@ -300,7 +300,7 @@ impl Neighbour {
 
     /// Waits until it has beaten so often again, and then looks at all that it could have felt.
     #[track_caller]
-    pub fn felt_nothing(&mut self, apps: &Apps) {
+    pub fn saw_no_heartbeat(&mut self, apps: &Apps) {
         let before = self.beats();
         eventually("the neighbour beats on", || (self.beats() >= before + 5).then_some(()));
         // A moment is normal where every core is busy with other tests.

@@ -92,7 +92,10 @@ fn every_state_is_one_of_five() {
     apps.puppet("a").begin("os._exit(7)");
     let (state, info) = pair("error");
     assert_eq!(state, "error", "{info:#}");
-    assert!(info["lastError"].as_str().is_some_and(|told| told.contains('7')), "{info:#}");
+    assert!(
+        info["lastError"].as_str().is_some_and(|description| description.contains('7')),
+        "{info:#}"
+    );
 }
 
 /// A1: between two starts it is in error, with what is waited for.
@@ -191,8 +194,8 @@ fn one_that_never_registers_is_told_so() {
     puppet.run("w = Wire()");
     let info = apps.until_phase("a", "error");
     puppet.until_gone();
-    let told = "it did not call app.register within 300 ms";
-    assert!(apps.why("a").contains(told), "{}", apps.why("a"));
+    let description = "it did not call app.register within 300 ms";
+    assert!(apps.why("a").contains(description), "{}", apps.why("a"));
     assert!(info["lastError"].as_str().is_some_and(|error| !error.is_empty()), "{info:#}");
 }
 
@@ -209,8 +212,8 @@ fn one_that_is_never_ready_is_told_so() {
     let mut puppet = apps.puppet("a");
     puppet.run("w = Wire(); w.register()");
     apps.until_phase("a", "error");
-    let told = "it registered, and did not call app.ready within 300 ms";
-    assert!(apps.why("a").contains(told), "{}", apps.why("a"));
+    let description = "it registered, and did not call app.ready within 300 ms";
+    assert!(apps.why("a").contains(description), "{}", apps.why("a"));
 }
 
 /// A2: `ostler up` waits for an app, and its failure is the command's.
@@ -226,8 +229,8 @@ fn up_waits_for_what_the_app_says() {
     apps.write();
     let failed = apps.project.call(&["up"]);
     assert_ne!(failed.code, 0, "{failed:?}");
-    let told = failed.text() + &failed.stderr;
-    assert!(told.contains("not ready in time"), "{told}");
+    let description = failed.text() + &failed.stderr;
+    assert!(description.contains("not ready in time"), "{description}");
     assert!(apps.why("a").contains("app.register within 300 ms"), "{}", apps.why("a"));
     drop(apps.puppet("a"));
     apps.declare("a", LONG);
@@ -260,9 +263,9 @@ fn a_manifest_that_is_wrong_starts_nothing() {
     let wrong = json!({ "capabilities": { "resources": { "env": ["A=B"], "limits": { "maxMemory": 5 } } } });
     apps.add_with("b", Kind::Raw, "", wrong);
     apps.write();
-    let told = apps.project.call(&["up"]);
-    assert_ne!(told.code, 0, "{told:?}");
-    let text = told.text() + &told.stderr;
+    let description = apps.project.call(&["up"]);
+    assert_ne!(description.code, 0, "{description:?}");
+    let text = description.text() + &description.stderr;
     assert!(text.contains("b/openclawos.manifest.json"), "{text}");
     assert!(text.contains("A=B") && text.contains("maxMemory"), "{text}");
     assert!(!apps.has_new_puppet("a") && !apps.has_new_puppet("b"));
@@ -324,9 +327,9 @@ fn an_app_is_told_its_configuration() {
         apps.project.call(&["reload"]).ok();
         let expected = json!({ "level": 7, "name": "two" });
         eventually("it is told", || (puppet.eval("app.config") == expected).then_some(()));
-        let told = puppet.eval("app.told");
-        assert_eq!(told.as_array().map(Vec::len), Some(1), "{told:#}");
-        assert_eq!(told[0]["version"], apps.info("a")["configVersion"]);
+        let description = puppet.eval("app.told");
+        assert_eq!(description.as_array().map(Vec::len), Some(1), "{description:#}");
+        assert_eq!(description[0]["version"], apps.info("a")["configVersion"]);
         assert_eq!(apps.process("a"), process);
     }
 }

@@ -57,7 +57,7 @@ fn a_request_and_its_answer() {
 fn what_is_no_request_is_told_and_forgiven() {
     ostler_e2e::needs!("python3");
     let (apps, mut puppet) = ready();
-    for (line, id, told) in [
+    for (line, id, description) in [
         (r"b'{\n'", "", "not a request"),
         (r"b'null\n'", "", "not a request"),
         (r"b'[]\n'", "", "not a request"),
@@ -82,7 +82,7 @@ fn what_is_no_request_is_told_and_forgiven() {
         assert_eq!(answer["error"]["code"], "INVALID_REQUEST", "{line}: {answer}");
         assert_eq!(answer["requestId"], id, "{line}: {answer}");
         let message = answer["error"]["message"].as_str().expect("words");
-        assert!(message.contains(told), "{line}: {message}");
+        assert!(message.contains(description), "{line}: {message}");
         assert_eq!(puppet.eval("w.ask('app.heartbeat')")["ok"], true, "{line}");
     }
     // What is too deep is not taken for nothing.

@@ -82,8 +82,8 @@ impl Machine {
 #[test]
 fn systemd_gets_a_unit_once() {
     let machine = Machine::with(&["systemctl", "loginctl"]);
-    let told = machine.home.ostler(&["enable", "--with", "systemd"]).ok().text();
-    assert!(told.contains("loginctl enable-linger rider"), "{told}");
+    let description = machine.home.ostler(&["enable", "--with", "systemd"]).ok().text();
+    assert!(description.contains("loginctl enable-linger rider"), "{description}");
     let wanted = ["systemctl --user daemon-reload", "systemctl --user enable --now ostler.service"];
     assert_eq!(machine.calls()[..2], wanted);
     let unit = fs::read_to_string(machine.unit()).expect("a unit");
@@ -111,8 +111,8 @@ fn systemd_loses_its_unit() {
     let machine = Machine::with(&["systemctl", "loginctl"]);
     machine.home.ostler(&["enable", "--with", "systemd"]).ok();
     machine.tool_file("state", b"active\n");
-    let told = machine.home.ostler(&["disable"]).ok().text();
-    assert!(told.contains("goes on until `systemctl --user stop ostler`"), "{told}");
+    let description = machine.home.ostler(&["disable"]).ok().text();
+    assert!(description.contains("goes on until `systemctl --user stop ostler`"), "{description}");
     assert!(machine.unit().exists(), "systemd would forget how to treat what it runs");
     machine.tool_file("state", b"inactive\n");
     machine.calls();
@@ -123,8 +123,8 @@ fn systemd_loses_its_unit() {
         calls.iter().any(|call| call == "systemctl --user disable ostler.service"),
         "{calls:?}"
     );
-    let told = machine.home.ostler(&["disable"]).ok().text();
-    assert!(told.contains("nothing was changed"), "{told}");
+    let description = machine.home.ostler(&["disable"]).ok().text();
+    assert!(description.contains("nothing was changed"), "{description}");
     assert_eq!(machine.calls(), [""; 0]);
 }
 
@@ -134,8 +134,8 @@ fn a_daemon_that_runs_is_left_alone() {
     let machine = Machine::with(&["systemctl", "loginctl"]);
     machine.home.ostler(&["start"]).ok();
     let before = machine.home.supervisor_pid();
-    let told = machine.home.ostler(&["enable", "--with", "systemd"]).ok().text();
-    assert!(told.contains("from the next boot on"), "{told}");
+    let description = machine.home.ostler(&["enable", "--with", "systemd"]).ok().text();
+    assert!(description.contains("from the next boot on"), "{description}");
     let calls = machine.calls();
     assert!(calls.contains(&"systemctl --user enable ostler.service".to_owned()), "{calls:?}");
     assert!(!calls.iter().any(|call| call.contains("--now")), "{calls:?}");
@@ -182,15 +182,15 @@ fn a_crontab_keeps_every_other_line() {
         b"MAILTO=me\n1 2 3 4 5 no end of line",
     ] {
         machine.tool_file("crontab-text", text);
-        let told = machine.home.ostler(&["enable"]).ok().text();
-        assert!(told.contains("cron"), "{told}");
+        let description = machine.home.ostler(&["enable"]).ok().text();
+        assert!(description.contains("cron"), "{description}");
         let with = machine.crontab();
         let own = with.strip_prefix(text).expect("what was there is still there");
         let own = String::from_utf8_lossy(own).trim().to_owned();
         assert!(own.starts_with("@reboot OSTLER_HOME='") && own.contains("' start "), "{own}");
         machine.calls();
-        let told = machine.home.ostler(&["enable"]).ok().text();
-        assert!(told.contains("already"), "{told}");
+        let description = machine.home.ostler(&["enable"]).ok().text();
+        assert!(description.contains("already"), "{description}");
         assert_eq!(machine.calls(), ["crontab -l"]);
         assert_eq!(machine.crontab(), with);
         machine.home.ostler(&["disable"]).ok();
@@ -214,22 +214,22 @@ fn the_line_of_the_crontab_works() {
     let line = String::from_utf8(machine.crontab()).expect("text");
     let command = line.trim().strip_prefix("@reboot ").expect("a line for the boot");
     // As cron does it: a backslash keeps `%` from being the end of the line, and goes away.
-    let mut heard = String::new();
+    let mut received = String::new();
     let mut is_escaped = false;
     for character in command.chars() {
         match character {
             '%' if is_escaped => {
-                heard.pop();
-                heard.push('%');
+                received.pop();
+                received.push('%');
             }
-            '%' => panic!("cron ends the command at {heard}"),
-            other => heard.push(other),
+            '%' => panic!("cron ends the command at {received}"),
+            other => received.push(other),
         }
         is_escaped = character == '\\' && !is_escaped;
     }
     let mut shell = machine.home.program("/bin/sh");
-    shell.args(["-c", &heard]).env_remove("OSTLER_HOME");
-    assert!(shell.output().expect("it runs").status.success(), "{heard}");
+    shell.args(["-c", &received]).env_remove("OSTLER_HOME");
+    assert!(shell.output().expect("it runs").status.success(), "{received}");
     let status = machine.home.ostler(&["status", "--json"]).ok().json();
     assert_eq!(status["home"].as_str(), machine.home.path().to_str());
 }

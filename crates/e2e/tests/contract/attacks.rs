@@ -66,8 +66,8 @@ fn a_foreground_run_that_is_stolen_does_not_hang() {
     silent.signal(Signal::STOP);
     second.spawn(&["events", "-f", "--json", "--run", &run]).until_written("lease-stolen");
     silent.signal(Signal::CONT);
-    let told = waiting.until_complained("another supervisor");
-    assert!(told.contains(&run), "{told}");
+    let description = waiting.until_complained("another supervisor");
+    assert!(description.contains(&run), "{description}");
     // R15: its pipe is still drained, so it ends as it wanted to.
     let result = second.wait(&run);
     assert_eq!(

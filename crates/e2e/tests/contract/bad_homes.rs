@@ -77,8 +77,8 @@ fn a_read_only_home_is_told() {
     let mut home = Home::new();
     let Some(disk) = home.small_disk("h", 8 << 20) else { return skipped() };
     let remount = |how: &str| {
-        let told = format!("remount,{how}");
-        let done = Command::new("mount").args(["-o", &told]).arg(&disk).status();
+        let description = format!("remount,{how}");
+        let done = Command::new("mount").args(["-o", &description]).arg(&disk).status();
         assert!(done.expect("mount").success(), "{how}");
     };
     remount("ro");

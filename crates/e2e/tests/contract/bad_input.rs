@@ -142,7 +142,7 @@ fn a_registry_that_cannot_be_used_is_told_and_left_alone() {
             "damaged",
         ),
     ];
-    for (kind, spoil, told) in damage {
+    for (kind, spoil, description) in damage {
         let home = Home::new();
         home.run(&[], &["true"]);
         home.ostler(&["stop"]).ok();
@@ -156,7 +156,7 @@ fn a_registry_that_cannot_be_used_is_told_and_left_alone() {
         assert_ne!(output.code, 0, "{kind}: {output:?}");
         let path = home.registry_file().display().to_string();
         assert!(output.stderr.contains(&path), "{kind}: it names the file: {output:?}");
-        assert!(output.stderr.contains(told), "{kind}: {output:?}");
+        assert!(output.stderr.contains(description), "{kind}: {output:?}");
         no_panic(&output);
         let run = home.ostler(&["run", "--", "true"]);
         assert_eq!(run.code, 125, "{kind}: {run:?}");
@@ -397,9 +397,9 @@ fn check_refuses_the_probe_numbers_that_up_refuses() {
         assert_eq!(refused.code, 2, "{probe}: {refused:?}");
         assert!(refused.stderr.contains("unit \"a\" cannot be made"), "{refused:?}");
         assert!(refused.stderr.contains("health.liveness must be more than 0"), "{refused:?}");
-        let told = project.call(&["check", "--json"]).json();
+        let description = project.call(&["check", "--json"]).json();
         assert_eq!(
-            (&told["ok"], told["problems"].as_array().map(Vec::len)),
+            (&description["ok"], description["problems"].as_array().map(Vec::len)),
             (&false.into(), Some(1))
         );
     }

@@ -173,13 +173,13 @@ impl Campaign {
         };
         self.longest = self.longest.max(began.elapsed());
         if let Some(started) = started {
-            self.hear(started);
+            self.receive(started);
         }
         killed
     }
 
     /// A run that was being started goes its way, unless it was struck between its record and its process.
-    fn hear(&self, started: Background) {
+    fn receive(&self, started: Background) {
         let output = started.finish();
         let was_struck = output.code == 125
             && (output.stderr.contains("before it had started it")

@@ -85,11 +85,11 @@ fn struck(engine: &Engine) {
     let first = engine.id(&project, "a");
     engine.ok(&["kill", &first]);
     let second = engine.next_id(&project, "a", &first);
-    assert_eq!(project.view("a")["ends"][0]["told"], "killed");
+    assert_eq!(project.view("a")["ends"][0]["description"], "killed");
     engine.ok(&["rm", "-f", &second]);
     let third = engine.next_id(&project, "a", &second);
     let ends = project.view("a")["ends"].clone();
-    assert!(matches!(ends[0]["told"].as_str(), Some("exit 1" | "killed")), "{ends}");
+    assert!(matches!(ends[0]["description"].as_str(), Some("exit 1" | "killed")), "{ends}");
     assert_eq!(engine.of_project(&project), [third]);
 }
 
@@ -103,7 +103,7 @@ fn exits(engine: &Engine) {
     project.declare(&[("a", &engine.unit("echo out; echo err >&2; exit 7", once))]);
     project.call(&["up"]);
     let view = project.until("a", "over", |view| !view["ends"][0].is_null());
-    assert_eq!(view["ends"][0]["told"], "exit 7", "{view:#}");
+    assert_eq!(view["ends"][0]["description"], "exit 7", "{view:#}");
     let logs = project.call(&["logs", "a"]).text();
     assert!(logs.contains("out\n") && logs.contains("err\n"), "{logs:?}");
     assert!(engine.of_project(&project).is_empty());
@@ -120,7 +120,7 @@ fn memory(engine: &Engine) {
     project.declare(&[("a", &engine.unit(eat, more))]);
     project.call(&["up"]);
     let view = project.until("a", "over", |view| !view["ends"][0].is_null());
-    assert_eq!(view["ends"][0]["told"], "killed, out of memory", "{view:#}");
+    assert_eq!(view["ends"][0]["description"], "killed, out of memory", "{view:#}");
     let why = project.call(&["why", "a"]).ok().text();
     assert!(why.contains("out of memory") || why.contains("want of memory"), "{why}");
 }
@@ -136,7 +136,7 @@ fn no_memory(engine: &Engine) {
     project.up();
     engine.ok(&["kill", &engine.id(&project, "a")]);
     let view = project.until("a", "over", |view| !view["ends"][0].is_null());
-    assert_eq!(view["ends"][0]["told"], "killed", "{view:#}");
+    assert_eq!(view["ends"][0]["description"], "killed", "{view:#}");
 }
 
 on_each_engine! {
@@ -155,7 +155,7 @@ fn foreign_name(engine: &Engine) {
     project.until("a", "in error", |view| view["state"] == "error");
     let why = project.call(&["why", "a"]).text();
     assert!(why.contains("is not ours") && why.contains("rename"), "{why}");
-    assert_eq!(project.view("a")["ends"][0]["told"], "exit 78");
+    assert_eq!(project.view("a")["ends"][0]["description"], "exit 78");
     project.until_state("fine", "ready");
     project.call(&["down"]).ok();
     assert_eq!(engine.inspect(&id)["State"]["Running"], true);

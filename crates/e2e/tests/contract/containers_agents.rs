@@ -68,8 +68,8 @@ fn followed(engine: &Engine) {
 
     write(&project.path(".ploinky/agents.json"), "{ half");
     eventually("the broken list is told", || {
-        let told = project.call(&["logs", "agents"]).text();
-        told.contains("agents.json").then_some(())
+        let description = project.call(&["logs", "agents"]).text();
+        description.contains("agents.json").then_some(())
     });
     assert_eq!(project.state(&two), "ready", "a list that is broken changes nothing");
 
@@ -115,8 +115,8 @@ fn left_meanwhile(engine: &Engine) {
         view["why"].as_str().is_some_and(|why| why.contains(&one))
     });
     let refused = project.call(&["check"]);
-    let told = format!("{refused:?}");
-    assert!(told.contains("neither here nor in the list of agents"), "{told}");
+    let description = format!("{refused:?}");
+    assert!(description.contains("neither here nor in the list of agents"), "{description}");
 
     project.call(&["stop", "agents"]).ok();
     list(&project, &[(&one, "one")]);
@@ -141,8 +141,8 @@ fn left_and_taken_down(engine: &Engine) {
     eventually("no longer watched", || project.find(&one).is_none().then_some(()));
     let run = eventually("a run stands for it", || stand_in(&project));
     assert_eq!(engine.inspect(&first)["State"]["Running"], true, "it runs on");
-    let told = project.call(&["events", "--json"]).ok().text();
-    assert!(told.contains("its container runs on"), "{told}");
+    let description = project.call(&["events", "--json"]).ok().text();
+    assert!(description.contains("its container runs on"), "{description}");
 
     project.home.kill_supervisor();
     eventually("the next supervisor has it too", || {
@@ -150,8 +150,8 @@ fn left_and_taken_down(engine: &Engine) {
     });
     assert_eq!(engine.inspect(&first)["State"]["Running"], true, "also without its supervisor");
 
-    let told = project.call(&["down"]).ok().text();
-    assert!(told.contains(&format!("- remove   {one}")), "{told}");
+    let description = project.call(&["down"]).ok().text();
+    assert!(description.contains(&format!("- remove   {one}")), "{description}");
     assert!(engine.of_project(&project).is_empty(), "down leaves nothing behind");
     assert_eq!(project.home.record(&run)["extinct"], "yes");
     assert_eq!(stand_in(&project), None);

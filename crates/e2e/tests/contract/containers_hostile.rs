@@ -160,7 +160,7 @@ fn docker_restarts_it_itself() {
     engine.root(&id).signal(ostler_e2e::Signal::KILL);
     let next = engine.next_id(&project, "a", &id);
     let view = project.view("a");
-    assert_eq!(view["ends"][0]["told"], "killed", "{view:#}");
+    assert_eq!(view["ends"][0]["description"], "killed", "{view:#}");
     assert_eq!(engine.of_project(&project), [next], "one, and not the engine's");
 }
 
@@ -283,6 +283,6 @@ fn own_signal(engine: &Engine) {
     project.up();
     project.call(&["stop", "a"]).ok();
     assert!(engine.of_project(&project).is_empty());
-    let told = project.call(&["logs", "a"]).ok().text();
-    assert!(told.contains("bye"), "{told}");
+    let description = project.call(&["logs", "a"]).ok().text();
+    assert!(description.contains("bye"), "{description}");
 }

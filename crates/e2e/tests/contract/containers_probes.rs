@@ -45,7 +45,9 @@ fn sick_later(engine: &Engine) {
     let view = project.until("a", "made anew", |view| !view["ends"][0].is_null());
     std::fs::remove_file(project.path("code/sick")).expect("removed");
     assert!(
-        view["ends"][0]["told"].as_str().is_some_and(|told| told.contains("unhealthy")),
+        view["ends"][0]["description"]
+            .as_str()
+            .is_some_and(|description| description.contains("unhealthy")),
         "{view:#}"
     );
     assert_eq!(view["ends"][0]["then"], "started again after 100 ms", "{view:#}");

@@ -21,7 +21,7 @@ pub enum Kind {
 pub struct Engine {
     pub kind: Kind,
     folder: PathBuf,
-    keeper: Mutex<Option<(Child, ChildStdin)>>,
+    fd_store: Mutex<Option<(Child, ChildStdin)>>,
 }
 
 const APPLETS: &str = "sh sleep cat echo ls test kill ps head seq touch date usleep rm mkdir env true false trap awk dd \
@@ -57,7 +57,7 @@ impl Engine {
             return Err(format!("{missing} is not installed"));
         }
         let folder = tempfile::Builder::new().prefix("oc").tempdir().expect("a folder").keep();
-        let engine = Self { kind, folder, keeper: Mutex::new(None) };
+        let engine = Self { kind, folder, fd_store: Mutex::new(None) };
         engine.write_configuration();
         engine.start()?;
         engine.import()?;
@@ -193,7 +193,7 @@ impl Engine {
         shell.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
         let mut shell = shell.spawn().map_err(|error| error.to_string())?;
         let input = shell.stdin.take().expect("piped");
-        *self.keeper.lock().expect("whole") = Some((shell, input));
+        *self.fd_store.lock().expect("whole") = Some((shell, input));
         for _ in 0..200 {
             if self.cli(&["ps"]).is_ok()
                 && std::os::unix::net::UnixStream::connect(self.path("e.sock")).is_ok()
@@ -210,7 +210,7 @@ impl Engine {
     /// Its containers go on.
     pub fn stop(&self) {
         std::fs::write(self.path("stay"), "").expect("written");
-        if let Some((mut shell, input)) = self.keeper.lock().expect("whole").take() {
+        if let Some((mut shell, input)) = self.fd_store.lock().expect("whole").take() {
             drop(input);
             let _ = shell.wait();
         }
@@ -328,8 +328,8 @@ impl std::panic::RefUnwindSafe for Engine {}
 
 impl Drop for Engine {
     fn drop(&mut self) {
-        if let Ok(mut keeper) = self.keeper.lock()
-            && let Some((mut shell, mut input)) = keeper.take()
+        if let Ok(mut fd_store) = self.fd_store.lock()
+            && let Some((mut shell, mut input)) = fd_store.take()
         {
             let _ = input.write_all(b"\n");
             drop(input);

@@ -21,8 +21,8 @@ fn scenario(home: &Home) {
 }
 
 /// What has to hold once a supervisor is there again and has had its time.
-fn assert_true(home: &Home, told: &str) {
-    eventually(&format!("{told}: what was ending has ended"), || {
+fn assert_true(home: &Home, description: &str) {
+    eventually(&format!("{description}: what was ending has ended"), || {
         home.records()
             .iter()
             .all(|record| record["state"] == "running" || record["state"] == "exited")
@@ -39,7 +39,7 @@ fn assert_true(home: &Home, told: &str) {
         let record = owner(&process);
         assert!(
             record.is_some_and(|record| record["state"] == "running"),
-            "{told}: {process:?} is unowned: {record:?}"
+            "{description}: {process:?} is unowned: {record:?}"
         );
     }
     for record in &records {
@@ -47,19 +47,20 @@ fn assert_true(home: &Home, told: &str) {
         match record["state"].as_str() {
             Some("running") => {
                 let process = pid.and_then(Process::find);
-                let process = process.unwrap_or_else(|| panic!("{told}: no process of {record}"));
-                assert_eq!(record["startTime"], process.start_time, "{told}: {record}");
+                let process =
+                    process.unwrap_or_else(|| panic!("{description}: no process of {record}"));
+                assert_eq!(record["startTime"], process.start_time, "{description}: {record}");
                 assert!(record["leaseExpiresAtMs"].is_u64());
             }
             Some("exited") => {
-                assert!(record["termination"].is_string(), "{told}: {record}");
+                assert!(record["termination"].is_string(), "{description}: {record}");
                 assert_eq!(record["leaseExpiresAtMs"], Value::Null);
             }
-            _ => panic!("{told}: {record}"),
+            _ => panic!("{description}: {record}"),
         }
         let run = record["runId"].as_str().expect("an id");
         let ends = usize::from(record["state"] == "exited");
-        assert_eq!(home.count(run, "exited"), ends, "{told}: {record}");
+        assert_eq!(home.count(run, "exited"), ends, "{description}: {record}");
     }
 }
 
@@ -78,7 +79,7 @@ fn unguarded(home: &Home, failpoint: &str) -> Background {
 fn crash_at(setup: Setup, side: &str) {
     let mut survived = false;
     for number in 1..200 {
-        let told = format!("{setup:?} {side}:{number}");
+        let description = format!("{setup:?} {side}:{number}");
         let home = setup.home_with(&[]);
         let supervisor = unguarded(&home, &format!("{side}:{number}"));
         scenario(&home);
@@ -97,10 +98,10 @@ fn crash_at(setup: Setup, side: &str) {
             }
             drop(successor);
         }
-        assert_true(&home, &told);
+        assert_true(&home, &description);
         home.stop();
         if survived {
-            println!("{told}: survived");
+            println!("{description}: survived");
             break;
         }
     }

@@ -161,8 +161,8 @@ fn last_words(words: &[u8]) -> Vec<u8> {
     let log = crash_log(&home);
     let head = b"Last 50 lines of output:\n";
     let at = log.windows(head.len()).position(|part| part == head).expect("a head");
-    let told = String::from_utf8_lossy(&log[..at]).into_owned();
-    assert!(told.contains("Error: signal: aborted"), "{told}");
+    let description = String::from_utf8_lossy(&log[..at]).into_owned();
+    assert!(description.contains("Error: signal: aborted"), "{description}");
     log[at + head.len()..].to_vec()
 }
 

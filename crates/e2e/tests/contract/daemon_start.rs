@@ -7,19 +7,22 @@ use ostler_e2e::{Home, Signal, eventually};
 #[test]
 fn start_returns_when_it_answers_and_tells_the_pids() {
     let home = Home::new();
-    let told = home.ostler(&["start"]).ok().text();
+    let description = home.ostler(&["start"]).ok().text();
     let pinged = home.ostler(&["--no-start", "runs", "--json"]).ok();
     assert_eq!(pinged.json(), serde_json::json!([]), "it answers at once");
     let Daemon { guardian, supervisor } = Daemon::of(&home);
     let pids = format!("{} (supervisor), {} (gateway)", guardian.pid, supervisor.pid);
-    assert!(told.contains("started") && told.contains(&pids), "{told}");
-    assert!(told.contains("Gateway: running"), "{told}");
+    assert!(description.contains("started") && description.contains(&pids), "{description}");
+    assert!(description.contains("Gateway: running"), "{description}");
     assert_eq!(pid_in_file(&home), Some(guardian.pid), "the pid file is for people");
     home.stop();
-    let told = home.ostler(&["start", "--json"]).ok().json();
+    let description = home.ostler(&["start", "--json"]).ok().json();
     let Daemon { guardian, supervisor } = Daemon::of(&home);
-    assert_eq!((&told["pid"], &told["gatewayPid"]), (&guardian.pid.into(), &supervisor.pid.into()));
-    assert_eq!(told["running"], true);
+    assert_eq!(
+        (&description["pid"], &description["gatewayPid"]),
+        (&guardian.pid.into(), &supervisor.pid.into())
+    );
+    assert_eq!(description["running"], true);
 }
 
 /// D1: a second start says whose the home is, and changes nothing.
@@ -78,8 +81,9 @@ fn six_concurrent_starts_make_one_owner() {
             assert!(answer.contains(&format!("{} (supervisor)", daemon.guardian.pid)), "{answer}");
         }
         let starters = answers.iter().filter(|answer| answer.starts_with("started")).count();
-        let told = answers.iter().filter(|answer| answer.starts_with("already running")).count();
-        assert_eq!((starters, told), (1, 5), "{answers:?}");
+        let description =
+            answers.iter().filter(|answer| answer.starts_with("already running")).count();
+        assert_eq!((starters, description), (1, 5), "{answers:?}");
         assert_eq!(state_file(&home)["pid"], daemon.guardian.pid);
         assert_eq!(state_file(&home)["crash_count"], 0, "nobody was taken for a crash");
         assert_eq!(crate::daemon::crash_log(&home), b"");
@@ -110,8 +114,8 @@ fn left_over_files_do_not_keep_anybody_from_starting() {
     for name in ["ostler.pid", "supervisor.json", "guardian.sock"] {
         assert!(home.file(name).exists(), "{name} was left behind");
     }
-    let told = home.ostler(&["start"]).ok().text();
-    assert!(told.starts_with("started"), "{told}");
+    let description = home.ostler(&["start"]).ok().text();
+    assert!(description.starts_with("started"), "{description}");
     let daemon = Daemon::of(&home);
     assert_eq!(pid_in_file(&home), Some(daemon.guardian.pid));
 }

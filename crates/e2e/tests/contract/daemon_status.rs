@@ -38,7 +38,7 @@ fn status_of_what_runs() {
     assert_eq!(line(&text, "Gateway:"), Some("running"), "{text}");
     let pids = format!("{} (supervisor), {} (gateway)", daemon.guardian.pid, daemon.supervisor.pid);
     assert_eq!(line(&text, "PID:"), Some(pids.as_str()), "{text}");
-    assert!(line(&text, "Uptime:").is_some_and(|told| told.ends_with('s')), "{text}");
+    assert!(line(&text, "Uptime:").is_some_and(|description| description.ends_with('s')), "{text}");
     assert_eq!(line(&text, "Crashes:"), Some("0 this session"), "{text}");
     let json = status(&home);
     assert_fields(&json);
@@ -72,7 +72,10 @@ fn status_between_two_supervisors() {
     let output = home.ostler(&["status"]).ok();
     let text = output.text();
     assert_eq!(line(&text, "PID:"), Some(format!("{} (supervisor)", daemon.guardian.pid).as_str()));
-    assert!(line(&text, "Crashes:").is_some_and(|told| told.starts_with("1 this")), "{text}");
+    assert!(
+        line(&text, "Crashes:").is_some_and(|description| description.starts_with("1 this")),
+        "{text}"
+    );
     assert_ne!(line(&text, "Gateway:"), Some("running"), "nobody answers: {text}");
     assert_ne!(line(&text, "Gateway:"), Some("stopped"), "it will come back: {text}");
     let json = status(&home);
@@ -138,8 +141,8 @@ fn a_recycled_pid_never_shows_as_running_and_is_never_signalled() {
     assert_eq!(output.code, 3, "{output:?}");
     assert_eq!(output.json()["pid"], Value::Null, "{output:?}");
     assert_eq!(home.ostler(&["stop"]).code, 3);
-    let told = home.ostler(&["start"]).ok().text();
-    assert!(told.starts_with("started"), "{told}");
+    let description = home.ostler(&["start"]).ok().text();
+    assert!(description.starts_with("started"), "{description}");
     let daemon = Daemon::of(&home);
     assert_eq!(pid_in_file(&home), Some(daemon.guardian.pid));
 

@@ -13,15 +13,19 @@ fn stop_returns_when_all_is_gone_and_says_what_it_killed() {
     let daemon = Daemon::of(&home);
     let everybody = home.processes();
     assert!(everybody.len() >= 10, "{everybody:?}");
-    let told = home.ostler(&["stop"]).ok().text();
+    let description = home.ostler(&["stop"]).ok().text();
     let left: Vec<_> = everybody.iter().filter(|process| process.is_alive()).collect();
     assert!(left.is_empty(), "{left:?}");
-    assert!(told.contains("2 runs ended, 1 of them by KILL"), "{told}");
-    let line =
-        |run: &str| told.lines().find(|line| line.contains(run)).expect("its line").to_owned();
-    assert!(line(&stubborn).contains("KILL"), "{told}");
-    assert!(!line(&tame).contains("KILL"), "{told}");
-    assert!(told.contains(&format!("supervisor {}", daemon.supervisor.pid)), "{told}");
+    assert!(description.contains("2 runs ended, 1 of them by KILL"), "{description}");
+    let line = |run: &str| {
+        description.lines().find(|line| line.contains(run)).expect("its line").to_owned()
+    };
+    assert!(line(&stubborn).contains("KILL"), "{description}");
+    assert!(!line(&tame).contains("KILL"), "{description}");
+    assert!(
+        description.contains(&format!("supervisor {}", daemon.supervisor.pid)),
+        "{description}"
+    );
     assert!(!home.file("ostler.pid").exists());
     assert!(!home.file("guardian.sock").exists());
     assert_eq!(state_file(&home)["crash_count"], 0, "it is no crash");
@@ -60,8 +64,8 @@ fn stop_during_a_wait_ends_the_runs_that_live_on() {
     assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
     assert!(!daemon.guardian.is_alive());
     assert_eq!(home.processes(), []);
-    let told = answer["ended"].as_array().expect("a list").clone();
-    let of = |run: &str| told.iter().find(|result| result["runId"] == run).cloned();
+    let description = answer["ended"].as_array().expect("a list").clone();
+    let of = |run: &str| description.iter().find(|result| result["runId"] == run).cloned();
     assert_eq!(of(&stubborn).expect("told")["exitSignal"], 9, "{answer}");
     assert_eq!(of(&pty).expect("told")["termination"], "manual-cancel", "{answer}");
     // Known to the next one too, with the truth about the one that ended by itself.
@@ -82,10 +86,10 @@ fn stop_works_when_the_supervisor_is_stopped() {
     let daemon = Daemon::of(&home);
     daemon.supervisor.signal(Signal::STOP);
     let began = Instant::now();
-    let told = home.ostler(&["stop"]).ok().text();
+    let description = home.ostler(&["stop"]).ok().text();
     assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
     assert_eq!(home.processes(), []);
-    assert!(told.contains("1 run ended, 1 of them by KILL"), "{told}");
+    assert!(description.contains("1 run ended, 1 of them by KILL"), "{description}");
     assert_eq!(home.record(&run)["termination"], "manual-cancel");
 }
 
@@ -158,8 +162,8 @@ fn a_stop_goes_on_when_the_supervisor_is_killed_in_it() {
     let stop = home.spawn(&["stop"]);
     events.until_written("supervisor-stopping");
     daemon.supervisor.signal(Signal::KILL);
-    let told = stop.finish().ok();
-    assert!(!daemon.guardian.is_alive(), "{told:?}");
+    let description = stop.finish().ok();
+    assert!(!daemon.guardian.is_alive(), "{description:?}");
     drop(events);
     assert_eq!(home.processes(), []);
     for run in [&run, &counting.run] {
@@ -176,8 +180,8 @@ fn stop_and_start_take_turns() {
     for _ in 0..5 {
         home.ostler(&["stop"]).ok();
         assert!(!before.guardian.is_alive() && !before.supervisor.is_alive());
-        let told = home.ostler(&["start"]).ok().text();
-        assert!(told.starts_with("started"), "{told}");
+        let description = home.ostler(&["start"]).ok().text();
+        assert!(description.starts_with("started"), "{description}");
         before = Daemon::of(&home);
     }
 }

@@ -32,8 +32,12 @@ fn direct_exit(setup: Setup) {
     for field in ["startTime", "createdAtMs", "updatedAtMs", "lastOutputAtMs"] {
         assert!(record[field].is_u64(), "{field}: {record}");
     }
-    let told: Vec<_> = home.events(run).iter().map(|event| event["what"].clone()).collect();
-    assert_eq!(told, ["intent", "spawned", "exited"], "the intent is recorded before the spawn");
+    let description: Vec<_> = home.events(run).iter().map(|event| event["what"].clone()).collect();
+    assert_eq!(
+        description,
+        ["intent", "spawned", "exited"],
+        "the intent is recorded before the spawn"
+    );
     assert_eq!(home.metric("run_spawn_total", None), 1);
     assert_eq!(home.metric("run_exit_total", Some("exit")), 1);
     assert_eq!(home.metric("run_live", None), 0);

@@ -29,8 +29,11 @@ fn escape_with(setup: Setup, way: &str, options: &[&str], code: i32, termination
     assert!(result["escaped"][0]["command"].as_str().is_some_and(|text| text.contains("escape")));
     assert!(Process::find(escapee).is_none(), "the escapee is dead");
     let run = result["runId"].as_str().expect("an id");
-    let told = home.event(run, "escaped");
-    assert!(told.to_string().contains(&escapee.to_string()), "it names the pid: {told}");
+    let description = home.event(run, "escaped");
+    assert!(
+        description.to_string().contains(&escapee.to_string()),
+        "it names the pid: {description}"
+    );
     assert_eq!(home.count(run, "kill-sent"), 0, "it was asked, and ended");
     assert_eq!(home.metric("run_ownership_escape_total", None), 1);
     assert_eq!(home.metric("run_exit_total", Some(termination)), 1);
@@ -79,8 +82,9 @@ fn sweeping(setup: Setup) {
     assert_eq!(std::fs::read_to_string(&bye).expect("it had time").trim(), "bye");
     let escapee = pid_in(&file);
     let line = format!("pid {escapee} (sh -c");
-    let told = output.stderr.lines().filter(|told| told.contains(&line)).count();
-    assert_eq!(told, 1, "{setup:?}: one line of it: {}", output.stderr);
+    let description =
+        output.stderr.lines().filter(|description| description.contains(&line)).count();
+    assert_eq!(description, 1, "{setup:?}: one line of it: {}", output.stderr);
     let command = lingering("", &file, 3);
     std::fs::remove_file(&file).expect("removed");
     let words: Vec<&str> = command.iter().map(String::as_str).collect();
@@ -103,14 +107,14 @@ fn a_unit_ends_as_its_program_did_though_it_left_something() {
     project.declare(&[("good", &script(0)), ("bad", &script(3))]);
     project.call(&["up"]);
     let view = project.until_state("good", "done");
-    assert_eq!(view["ends"][0]["told"], "exit 0", "{view:#}");
+    assert_eq!(view["ends"][0]["description"], "exit 0", "{view:#}");
     let view = project.until_state("bad", "error");
     assert_eq!(
         view["ends"].as_array().map(Vec::len),
         Some(2),
         "started again, and failed: {view:#}"
     );
-    assert_eq!(view["ends"][0]["told"], "exit 3", "{view:#}");
+    assert_eq!(view["ends"][0]["description"], "exit 3", "{view:#}");
     let run = view["ends"][0]["runId"].as_str().expect("a run");
     assert_eq!(project.home.record(run)["escaped"][0]["command"], "sleep 600");
 }

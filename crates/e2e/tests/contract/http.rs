@@ -238,12 +238,15 @@ fn tcp_sockets(pid: i32) -> usize {
 #[test]
 fn http_only_at_loopback() {
     ostler_e2e::needs!("python3");
-    for (address, told) in [("0.0.0.0:0", "127.0.0.1:0"), ("here", "127.0.0.1:7420")] {
+    for (address, description) in [("0.0.0.0:0", "127.0.0.1:0"), ("here", "127.0.0.1:7420")] {
         let home = ostler_e2e::Home::with(&[crate::daemon::QUICK, ("OSTLER_HTTP", address)]);
         let output = home.ostler(&["start"]);
         assert_ne!(output.code, 0, "{output:?}");
         let complaint = output.stderr;
-        assert!(complaint.contains("OSTLER_HTTP") && complaint.contains(told), "{complaint}");
+        assert!(
+            complaint.contains("OSTLER_HTTP") && complaint.contains(description),
+            "{complaint}"
+        );
     }
 }
 
@@ -278,7 +281,10 @@ fn http_waits_for_a_port_that_is_taken() {
     project.up().ok();
     eventually("what is wrong", || {
         let status = project.home.ostler(&["status", "--json"]).json();
-        status["httpError"].as_str().filter(|told| told.contains(&address)).map(str::to_owned)
+        status["httpError"]
+            .as_str()
+            .filter(|description| description.contains(&address))
+            .map(str::to_owned)
     });
     drop(stranger);
     assert_eq!(listening(&project), address);

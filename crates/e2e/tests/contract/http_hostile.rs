@@ -116,8 +116,8 @@ fn http_does_not_read_without_end() {
         "POST /rpc HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\nConnection: close\r\n",
         web.address, web.token
     );
-    let told = format!("{head}Content-Length: 999999999999\r\n\r\n");
-    assert_eq!(web.raw(told.as_bytes()).status, 413);
+    let description = format!("{head}Content-Length: 999999999999\r\n\r\n");
+    assert_eq!(web.raw(description.as_bytes()).status, 413);
     let mut stream = web.connect();
     write!(stream, "{head}Transfer-Encoding: chunked\r\n\r\n").expect("sent");
     let chunk = format!("10000\r\n{}\r\n", " ".repeat(0x10000));
@@ -149,7 +149,7 @@ fn http_slow_clients_keep_nobody_out() {
     let mut half = web.connect();
     write!(half, "POST /rpc HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\nContent-Length: 99\r\n\r\n{{", web.address, web.token).expect("sent");
     assert_eq!(web.get("/api/apps").status, 200, "beside them");
-    let crowd: Vec<TcpStream> = (0..140).map(|_| web.connect()).collect();
+    let app_limits: Vec<TcpStream> = (0..140).map(|_| web.connect()).collect();
     assert_eq!(web.get("/healthz").status, 200, "the oldest stranger makes room");
     let mut text = String::new();
     let _ = half.read_to_string(&mut text);
@@ -161,7 +161,7 @@ fn http_slow_clients_keep_nobody_out() {
     eventually_within(Duration::from_secs(25), "room again", || {
         (web.get("/healthz").status == 200).then_some(())
     });
-    drop(crowd);
+    drop(app_limits);
     assert_eq!(web.project.state("bot"), "ready");
 }
 

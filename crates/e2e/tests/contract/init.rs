@@ -77,10 +77,10 @@ fn any_signal_is_passed_on() {
     let script = "trap 'exit 10' USR1; trap 'exit 12' HUP; sleep 1000 & echo ready; wait";
     for (signal, code) in [(Signal::USR1, 10), (Signal::HUP, 12), (Signal::INT, 130)] {
         // Tests that were started in the background, or with nohup, ignore these, and so would whatever they start.
-        let mut heard = home.program("env");
-        heard.arg("--default-signal=INT,HUP").arg(Home::binary());
-        heard.args(["init", "--", "sh", "-c", script]);
-        let background = home.spawn_program(heard);
+        let mut received = home.program("env");
+        received.arg("--default-signal=INT,HUP").arg(Home::binary());
+        received.args(["init", "--", "sh", "-c", script]);
+        let background = home.spawn_program(received);
         background.until_written("ready");
         background.process().signal(signal);
         assert_eq!(background.finish().code, code);

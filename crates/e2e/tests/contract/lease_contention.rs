@@ -4,7 +4,7 @@ use crate::setup::{Setup, on_every_backend};
 use ostler_e2e::{Bystander, Home, Process, Registry, Signal, boot_id, eventually};
 
 /// Survives the loss of its terminal and its pipes.
-const LASTING: &str = "trap '' HUP; echo ready; sleep 401 & wait; wait";
+const RECONNECTING: &str = "trap '' HUP; echo ready; sleep 401 & wait; wait";
 
 /// Two homes with one registry, beside them in the folder of the first.
 fn two_homes(setup: Setup, variables: &[(&str, &str)]) -> (Home, Home) {
@@ -28,7 +28,7 @@ on_every_backend! {
 
 fn lease_contention(setup: Setup) {
     let (first, second) = two_homes(setup, &[("OSTLER_LEASE", "1s")]);
-    let run = first.start_ready(&setup.options(&[]), &["sh", "-c", LASTING]);
+    let run = first.start_ready(&setup.options(&[]), &["sh", "-c", RECONNECTING]);
     let root = first.root(&run);
     let tree = first.processes_of_runs();
 
@@ -74,7 +74,7 @@ on_every_backend! {
 fn terminate_policy(setup: Setup) {
     let (first, second) =
         two_homes(setup, &[("OSTLER_LEASE", "1s"), ("OSTLER_ADOPT", "terminate")]);
-    let run = first.start_ready(&setup.options(&["--grace", "500ms"]), &["sh", "-c", LASTING]);
+    let run = first.start_ready(&setup.options(&["--grace", "500ms"]), &["sh", "-c", RECONNECTING]);
     let tree = first.processes_of_runs();
     assert_eq!(second.record(&run)["state"], "running");
     let silent = first.supervisor().expect("a supervisor");
@@ -95,7 +95,7 @@ fn terminate_policy(setup: Setup) {
 #[test]
 fn a_stolen_run_leaves_no_boundary_behind() {
     let (first, second) = two_homes(Setup::PIPE, &[("OSTLER_LEASE", "1s")]);
-    let run = first.start_ready(&[], &["sh", "-c", LASTING]);
+    let run = first.start_ready(&[], &["sh", "-c", RECONNECTING]);
     second.records();
     let silent = first.supervisor().expect("a supervisor");
     silent.signal(Signal::STOP);
@@ -114,14 +114,14 @@ fn a_stolen_run_leaves_no_boundary_behind() {
 fn stopping_a_silent_home_blames_no_run_of_another() {
     let variables = [("OSTLER_LEASE", "20s"), ("OSTLER_WAIT_MS", "500")];
     let (first, second) = two_homes(Setup::PIPE, &variables);
-    let ours = first.start_ready(&[], &["sh", "-c", LASTING]);
-    let run = second.start_ready(&[], &["sh", "-c", LASTING]);
+    let ours = first.start_ready(&[], &["sh", "-c", RECONNECTING]);
+    let run = second.start_ready(&[], &["sh", "-c", RECONNECTING]);
     let root = second.root(&run);
     // It never answers: what its end was is read in the registry, which both share.
     first.supervisor().expect("a supervisor").signal(Signal::STOP);
-    let told = first.ostler(&["stop", "--json"]).ok().json();
-    let ended = told["ended"].as_array().expect("a list");
-    assert!(ended.iter().all(|result| result["runId"] == ours.as_str()), "{told}");
+    let description = first.ostler(&["stop", "--json"]).ok().json();
+    let ended = description["ended"].as_array().expect("a list");
+    assert!(ended.iter().all(|result| result["runId"] == ours.as_str()), "{description}");
     assert!(root.is_alive());
     assert_eq!(second.record(&run)["state"], "running");
     second.stop();
@@ -131,7 +131,7 @@ fn stopping_a_silent_home_blames_no_run_of_another() {
 #[test]
 fn a_short_silence_costs_nothing() {
     let (first, second) = two_homes(Setup::PIPE, &[("OSTLER_LEASE", "20s")]);
-    let run = first.start_ready(&[], &["sh", "-c", LASTING]);
+    let run = first.start_ready(&[], &["sh", "-c", RECONNECTING]);
     second.records();
     let silent = first.supervisor().expect("a supervisor");
     silent.signal(Signal::STOP);
@@ -145,7 +145,7 @@ fn a_short_silence_costs_nothing() {
 #[test]
 fn anothers_run_is_not_ours_to_cancel() {
     let (first, second) = two_homes(Setup::PIPE, &[]);
-    let run = first.start_ready(&[], &["sh", "-c", LASTING]);
+    let run = first.start_ready(&[], &["sh", "-c", RECONNECTING]);
     let root = first.root(&run);
     let refused = second.ostler(&["cancel", &run]);
     assert_ne!(refused.code, 0, "{refused:?}");

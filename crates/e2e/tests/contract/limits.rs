@@ -68,8 +68,8 @@ fn one_that_eats_memory_says_so_and_its_neighbour_lives() {
         } else {
             "cgroup"
         };
-        let told = entry["evidence"]["by"].as_str().expect("a way");
-        assert!(told.starts_with(by) || told == "watch", "{way}: {entry}");
+        let description = entry["evidence"]["by"].as_str().expect("a way");
+        assert!(description.starts_with(by) || description == "watch", "{way}: {entry}");
         assert!(
             entry["evidence"]["peakBytes"].as_u64().is_some_and(|peak| peak > 50 << 20),
             "{way}: {entry}"
@@ -283,10 +283,13 @@ fn a_unit_that_eats_memory_says_so_everywhere() {
         seen.call(&["up"]);
         eventually("it has ended", || (seen.view("eater")["state"] == "error").then_some(()));
         let view = seen.view("eater");
-        assert_eq!(view["ends"][0]["told"], "killed, out of memory", "{way}: {view:#}");
+        assert_eq!(view["ends"][0]["description"], "killed, out of memory", "{way}: {view:#}");
         for verb in [&["ls"][..], &["status", "eater"], &["why", "eater"], &["crashes", "eater"]] {
-            let told = seen.call(verb);
-            assert!(told.text().contains("out of memory"), "{way} {verb:?}: {told:?}");
+            let description = seen.call(verb);
+            assert!(
+                description.text().contains("out of memory"),
+                "{way} {verb:?}: {description:?}"
+            );
         }
         let calm = seen.view("calm");
         assert_eq!((&calm["state"], &calm["restarts"]), (&json!("ready"), &json!(0)), "{way}");
@@ -312,8 +315,11 @@ fn usage_is_of_the_whole_tree() {
         });
         assert!(usage["descriptors"].as_u64().is_some_and(|count| count >= 9), "{way}: {usage}");
         assert!(usage["cpuMs"].as_u64().is_some(), "{way}: {usage}");
-        let sheet = seen.call(&["status", "tree"]).text();
-        assert!(sheet.contains(" open") && sheet.contains(" written"), "{way}: {sheet}");
+        let details_table = seen.call(&["status", "tree"]).text();
+        assert!(
+            details_table.contains(" open") && details_table.contains(" written"),
+            "{way}: {details_table}"
+        );
         let document = seen.call(&["status", "tree", "--json"]).ok().json();
         let document = document.as_array().map_or(document.clone(), |list| list[0].clone());
         assert!(

@@ -84,8 +84,8 @@ fn the_patrols_memory_is_kept_and_orders_are_compared() {
     let order = json!({ "by": "overseer", "reason": "lunch", "atMs": 5, "isManual": true });
     let paused = json!({ "paused": order, "stopped": null, "ended": [], "spawns": [] });
     door.ask("patrol.order", json!({ "seen": none, "now": paused }));
-    let (code, told) = door.refused("patrol.order", json!({ "seen": none, "now": none }));
-    assert_eq!(code, "CONFLICT", "{told}");
+    let (code, description) = door.refused("patrol.order", json!({ "seen": none, "now": none }));
+    assert_eq!(code, "CONFLICT", "{description}");
 
     home.kill_supervisor();
     let memory = Door::connect(&home).ask("patrol.load", json!({}));
@@ -105,14 +105,14 @@ fn why_tells_what_the_patrol_decided() {
     let notes = [note("patrol-decided", Some("deacon")), note("mass-death", None)];
     door.ask("patrol.note", json!({ "notes": notes }));
     let why = home.ostler(&["why", "deacon"]).ok().text();
-    let told = format!("it was judged by the patrol: {reason} (step=nudge, tail=$ >");
-    assert!(why.lines().any(|line| line.contains(&told)), "{why}");
+    let description = format!("it was judged by the patrol: {reason} (step=nudge, tail=$ >");
+    assert!(why.lines().any(|line| line.contains(&description)), "{why}");
     assert!(!why.contains("many sessions died"), "{why}");
     let events = home.ostler(&["events"]).ok().text();
     assert!(events.contains("mass-death") && events.contains("unit=deacon"), "{events}");
-    let (code, told) =
+    let (code, description) =
         door.refused("patrol.note", json!({ "notes": [note("spawned", Some("deacon"))] }));
-    assert_eq!(code, "INVALID_REQUEST", "{told}");
+    assert_eq!(code, "INVALID_REQUEST", "{description}");
 }
 
 /// P9: the text on a run's terminal, and whether it takes a paste.
@@ -129,8 +129,8 @@ fn a_terminals_screen_is_text() {
     assert_eq!(screen["lines"][0], "ready", "{screen}");
     assert!(screen["lines"][1].as_str().expect("a line").starts_with('>'), "{screen}");
     let piped = home.start(&[], &["sleep", "900"]);
-    let (code, told) = door.refused("runs.screen", json!({ "run": piped }));
+    let (code, description) = door.refused("runs.screen", json!({ "run": piped }));
     assert_eq!(code, "CONFLICT");
-    assert!(told.contains("no terminal"), "{told}");
+    assert!(description.contains("no terminal"), "{description}");
     assert_eq!(door.refused("runs.screen", json!({ "run": "nix" })).0, "NOT_FOUND");
 }

@@ -100,7 +100,7 @@ fn a_message_that_is_sent_again_is_not_there_again() {
     );
     let mut other = draft("x");
     other["subject"] = json!("other");
-    let (code, told) = door.refused("mail.send", other);
+    let (code, description) = door.refused("mail.send", other);
     assert_eq!(code, "CONFLICT");
-    assert!(told.contains("0abc-1"), "{told}");
+    assert!(description.contains("0abc-1"), "{description}");
 }

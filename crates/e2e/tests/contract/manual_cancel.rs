@@ -148,8 +148,8 @@ fn a_cancel_carries_the_callers_reason() {
     home.ostler(&["cancel", &run, "--reason", "another", "--json"]).ok();
     assert_eq!(home.record(&run)["cancelReason"], reason);
     assert_eq!(home.event(&run, "cancel-asked")["why"], reason);
-    let told = home.ostler(&["why", &run]).ok().text();
-    assert!(told.matches(reason).count() >= 2, "its state and its story: {told}");
+    let description = home.ostler(&["why", &run]).ok().text();
+    assert!(description.matches(reason).count() >= 2, "its state and its story: {description}");
     let listed = home.ostler(&["runs", "--all"]).ok().text();
     assert!(listed.contains("budget of"), "{listed}");
     // Another supervisor knows it as well, and one without a reason has none.
@@ -169,11 +169,11 @@ fn a_cancel_carries_the_callers_reason() {
 #[test]
 fn a_hook_hears_why_a_unit_was_cancelled() {
     let project = crate::units::Project::new();
-    let heard = project.path("heard");
+    let received = project.path("heard");
     std::fs::write(
         project.file(),
         format!(
-            "[hooks]\non_crash = [\"sh\", \"-c\", 'echo \"$OSTLER_WHY\" >> {heard}']\n\
+            "[hooks]\non_crash = [\"sh\", \"-c\", 'echo \"$OSTLER_WHY\" >> {received}']\n\
              [units.a]\ncommand = [\"sh\", \"-c\", 'trap \"exit 7\" TERM; while :; do sleep 0.1; done']\n\
              restart = {{ when = \"always\", initial = \"50ms\" }}\n"
         ),
@@ -183,7 +183,7 @@ fn a_hook_hears_why_a_unit_was_cancelled() {
     let run = project.view("a")["runId"].as_str().expect("a run").to_owned();
     project.call(&["cancel", &run, "--reason", "wrong model"]).ok();
     eventually("the hook", || {
-        let heard = std::fs::read_to_string(&heard).unwrap_or_default();
-        heard.contains("exit 7: cancelled: wrong model").then_some(())
+        let received = std::fs::read_to_string(&received).unwrap_or_default();
+        received.contains("exit 7: cancelled: wrong model").then_some(())
     });
 }

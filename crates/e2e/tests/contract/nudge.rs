@@ -1,6 +1,6 @@
 //! Texts into terminals, each with a receipt that is true.
 
-use crate::nudge_setup::{Kept, Town, in_every_terminal};
+use crate::nudge_setup::{Kept, PatrolFiles, in_every_terminal};
 use crate::nudge_texts::{Dice, text, typed};
 use crate::units::Project;
 use ostler_e2e::{Background, Signal, eventually};
@@ -12,15 +12,15 @@ in_every_terminal! {
 }
 
 fn delivered(kept: Kept) {
-    let town = Town::new(kept, &["paste"]);
-    let told = town.nudge(&["check", "your inbox"]).ok().text();
-    assert!(told.starts_with("delivered"), "{told}");
-    town.until_heard("check your inbox");
+    let town = PatrolFiles::new(kept, &["paste"]);
+    let description = town.nudge(&["check", "your inbox"]).ok().text();
+    assert!(description.starts_with("delivered"), "{description}");
+    town.until_received("check your inbox");
     town.nudge(&["--as", "mayor", "hello"]).ok();
-    town.until_heard("[from mayor] hello");
+    town.until_received("[from mayor] hello");
     town.nudge(&["--as", "mayor", "--raw", "line one\nline two"]).ok();
-    town.until_heard("line one\nline two");
-    assert_eq!(town.heard().len(), 3);
+    town.until_received("line one\nline two");
+    assert_eq!(town.received().len(), 3);
 }
 
 in_every_terminal! {
@@ -37,7 +37,7 @@ fn many_texts(kept: Kept) {
 }
 
 fn send_many(kept: Kept, words: &[&str], count: usize, keeps_lines: bool) {
-    let town = Town::new(kept, words);
+    let town = PatrolFiles::new(kept, words);
     let mut dice = Dice(0x05ee_d5ee_d5ee_d5ee);
     let mut expected: HashMap<String, usize> = HashMap::new();
     let mut refused = Vec::new();
@@ -50,17 +50,17 @@ fn send_many(kept: Kept, words: &[&str], count: usize, keeps_lines: bool) {
         }
         expected.insert(typed(&text, keeps_lines), count);
     }
-    let mut heard: HashMap<String, usize> = HashMap::new();
-    for message in town.heard() {
-        *heard.entry(message).or_default() += 1;
+    let mut received: HashMap<String, usize> = HashMap::new();
+    for message in town.received() {
+        *received.entry(message).or_default() += 1;
     }
     for (text, count) in &expected {
-        let times = heard.remove(text).unwrap_or(0);
+        let times = received.remove(text).unwrap_or(0);
         assert_eq!(times, *count, "{:?} … {refused:?}", text.chars().take(60).collect::<String>());
     }
     // An Enter that had to be pressed again is an empty message.
-    heard.remove("");
-    assert!(heard.is_empty(), "more than was said: {heard:?}");
+    received.remove("");
+    assert!(received.is_empty(), "more than was said: {received:?}");
     assert!(refused.len() * 50 <= count, "{} of {count} were refused: {refused:?}", refused.len());
     eprintln!("{count} texts ({kept:?}, {words:?}), {} refused", refused.len());
 }
@@ -71,7 +71,7 @@ in_every_terminal! {
 }
 
 fn at_once(kept: Kept) {
-    let town = Town::new(kept, &["paste"]);
+    let town = PatrolFiles::new(kept, &["paste"]);
     let long = "all work and no play ".repeat(40);
     let texts: Vec<String> =
         (0..20).map(|number| format!("{number}: {long}end {number}")).collect();
@@ -85,12 +85,12 @@ fn at_once(kept: Kept) {
         town.nudge(&["and you?"]).ok();
         town.listed().iter().all(|nudge| nudge["receipt"] != "queued").then_some(())
     });
-    let heard = town.heard();
+    let received = town.received();
     for text in &texts {
-        let times = heard.iter().filter(|message| *message == text).count();
+        let times = received.iter().filter(|message| *message == text).count();
         assert_eq!(times, 1, "{:?}", &text[..20]);
     }
-    let others = heard.iter().filter(|message| !texts.contains(message));
+    let others = received.iter().filter(|message| !texts.contains(message));
     assert!(
         others.clone().all(|message| message == "and you?" || message.is_empty()),
         "{others:?}"
@@ -103,14 +103,14 @@ in_every_terminal! {
 }
 
 fn deaf(kept: Kept) {
-    let town = Town::new(kept, &["paste", "deaf", "clock"]);
+    let town = PatrolFiles::new(kept, &["paste", "deaf", "clock"]);
     let answer = town.nudge(&["--mode", "immediate", "--json", "are you there?"]);
     assert_eq!(answer.code, 1);
     let answer = answer.json();
     assert_eq!(answer["receipt"], "refused");
     let why = answer["why"].as_str().expect("a reason");
     assert!(why.contains("Enter was pressed") && why.contains("cleared"), "{why}");
-    assert!(town.heard().is_empty());
+    assert!(town.received().is_empty());
 }
 
 in_every_terminal! {
@@ -119,11 +119,11 @@ in_every_terminal! {
 }
 
 fn blind(kept: Kept) {
-    let town = Town::new(kept, &["blind"]);
+    let town = PatrolFiles::new(kept, &["blind"]);
     let answer = town.say("are you there?", &["--mode", "immediate"]);
     assert_eq!(answer["receipt"], "refused", "{answer}");
     assert!(answer["why"].as_str().expect("a reason").contains("screen"), "{answer}");
-    assert!(town.heard().is_empty());
+    assert!(town.received().is_empty());
 }
 
 in_every_terminal! {
@@ -132,13 +132,13 @@ in_every_terminal! {
 }
 
 fn menu(kept: Kept) {
-    let town = Town::new(kept, &["menu"]);
+    let town = PatrolFiles::new(kept, &["menu"]);
     let answer = town.say("1 yes please", &["--mode", "immediate"]);
     assert_eq!(answer["receipt"], "refused", "{answer}");
     assert!(answer["why"].as_str().expect("a reason").contains("menu"), "{answer}");
     let answer = town.say("1 yes please", &[]);
     assert_eq!(answer["receipt"], "queued", "{answer}");
-    assert!(town.heard().is_empty(), "{:?}", town.heard());
+    assert!(town.received().is_empty(), "{:?}", town.received());
 }
 
 in_every_terminal! {
@@ -147,16 +147,16 @@ in_every_terminal! {
 }
 
 fn queued(kept: Kept) {
-    let town = Town::new(kept, &["paste", "busy=HERE/go"]);
+    let town = PatrolFiles::new(kept, &["paste", "busy=HERE/go"]);
     assert_eq!(town.say("first", &["--mode", "queue"])["receipt"], "queued");
     let urgent = town.say("second", &["--urgent", "--mode", "queue"]);
     assert_eq!(urgent["receipt"], "queued");
     town.nudge(&["--mode", "queue", "--expires", "1ms", "too late"]).ok();
-    assert!(town.heard().is_empty());
+    assert!(town.received().is_empty());
     std::fs::write(town.project.path("go"), "").expect("a file");
     town.nudge(&["third"]).ok();
-    town.until_heard("third");
-    assert_eq!(town.heard(), ["second", "first", "third"]);
+    town.until_received("third");
+    assert_eq!(town.received(), ["second", "first", "third"]);
     let receipt = |text: &str| {
         let listed = town.listed();
         let found = listed.iter().find(|nudge| nudge["text"] == text).cloned();
@@ -172,7 +172,7 @@ fn queued(kept: Kept) {
 /// P9: no more wait for one session than fifty; what is too much is refused.
 #[test]
 fn the_queue_has_an_end() {
-    let town = Town::new(Kept::Own, &["paste", "busy=HERE/go"]);
+    let town = PatrolFiles::new(Kept::Own, &["paste", "busy=HERE/go"]);
     for number in 0..50 {
         let text = format!("nr {number}");
         assert_eq!(town.say(&text, &["--mode", "queue"])["receipt"], "queued");
@@ -188,11 +188,11 @@ in_every_terminal! {
 }
 
 fn keys_before(kept: Kept) {
-    let town = Town::new(kept, &["paste", "busy=HERE/never"]);
+    let town = PatrolFiles::new(kept, &["paste", "busy=HERE/never"]);
     town.nudge(&["--wake", "wake up"]).ok();
     town.nudge(&["--interrupt", "stop it"]).ok();
-    town.until_heard("stop it");
-    assert_eq!(town.heard(), ["escaped", "wake up", "interrupted", "stop it"]);
+    town.until_received("stop it");
+    assert_eq!(town.received(), ["escaped", "wake up", "interrupted", "stop it"]);
 }
 
 in_every_terminal! {
@@ -201,12 +201,12 @@ in_every_terminal! {
 }
 
 fn without_cursor(kept: Kept) {
-    let town = Town::new(kept, &["paste", "hidden", "clock"]);
+    let town = PatrolFiles::new(kept, &["paste", "hidden", "clock"]);
     town.nudge(&["hello", "4711"]).ok();
-    town.until_heard("hello 4711");
-    let town = Town::new(kept, &["paste", "hidden", "clock", "deaf"]);
+    town.until_received("hello 4711");
+    let town = PatrolFiles::new(kept, &["paste", "hidden", "clock", "deaf"]);
     assert_eq!(town.nudge(&["hello"]).code, 1);
-    assert!(town.heard().is_empty());
+    assert!(town.received().is_empty());
 }
 
 in_every_terminal! {
@@ -215,15 +215,15 @@ in_every_terminal! {
 }
 
 fn hanging(kept: Kept) {
-    let town = Town::new(kept, &["paste", "hang=HERE/go"]);
+    let town = PatrolFiles::new(kept, &["paste", "hang=HERE/go"]);
     for text in ["short".to_owned(), "long ".repeat(4_000)] {
         let answer = town.say(&text, &["--mode", "immediate"]);
         assert_eq!(answer["receipt"], "refused", "{answer}");
     }
     std::fs::write(town.project.path("go"), "").expect("a file");
     town.nudge(&["awake?"]).ok();
-    town.until_heard("awake?");
-    assert_eq!(town.heard(), ["awake?"]);
+    town.until_received("awake?");
+    assert_eq!(town.received(), ["awake?"]);
 }
 
 in_every_terminal! {
@@ -232,7 +232,7 @@ in_every_terminal! {
 }
 
 fn ended_meanwhile(kept: Kept) {
-    let town = Town::new(kept, &["blind"]);
+    let town = PatrolFiles::new(kept, &["blind"]);
     let speaking =
         town.project.spawn(&["nudge", "agent", "--mode", "immediate", "--json", "hello"]);
     until_typing(&town);
@@ -240,7 +240,7 @@ fn ended_meanwhile(kept: Kept) {
     let answer = speaking.finish();
     assert_eq!(answer.code, 1, "{answer:?}");
     assert_eq!(answer.json()["receipt"], "refused", "{answer:?}");
-    assert!(town.heard().is_empty());
+    assert!(town.received().is_empty());
     let answer = town.nudge(&["hello"]);
     assert_eq!(answer.code, 3, "{answer:?}");
 }
@@ -251,7 +251,7 @@ in_every_terminal! {
 }
 
 fn supervisor_dies(kept: Kept) {
-    let town = Town::new(kept, &["paste"]);
+    let town = PatrolFiles::new(kept, &["paste"]);
     for number in 0..3 {
         let text = format!("are you there, {number}?");
         let speaking = town.project.spawn(&["nudge", "agent", "--json", &text]);
@@ -260,12 +260,12 @@ fn supervisor_dies(kept: Kept) {
         town.project.home.kill_supervisor();
         let answer = speaking.finish_within(std::time::Duration::from_secs(90));
         let is_delivered = answer.code == 0 && answer.json()["receipt"] == "delivered";
-        let times = town.heard().iter().filter(|heard| **heard == text).count();
+        let times = town.received().iter().filter(|received| **received == text).count();
         assert!(times <= 1, "{times} times {text:?}: {answer:?}");
         assert!(!is_delivered || times == 1, "{text:?} did not arrive: {answer:?}");
     }
     town.nudge(&["still there?"]).ok();
-    town.until_heard("still there?");
+    town.until_received("still there?");
 }
 
 in_every_terminal! {
@@ -274,7 +274,7 @@ in_every_terminal! {
 }
 
 fn half_done(kept: Kept) {
-    let town = Town::new(kept, &["paste", "deaf"]);
+    let town = PatrolFiles::new(kept, &["paste", "deaf"]);
     let speaking = town.project.spawn(&["nudge", "agent", "--mode", "immediate", "half a text"]);
     until_typing(&town);
     speaking.signal(Signal::KILL);
@@ -285,7 +285,7 @@ fn half_done(kept: Kept) {
 }
 
 /// Somebody is at it.
-fn until_typing(town: &Town) {
+fn until_typing(town: &PatrolFiles) {
     let note = town.project.home.file("nudges/agent.typing");
     eventually("something is typed", || note.exists().then_some(()));
 }
@@ -297,17 +297,17 @@ fn wrong_nudges_are_told() {
     let before = project.call(&["nudge", "silent", "hello"]);
     assert_eq!(before.code, 3, "{before:?}");
     project.up();
-    let told = |arguments: &[&str], code: i32, word: &str| {
+    let description = |arguments: &[&str], code: i32, word: &str| {
         let answer = project.call(&[&["nudge"], arguments].concat());
         assert_eq!(answer.code, code, "{arguments:?}: {answer:?}");
         assert!(answer.stderr.contains(word), "{arguments:?}: {answer:?}");
     };
-    told(&["silent", "hello"], 1, "backend = \"pty\"");
-    told(&["silent", "--mode", "queue", "hello"], 1, "backend = \"pty\"");
-    told(&["nobody", "hello"], 4, "no unit is called");
-    told(&["silent", " "], 2, "empty");
-    told(&["silent", "hello", "--expires", "soon"], 2, "duration");
-    told(&[], 2, "NAME");
+    description(&["silent", "hello"], 1, "backend = \"pty\"");
+    description(&["silent", "--mode", "queue", "hello"], 1, "backend = \"pty\"");
+    description(&["nobody", "hello"], 4, "no unit is called");
+    description(&["silent", " "], 2, "empty");
+    description(&["silent", "hello", "--expires", "soon"], 2, "duration");
+    description(&[], 2, "NAME");
     project.call(&["stop", "silent"]).ok();
-    told(&["silent", "hello"], 3, "does not run");
+    description(&["silent", "hello"], 3, "does not run");
 }

@@ -1,6 +1,6 @@
 //! Texts of several lines for a program that has no profile.
 
-use crate::nudge_setup::{Kept, Town, in_every_terminal};
+use crate::nudge_setup::{Kept, PatrolFiles, in_every_terminal};
 use crate::units::Project;
 use ostler_e2e::Signal;
 
@@ -10,14 +10,14 @@ in_every_terminal! {
 }
 
 fn several_lines(kept: Kept) {
-    let town = Town::new(kept, &["paste", "box", "deaf=HERE/go"]);
+    let town = PatrolFiles::new(kept, &["paste", "box", "deaf=HERE/go"]);
     let answer = town.say("one\ntwo\n\nthe end", &["--mode", "immediate"]);
     assert_eq!(answer["receipt"], "refused", "{answer}");
     assert!(answer["why"].as_str().expect("a reason").contains("cleared"), "{answer}");
     std::fs::write(town.project.path("go"), "").expect("a file");
     assert_eq!(town.say("next", &["--mode", "immediate"])["receipt"], "delivered");
-    town.until_heard("next");
-    assert_eq!(town.heard(), ["next"]);
+    town.until_received("next");
+    assert_eq!(town.received(), ["next"]);
 }
 
 in_every_terminal! {
@@ -26,7 +26,7 @@ in_every_terminal! {
 }
 
 fn left_behind(kept: Kept) {
-    let town = Town::new(kept, &["paste", "box", "stubborn", "deaf=HERE/go"]);
+    let town = PatrolFiles::new(kept, &["paste", "box", "stubborn", "deaf=HERE/go"]);
     let answer = town.say("one\ntwo\n\nthe end", &["--mode", "immediate"]);
     assert_eq!(answer["receipt"], "not-sent", "{answer}");
     std::fs::write(town.project.path("go"), "").expect("a file");
@@ -36,14 +36,14 @@ fn left_behind(kept: Kept) {
         let why = answer["why"].as_str().expect("a reason").to_owned();
         assert!(why.contains("earlier text") && why.contains("one"), "{answer}");
     }
-    assert!(town.heard().is_empty(), "{:?}", town.heard());
+    assert!(town.received().is_empty(), "{:?}", town.received());
     // A person presses Ctrl-C, which empties it.
     town.type_by_hand("\x03");
-    town.until_heard("interrupted");
+    town.until_received("interrupted");
     // The one that waited comes first.
     assert_eq!(town.say("after", &[])["receipt"], "delivered");
-    town.until_heard("after");
-    assert_eq!(town.heard(), ["interrupted", "next", "after"]);
+    town.until_received("after");
+    assert_eq!(town.received(), ["interrupted", "next", "after"]);
 }
 
 in_every_terminal! {
@@ -52,7 +52,7 @@ in_every_terminal! {
 }
 
 fn half_done_lines(kept: Kept) {
-    let town = Town::new(kept, &["paste", "box", "deaf=HERE/go"]);
+    let town = PatrolFiles::new(kept, &["paste", "box", "deaf=HERE/go"]);
     let words = ["nudge", "agent", "--mode", "immediate", "half\na text\nof lines"];
     let speaking = town.project.spawn(&words);
     let run = town.project.view("agent")["runId"].as_str().expect("a run").to_owned();
@@ -61,7 +61,7 @@ fn half_done_lines(kept: Kept) {
     drop(speaking);
     std::fs::write(town.project.path("go"), "").expect("a file");
     assert_eq!(town.say("another", &["--mode", "immediate"])["receipt"], "delivered");
-    assert_eq!(town.heard(), ["another"]);
+    assert_eq!(town.received(), ["another"]);
 }
 
 in_every_terminal! {
@@ -70,7 +70,7 @@ in_every_terminal! {
 }
 
 fn begun_lines(kept: Kept) {
-    let town = Town::new(kept, &["paste", "box"]);
+    let town = PatrolFiles::new(kept, &["paste", "box"]);
     let run = town.project.view("agent")["runId"].as_str().expect("a run").to_owned();
     town.type_by_hand("\x1b[200~my own line\n\x1b[201~");
     town.project.home.until_logged(&run, "my own line");
@@ -78,7 +78,7 @@ fn begun_lines(kept: Kept) {
     assert_eq!(answer["receipt"], "refused", "{answer}");
     assert!(answer["why"].as_str().expect("a reason").contains("further line"), "{answer}");
     assert_eq!(town.say("hello", &[])["receipt"], "queued");
-    assert!(town.heard().is_empty(), "{:?}", town.heard());
+    assert!(town.received().is_empty(), "{:?}", town.received());
 }
 
 /// A unit in a terminal with a program that everybody knows.
@@ -101,8 +101,8 @@ in_every_terminal! {
 fn at_a_shell(kept: Kept) {
     let project = shell(kept, r#"["bash", "--norc", "-i"]"#);
     for words in [&["echo one > heard"][..], &["--wake", "echo two >> heard"]] {
-        let told = project.call(&[&["nudge", "agent", "--raw", "--json"], words].concat());
-        assert_eq!(told.json()["receipt"], "delivered", "{told:?}");
+        let description = project.call(&[&["nudge", "agent", "--raw", "--json"], words].concat());
+        assert_eq!(description.json()["receipt"], "delivered", "{description:?}");
     }
     assert_eq!(project.until_lines("heard", 2), 2);
 }
@@ -117,8 +117,8 @@ fn at_a_question(kept: Kept) {
     let project = shell(kept, script);
     let run = project.view("agent")["runId"].as_str().expect("a run").to_owned();
     project.home.until_logged(&run, "deletes all");
-    let told = project.call(&["nudge", "agent", "--mode", "immediate", "--json", "hello"]);
-    assert_eq!(told.json()["receipt"], "refused", "{told:?}");
+    let description = project.call(&["nudge", "agent", "--mode", "immediate", "--json", "hello"]);
+    assert_eq!(description.json()["receipt"], "refused", "{description:?}");
     assert_eq!(project.lines("heard"), 0);
 }
 
@@ -127,16 +127,16 @@ fn at_a_question(kept: Kept) {
 #[test]
 fn a_program_that_discards_its_input_is_not_blocked_for_ever() {
     let project = Project::new();
-    let (heard, busy) = (project.path("heard"), project.path("busy"));
+    let (received, busy) = (project.path("heard"), project.path("busy"));
     let script = format!(
-        "printf '>>> '; while IFS= read -r line; do echo \"$line\" >> {heard}; [ -e {busy} ] && {{ stty -echo; echo busy; sleep 2; \
+        "printf '>>> '; while IFS= read -r line; do echo \"$line\" >> {received}; [ -e {busy} ] && {{ stty -echo; echo busy; sleep 2; \
          python3 -c 'import termios; termios.tcflush(0, termios.TCIFLUSH)'; stty echo; }}; printf '>>> '; done"
     );
     let body = format!("command = [\"sh\", \"-c\", {script:?}]\nbackend = \"pty\"");
     project.declare(&[("agent", &body)]);
     project.up();
-    let town = Town { project };
-    let lines = || std::fs::read_to_string(&heard).unwrap_or_default();
+    let town = PatrolFiles { project };
+    let lines = || std::fs::read_to_string(&received).unwrap_or_default();
     std::fs::write(&busy, "").expect("a file");
     assert_eq!(town.say("first", &["--mode", "immediate"])["receipt"], "delivered");
     // It discards this one, whatever becomes of it.
@@ -144,8 +144,8 @@ fn a_program_that_discards_its_input_is_not_blocked_for_ever() {
     std::fs::remove_file(&busy).expect("removed");
     town.type_by_hand("by hand\n");
     ostler_e2e::eventually("a person's line is read", || lines().contains("by hand").then_some(()));
-    let told = town.say("third", &[]);
-    assert_eq!(told["receipt"], "delivered", "{told}");
+    let description = town.say("third", &[]);
+    assert_eq!(description["receipt"], "delivered", "{description}");
     ostler_e2e::eventually("it is read alone", || {
         lines().lines().any(|line| line == "third").then_some(())
     });

@@ -12,11 +12,11 @@ pub enum Kept {
     Tmux,
 }
 
-pub struct Town {
+pub struct PatrolFiles {
     pub project: Project,
 }
 
-impl Town {
+impl PatrolFiles {
     /// One unit, `agent`, with these words for the program in its terminal.
     pub fn new(kept: Kept, words: &[&str]) -> Self {
         let project = Project::new();
@@ -52,14 +52,14 @@ impl Town {
     }
 
     /// What was sent to the program, as it came.
-    pub fn heard(&self) -> Vec<String> {
+    pub fn received(&self) -> Vec<String> {
         let kept = std::fs::read_to_string(self.project.path("record")).unwrap_or_default();
         kept.lines().map(|line| serde_json::from_str(line).expect("a message")).collect()
     }
 
-    pub fn until_heard(&self, message: &str) {
+    pub fn until_received(&self, message: &str) {
         eventually(&format!("{message:?} was heard"), || {
-            self.heard().iter().any(|heard| heard == message).then_some(())
+            self.received().iter().any(|received| received == message).then_some(())
         });
     }
 

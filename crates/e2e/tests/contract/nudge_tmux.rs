@@ -1,6 +1,6 @@
 //! Nudges where it matters that the terminal is a pane of tmux.
 
-use crate::nudge_setup::{Kept, Town};
+use crate::nudge_setup::{Kept, PatrolFiles};
 use crate::units::Project;
 use ostler_e2e::{Home, Output, eventually, helper};
 use serde_json::Value;
@@ -13,10 +13,10 @@ fn tmux(home: &Home, socket: &Path, arguments: &[&str]) -> Output {
 }
 
 /// The town's own server and session.
-pub fn in_town(town: &Town, verb: &str, rest: &[&str]) -> Output {
-    let seat: Value = town.project.view("agent")["tmux"].clone();
-    let session = format!("={}:", seat["session"].as_str().expect("a session"));
-    let socket = seat["socket"].as_str().expect("a socket").to_owned();
+pub fn in_town(town: &PatrolFiles, verb: &str, rest: &[&str]) -> Output {
+    let pane_slot: Value = town.project.view("agent")["tmux"].clone();
+    let session = format!("={}:", pane_slot["session"].as_str().expect("a session"));
+    let socket = pane_slot["socket"].as_str().expect("a socket").to_owned();
     let arguments = [&[verb, "-t", &session], rest].concat();
     tmux(&town.project.home, Path::new(&socket), &arguments)
 }
@@ -25,13 +25,14 @@ pub fn in_town(town: &Town, verb: &str, rest: &[&str]) -> Output {
 #[test]
 fn copy_mode_is_left() {
     ostler_e2e::needs!("tmux");
-    let town = Town::new(Kept::Tmux, &["paste"]);
+    let town = PatrolFiles::new(Kept::Tmux, &["paste"]);
     in_town(&town, "copy-mode", &[]).ok();
-    let mode =
-        |town: &Town| in_town(town, "display-message", &["-p", "#{pane_in_mode}"]).ok().text();
+    let mode = |town: &PatrolFiles| {
+        in_town(town, "display-message", &["-p", "#{pane_in_mode}"]).ok().text()
+    };
     assert_eq!(mode(&town).trim(), "1");
     town.nudge(&["hello"]).ok();
-    town.until_heard("hello");
+    town.until_received("hello");
     assert_eq!(mode(&town).trim(), "0");
 }
 
@@ -39,7 +40,7 @@ fn copy_mode_is_left() {
 #[test]
 fn a_session_that_is_killed_meanwhile() {
     ostler_e2e::needs!("tmux");
-    let town = Town::new(Kept::Tmux, &["blind"]);
+    let town = PatrolFiles::new(Kept::Tmux, &["blind"]);
     let speaking =
         town.project.spawn(&["nudge", "agent", "--mode", "immediate", "--json", "hello"]);
     let note = town.project.home.file("nudges/agent.typing");
@@ -51,14 +52,14 @@ fn a_session_that_is_killed_meanwhile() {
         (1, Some("refused")),
         "{answer:?}"
     );
-    assert!(town.heard().is_empty());
+    assert!(town.received().is_empty());
 }
 
 /// P9, R10: a line that somebody has begun is not sent with our text behind it.
 #[test]
 fn a_line_that_somebody_has_begun_is_left_to_them() {
     ostler_e2e::needs!("tmux");
-    let town = Town::new(Kept::Tmux, &["paste"]);
+    let town = PatrolFiles::new(Kept::Tmux, &["paste"]);
     in_town(&town, "send-keys", &["-l", "half a line"]).ok();
     eventually("it is shown", || {
         let screen = in_town(&town, "capture-pane", &["-p"]).ok().text();
@@ -69,9 +70,9 @@ fn a_line_that_somebody_has_begun_is_left_to_them() {
     assert!(answer.stderr.contains("begun"), "{answer:?}");
     in_town(&town, "send-keys", &["-l", " and the rest"]).ok();
     in_town(&town, "send-keys", &["Enter"]).ok();
-    town.until_heard("half a line and the rest");
+    town.until_received("half a line and the rest");
     town.nudge(&["hello"]).ok();
-    town.until_heard("hello");
+    town.until_received("hello");
 }
 
 /// P9: a session that somebody else made is typed into only if that is asked for, and a pane whose program is dead is not.
@@ -96,8 +97,8 @@ fn a_session_of_somebody_else_is_typed_into_only_if_asked() {
     eventually("it is delivered", || {
         (project.call(&["nudge", "agent", "--foreign", "hello"]).code == 0).then_some(())
     });
-    let heard = eventually("it is heard", || std::fs::read_to_string(&record).ok());
-    assert_eq!(heard, "\"hello\"\n");
+    let received = eventually("it is heard", || std::fs::read_to_string(&record).ok());
+    assert_eq!(received, "\"hello\"\n");
     let pid =
         tmux(home, &socket, &["display-message", "-p", "-t", "=agent:", "#{pane_pid}"]).ok().text();
     let process = ostler_e2e::Process::find(pid.trim().parse().expect("a pid")).expect("it lives");

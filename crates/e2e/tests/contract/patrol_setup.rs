@@ -28,24 +28,24 @@ pub const WORKS: &str = "command = [\"sh\", \"-c\", \"while :; do :; done\"]";
 /// A text that nobody takes has many seconds until that is certain, and there are several.
 pub const CLIMB: Duration = Duration::from_secs(150);
 
-pub struct Town {
+pub struct PatrolFiles {
     pub project: Project,
 }
 
-impl Town {
+impl PatrolFiles {
     /// `patrol` are keys of `[patrol]`; the agents' bodies are keys of theirs.
-    pub fn new(seat: Seat, patrol: &str, agents: &[(&str, &str)]) -> Self {
+    pub fn new(pane_slot: Seat, patrol: &str, agents: &[(&str, &str)]) -> Self {
         let project = Project::new();
         let town = Self { project };
         std::fs::create_dir_all(town.root()).expect("a folder");
-        town.declare(seat, patrol, agents);
+        town.declare(pane_slot, patrol, agents);
         town
     }
 
-    pub fn declare(&self, seat: Seat, patrol: &str, agents: &[(&str, &str)]) {
+    pub fn declare(&self, pane_slot: Seat, patrol: &str, agents: &[(&str, &str)]) {
         let variable = self.project.home.variable();
         let (name, value) = variable.split_once('=').expect("a variable");
-        let backend = match seat {
+        let backend = match pane_slot {
             Seat::Pty => "backend = \"pty\"\n",
             Seat::Tmux => "",
         };
@@ -81,9 +81,9 @@ impl Town {
     /// Everybody runs, and the patrol has made its first tick.
     #[track_caller]
     pub fn up(&self) -> Output {
-        let told = self.project.up();
+        let description = self.project.up();
         eventually("the first tick", || self.file("daemon/state.json").exists().then_some(()));
-        told
+        description
     }
 
     #[track_caller]

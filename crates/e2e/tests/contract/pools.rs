@@ -28,8 +28,8 @@ impl Pooled {
     fn machine(&self, free_gib: u64, pressure: &str) {
         let meminfo = format!("MemTotal: 1 kB\nMemAvailable: {} kB\n", free_gib << 20);
         write(&self.memory.join("meminfo"), &meminfo);
-        let told = format!("some avg10={pressure} avg60=0.00 avg300=0.00 total=0\n");
-        write(&self.memory.join("pressure"), &told);
+        let description = format!("some avg10={pressure} avg60=0.00 avg300=0.00 total=0\n");
+        write(&self.memory.join("pressure"), &description);
     }
 
     fn declare(&self, pool: &str, units: &[&str]) {
@@ -190,8 +190,8 @@ fn the_line_survives_a_crash_of_the_supervisor() {
     for _ in 0..3 {
         crate::daemon::replace_supervisor(home);
         assert_eq!(pooled.run_why(&run), "pool coders is full: 2 of 2 run (b, c)");
-        let told = "pool coders is full: 2 of 2 run (b, c); 1 waits before it";
-        assert_eq!(pooled.why("a"), told);
+        let description = "pool coders is full: 2 of 2 run (b, c); 1 waits before it";
+        assert_eq!(pooled.why("a"), description);
     }
     assert!(live.iter().all(Process::is_alive));
     let registry = std::fs::read(home.registry_file()).expect("it is there");

@@ -4,7 +4,7 @@ use crate::setup::{Boundary, Setup, on_every_backend};
 use ostler_e2e::{Bystander, Home, Process, Registry, eventually, helper};
 
 /// Survives the loss of its terminal, which ends with the supervisor that held it.
-const LASTING: &str = "trap '' HUP; sleep 301 & echo ready; wait; wait";
+const RECONNECTING: &str = "trap '' HUP; sleep 301 & echo ready; wait; wait";
 
 on_every_backend! {
     /// R2, R15, R18, R19
@@ -14,19 +14,19 @@ on_every_backend! {
 
 fn restart_reconcile(setup: Setup) {
     let home = setup.home();
-    let lasting = home.start_ready(&setup.options(&[]), &["sh", "-c", LASTING]);
+    let reconnecting = home.start_ready(&setup.options(&[]), &["sh", "-c", RECONNECTING]);
     let ended = home.start_ready(&setup.options(&[]), &["sh", "-c", "echo ready; exec sleep 302"]);
-    let root = home.root(&lasting);
+    let root = home.root(&reconnecting);
     let tree: Vec<Process> = home.processes_of_runs();
     let gone = home.root(&ended);
     home.kill_daemon();
     gone.signal(ostler_e2e::Signal::KILL);
     gone.wait_gone();
 
-    let record = home.record(&lasting);
+    let record = home.record(&reconnecting);
     assert_eq!(record["state"], "running", "{record}");
     assert_eq!(record["pid"], root.pid);
-    assert_eq!(home.count(&lasting, "adopted"), 1);
+    assert_eq!(home.count(&reconnecting, "adopted"), 1);
     let stale = home.record(&ended);
     assert_eq!(stale["state"], "exited", "{stale}");
     assert_eq!(stale["termination"], "reconciled-stale");
@@ -38,7 +38,7 @@ fn restart_reconcile(setup: Setup) {
     assert_eq!(home.metric("run_spawn_total", None), 2, "counters outlive a supervisor");
 
     assert!(root.is_alive());
-    let result = home.cancel(&lasting);
+    let result = home.cancel(&reconnecting);
     assert_eq!(result["termination"], "manual-cancel", "{result}");
     assert_eq!(result["extinct"], setup.extinct_of_adopted());
     assert!(tree.iter().all(|process| !process.is_alive()), "{tree:?}");
@@ -66,8 +66,8 @@ fn adopted_exit(setup: Setup) {
     assert_eq!(result["extinct"], setup.extinct_of_adopted(), "{result}");
     let doctor = home.ostler(&["doctor", "--json"]).json();
     let checks = doctor["checks"].as_array().expect("checks");
-    let told = checks.iter().find(|check| check["check"] == "exit status").expect("a check");
-    if told["verdict"] == "ok" {
+    let description = checks.iter().find(|check| check["check"] == "exit status").expect("a check");
+    if description["verdict"] == "ok" {
         assert_eq!((&result["termination"], &result["exitCode"]), (&"exit".into(), &9.into()));
     } else {
         assert_eq!(result["termination"], "reconciled-stale", "{result}");
@@ -78,7 +78,7 @@ fn adopted_exit(setup: Setup) {
 #[test]
 fn a_timeout_outlives_its_supervisor() {
     let home = Home::new();
-    let run = home.start_ready(&["--timeout", "2s"], &["sh", "-c", LASTING]);
+    let run = home.start_ready(&["--timeout", "2s"], &["sh", "-c", RECONNECTING]);
     home.kill_daemon();
     assert_eq!(home.record(&run)["state"], "running");
     let result = home.wait(&run);
@@ -233,7 +233,7 @@ fn a_terminal_that_died_with_its_supervisor_is_reconciled() {
 #[test]
 fn several_supervisors_in_a_row_keep_one_run() {
     let home = Home::new();
-    let run = home.start_ready(&[], &["sh", "-c", LASTING]);
+    let run = home.start_ready(&[], &["sh", "-c", RECONNECTING]);
     let root = home.root(&run);
     for crash in 1..=3 {
         home.kill_daemon();

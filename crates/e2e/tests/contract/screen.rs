@@ -33,12 +33,12 @@ fn shown(project: &Project) {
     assert_eq!(size, (Some(120), Some(30)), "{seen}");
     let cursor = &seen["cursor"];
     assert_eq!((cursor["row"].as_u64(), cursor["column"].as_u64()), (Some(2), Some(2)), "{seen}");
-    let told = project.call(&["screen", "a"]).ok().text();
-    assert_eq!(told, "ready now\n\n> try it\n", "as a person sees it");
+    let description = project.call(&["screen", "a"]).ok().text();
+    assert_eq!(description, "ready now\n\n> try it\n", "as a person sees it");
     let run = project.view("a")["runId"].as_str().expect("a run").to_owned();
     assert_eq!(
         project.call(&["screen", &run[24..]]).ok().text(),
-        told,
+        description,
         "a run by a part of its id"
     );
     let status = project.call(&["status", "a"]).ok().text();
@@ -123,14 +123,14 @@ fn what_has_no_screen_is_told() {
     assert!(project.home.supervisor().is_none(), "a look starts nothing");
     project.call(&["up"]);
     project.until_state("gone", "done");
-    for (name, code, told) in [
+    for (name, code, description) in [
         ("piped", 1, "piped has no terminal; `ostler logs piped`"),
         ("gone", 3, "`ostler logs gone` shows what it wrote"),
         ("pipe", 4, "is it piped?"),
     ] {
         let refused = project.call(&["screen", name]);
         assert_eq!(refused.code, code, "{name}: {}", refused.stderr);
-        assert!(refused.stderr.contains(told), "{name}: {}", refused.stderr);
+        assert!(refused.stderr.contains(description), "{name}: {}", refused.stderr);
     }
     let status = project.call(&["status", "gone"]);
     assert!(status.text().contains(" once"), "its log: {}", status.text());

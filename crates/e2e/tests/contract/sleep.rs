@@ -1,7 +1,7 @@
 //! Sleep: an idle agent is stopped, and comes back when there is something for it.
 
 use crate::nudge_setup::Kept;
-use crate::patrol_setup::{Seat, Town};
+use crate::patrol_setup::{PatrolFiles, Seat};
 use crate::tmux_setup::Tmux;
 use crate::units::Project;
 use ostler_e2e::{Bystander, Door, Terminal, helper};
@@ -67,7 +67,7 @@ impl Sleeper {
     #[track_caller]
     fn kept_awake(&self, why: &str) {
         self.project.until("agent", why, |view| {
-            view["keptAwake"].as_str().is_some_and(|told| told.contains(why))
+            view["keptAwake"].as_str().is_some_and(|description| description.contains(why))
         });
         assert_eq!(self.project.state("agent"), "ready");
     }
@@ -77,7 +77,7 @@ impl Sleeper {
         text.lines().map(str::to_owned).collect()
     }
 
-    fn heard(&self) -> String {
+    fn received(&self) -> String {
         std::fs::read_to_string(self.project.path("record")).unwrap_or_default()
     }
 
@@ -175,8 +175,8 @@ fn nudge_wakes(kept: Kept) {
     let sleeper = Sleeper::new(kept);
     sleeper.asleep();
     let nudged = sleeper.project.call(&["nudge", "agent", "--raw", "look at the build"]);
-    assert!(nudged.ok().text().starts_with("delivered"), "it was heard: {}", sleeper.heard());
-    assert_eq!(sleeper.heard().trim(), "\"look at the build\"");
+    assert!(nudged.ok().text().starts_with("delivered"), "it was heard: {}", sleeper.received());
+    assert_eq!(sleeper.received().trim(), "\"look at the build\"");
     assert_eq!(sleeper.starts(), ["fresh", "again"]);
     sleeper.asleep();
     // One that only waits in the queue wakes it as well, and keeps it awake.
@@ -336,7 +336,7 @@ fn mail_that_came_in_a_crash_is_not_slept_through() {
 #[test]
 fn the_patrol_lets_a_sleeper_sleep() {
     ostler_e2e::needs!("tmux");
-    let town = Town::new(Seat::Pty, "", &[]);
+    let town = PatrolFiles::new(Seat::Pty, "", &[]);
     let agent = body(&town.project, Kept::Own, "");
     let is_kept = |line: &&str| !line.starts_with("backend") && !line.starts_with("restart");
     let agent: String = agent.lines().filter(is_kept).flat_map(|line| [line, "\n"]).collect();

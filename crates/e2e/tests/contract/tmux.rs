@@ -60,14 +60,14 @@ fn ends_are_told_as_they_were() {
     ]);
     let project = &tmux.project;
     project.call(&["up"]);
-    let told = |unit: &str| {
+    let description = |unit: &str| {
         let view = project.until(unit, "ended", |view| !view["ends"][0].is_null());
-        view["ends"][0]["told"].as_str().expect("text").to_owned()
+        view["ends"][0]["description"].as_str().expect("text").to_owned()
     };
-    assert_eq!(told("clean"), "exit 0");
-    assert_eq!(told("three"), "exit 3");
-    assert_eq!(told("struck"), "signal 11");
-    assert_eq!(told("missing"), "exit 126");
+    assert_eq!(description("clean"), "exit 0");
+    assert_eq!(description("three"), "exit 3");
+    assert_eq!(description("struck"), "signal 11");
+    assert_eq!(description("missing"), "exit 126");
     let why = project.call(&["why", "missing"]).text();
     assert!(why.contains("cannot execute \"no-such-program\""), "{why}");
     let log = project.call(&["logs", "clean"]).ok().text();
@@ -99,8 +99,8 @@ fn its_environment_is_what_is_declared() {
     assert!(log.contains("V:SECRET=it's #{x} 100%"), "{log}");
     assert!(log.contains("\n321"), "{log}");
     let shown = tmux.project.home.processes();
-    let is_told = |process: &Process| process.command().contains("100%");
-    assert!(!shown.iter().any(is_told), "on no command line: {shown:?}");
+    let is_reported = |process: &Process| process.command().contains("100%");
+    assert!(!shown.iter().any(is_reported), "on no command line: {shown:?}");
 }
 
 /// P8: what has run before is resumed, and only that.

@@ -55,7 +55,7 @@ fn usage_and_limits_are_the_agents() {
             view["usage"]["memoryBytes"].as_u64().is_some_and(|bytes| bytes > 50_000_000)
         });
         let view = tmux.project.until("greedy", "ended", |view| !view["ends"][0].is_null());
-        let told = view["ends"][0]["told"].as_str().unwrap_or_default();
-        assert!(told.contains("out of memory"), "{variables:?}: {view:#}");
+        let description = view["ends"][0]["description"].as_str().unwrap_or_default();
+        assert!(description.contains("out of memory"), "{variables:?}: {view:#}");
     }
 }

@@ -51,8 +51,8 @@ fn without_tmux_it_has_a_terminal_of_ours() {
     tmux.project.home.set("PATH", folder.to_str().expect("text"));
     tmux.project.declare(&[("a", &unit(&format!("tty; {IDLE}"), AGAIN))]);
     let project = &tmux.project;
-    let told = project.up().text();
-    assert!(told.contains("no tmux on the PATH"), "{told}");
+    let description = project.up().text();
+    assert!(description.contains("no tmux on the PATH"), "{description}");
     let view = project.view("a");
     assert!(view["why"].as_str().unwrap_or_default().contains("no tmux"), "{view:#}");
     assert!(project.find(SERVER).is_none());

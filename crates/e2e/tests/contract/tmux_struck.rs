@@ -137,7 +137,7 @@ fn a_respawn_hook_is_disarmed() {
     std::fs::write(conf, "set-hook -g pane-died respawn-pane\nset -g destroy-unattached on\n")
         .expect("written");
     tmux.project.call(&["up"]);
-    tmux.project.until("a", "ended", |view| view["ends"][0]["told"] == "exit 0");
+    tmux.project.until("a", "ended", |view| view["ends"][0]["description"] == "exit 0");
     eventually("closed", || tmux.sessions().is_empty().then_some(()));
     assert_eq!(tmux.project.lines("n"), 1);
 }
@@ -155,6 +155,6 @@ fn limits_hold_in_a_session() {
     )]);
     tmux.project.call(&["up"]);
     let view = tmux.project.until("a", "ended", |view| !view["ends"][0].is_null());
-    let told = view["ends"][0]["told"].as_str().unwrap_or_default();
-    assert!(told.contains("out of memory"), "{view:#}");
+    let description = view["ends"][0]["description"].as_str().unwrap_or_default();
+    assert!(description.contains("out of memory"), "{view:#}");
 }

@@ -171,14 +171,20 @@ fn a_breaker_is_explained() {
     eventually("the breaker opens", || (seen.view("bad")["state"] == "error").then_some(()));
     let status = seen.call(&["status", "bad"]);
     assert_eq!(status.code, 3);
-    let told = status.text();
-    assert!(told.contains("Breaker: open since") && told.contains("`ostler start bad`"), "{told}");
-    assert!(told.contains("Ended:") && told.contains("exit 7 after"), "{told}");
+    let description = status.text();
+    assert!(
+        description.contains("Breaker: open since") && description.contains("`ostler start bad`"),
+        "{description}"
+    );
+    assert!(
+        description.contains("Ended:") && description.contains("exit 7 after"),
+        "{description}"
+    );
     let crashes = seen.call(&["crashes", "bad", "--json"]).ok().json();
     let crashes = crashes.as_array().expect("a list");
     assert!(crashes.len() >= 3, "{crashes:?}");
     assert!(crashes.windows(2).all(|pair| pair[0]["atMs"].as_u64() >= pair[1]["atMs"].as_u64()));
-    assert_eq!(crashes[0]["told"], "exit 7");
+    assert_eq!(crashes[0]["description"], "exit 7");
     assert_eq!(crashes[1]["then"], "started again after 50 ms");
     let table = seen.call(&["crashes"]).ok().text();
     assert!(table.starts_with("TIME") && table.contains("exit 7"), "{table}");

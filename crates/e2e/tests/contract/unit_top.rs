@@ -117,8 +117,8 @@ fn top_survives_the_daemon_and_puts_the_terminal_back_after_a_panic() {
     terminal.keys(b"!");
     let (code, shown) = terminal.finish();
     assert_eq!(code, Some(101), "{shown:?}");
-    let (back, told) = (shown.rfind(GIVEN_BACK), shown.find("as a test has asked"));
-    assert!(back.is_some() && back < told, "{shown:?}");
+    let (back, description) = (shown.rfind(GIVEN_BACK), shown.find("as a test has asked"));
+    assert!(back.is_some() && back < description, "{shown:?}");
 
     let mut terminal = top(&seen, 80, 24);
     terminal.until_on_screen("1 unit: 1 ready");

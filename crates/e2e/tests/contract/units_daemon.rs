@@ -14,13 +14,13 @@ fn stop_calls_units_by_their_names() {
     let project = Project::of(&[("web", SLEEP), ("deaf", stubborn)]);
     project.up();
     let run = project.home.start(&[], &["sleep", "1000"]);
-    let told = project.call(&["stop"]).ok().text();
-    let begins = |text: &str| told.lines().any(|line| line.starts_with(text));
-    assert!(begins("web: stopped, SIGTERM after "), "{told}");
-    assert!(begins("deaf: stopped, SIGKILL after "), "{told}");
-    assert!(begins(&format!("{run} exited: manual-cancel, SIGTERM after ")), "{told}");
-    assert!(told.contains("3 runs ended, 1 of them by KILL"), "{told}");
-    assert_eq!(told.lines().count(), 4, "a line each, and a last one: {told}");
+    let description = project.call(&["stop"]).ok().text();
+    let begins = |text: &str| description.lines().any(|line| line.starts_with(text));
+    assert!(begins("web: stopped, SIGTERM after "), "{description}");
+    assert!(begins("deaf: stopped, SIGKILL after "), "{description}");
+    assert!(begins(&format!("{run} exited: manual-cancel, SIGTERM after ")), "{description}");
+    assert!(description.contains("3 runs ended, 1 of them by KILL"), "{description}");
+    assert_eq!(description.lines().count(), 4, "a line each, and a last one: {description}");
 }
 
 /// D4, X4: `restart` without a name is `stop` and `start` of the daemon: what was wanted runs anew, what was
@@ -33,9 +33,9 @@ fn restart_without_a_name_is_the_daemon() {
     let run = project.home.start(&[], &["sleep", "1000"]);
     let (web, other) = (project.process("web"), project.home.root(&run));
     let before = Daemon::of(&project.home);
-    let told = project.call(&["restart"]).ok().text();
-    assert!(told.contains("web: stopped, SIGTERM after "), "{told}");
-    assert!(told.contains("\nstarted\nGateway: running\n"), "{told}");
+    let description = project.call(&["restart"]).ok().text();
+    assert!(description.contains("web: stopped, SIGTERM after "), "{description}");
+    assert!(description.contains("\nstarted\nGateway: running\n"), "{description}");
     let old = [&before.guardian, &before.supervisor, &web, &other];
     assert!(old.iter().all(|process| !process.is_alive()), "{old:?}");
     assert_ne!(project.until_state("web", "ready")["pid"], web.pid);
@@ -49,8 +49,8 @@ fn restart_without_a_name_is_the_daemon() {
 #[test]
 fn restart_starts_a_daemon_where_none_runs() {
     let project = Project::new();
-    let told = project.call(&["restart"]).ok().text();
-    assert!(told.starts_with("started\n"), "{told}");
+    let description = project.call(&["restart"]).ok().text();
+    assert!(description.starts_with("started\n"), "{description}");
     let wrong = project.call(&["restart", "--no-wait"]);
     assert_eq!(wrong.code, 2, "{wrong:?}");
     assert!(wrong.stderr.contains("<NAMES>"), "{wrong:?}");

@@ -121,8 +121,8 @@ fn its_folder_is_relative_to_the_file() {
     project.home.spawn_program(up).finish().ok();
     let mut elsewhere = project.home.command(&["up", "-f", project.file().to_str().expect("text")]);
     elsewhere.current_dir("/");
-    let told = project.home.spawn_program(elsewhere).finish().ok().text();
-    assert_eq!(told.matches("= keep").count(), 2, "{told}");
+    let description = project.home.spawn_program(elsewhere).finish().ok().text();
+    assert_eq!(description.matches("= keep").count(), 2, "{description}");
     assert_eq!(folder(&project.process("a")), project.folder());
     assert_eq!(folder(&project.process("b")), inner);
 }

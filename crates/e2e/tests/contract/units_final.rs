@@ -11,8 +11,8 @@ fn two() -> Project {
     let project = Project::of(&[("a", &body), ("b", SLEEP)]);
     project.up();
     let old = project.process("a");
-    let told = project.call(&["stop", "a"]).ok();
-    assert!(!old.is_alive(), "`stop` returns when it is true: {told:?}");
+    let description = project.call(&["stop", "a"]).ok();
+    assert!(!old.is_alive(), "`stop` returns when it is true: {description:?}");
     project
 }
 

@@ -32,8 +32,8 @@ fn a_sick_server_is_replaced() {
     std::fs::remove_file(project.path("sick")).expect("removed");
     let new = project.next_process("a", &old);
     let view = project.view("a");
-    let told = view["ends"][0]["told"].as_str().expect("a text");
-    assert!(told.starts_with("signal 15, unhealthy: 3 checks in a row failed"), "{view:#}");
+    let description = view["ends"][0]["description"].as_str().expect("a text");
+    assert!(description.starts_with("signal 15, unhealthy: 3 checks in a row failed"), "{view:#}");
     let why = project.call(&["why", "a"]).ok().text();
     assert!(why.contains("3 checks in a row failed") && why.contains("status 500"), "{why}");
     assert!(new.is_alive());

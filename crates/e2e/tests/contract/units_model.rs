@@ -33,12 +33,12 @@ struct Model<'a> {
     /// What the file says of each, and said when it was last read.
     bodies: BTreeMap<&'static str, String>,
     read: BTreeMap<&'static str, String>,
-    told: Vec<String>,
+    description: Vec<String>,
 }
 
 impl Model<'_> {
     fn call(&mut self, arguments: &[&str]) -> Output {
-        self.told.push(arguments.join(" "));
+        self.description.push(arguments.join(" "));
         self.project.spawn(arguments).finish_within(BOUND)
     }
 
@@ -99,7 +99,7 @@ impl Model<'_> {
             }
             6..8 => {
                 let form = self.random.below(3);
-                self.told.push(format!("({unit} is written as {form})"));
+                self.description.push(format!("({unit} is written as {form})"));
                 self.written.insert(unit, form);
                 if self.written.values().all(|form| *form == 0) {
                     self.written.insert("b", 1);
@@ -119,7 +119,7 @@ impl Model<'_> {
                 }
             }
             14..17 => {
-                self.told.push(format!("({unit} crashes)"));
+                self.description.push(format!("({unit} crashes)"));
                 for process in self.project.copies().remove(unit).unwrap_or_default() {
                     process.signal(Signal::KILL);
                 }
@@ -129,7 +129,7 @@ impl Model<'_> {
                 if self.units.get(unit) == Some(&Should::Run)
                     && let Some([process]) = self.project.copies().get(unit).map(Vec::as_slice)
                 {
-                    self.told.push(format!("({unit} ends)"));
+                    self.description.push(format!("({unit} ends)"));
                     process.signal(Signal::TERM);
                     process.wait_gone();
                     self.units.insert(unit, Should::BeDone);
@@ -137,7 +137,7 @@ impl Model<'_> {
                 }
             }
             _ => {
-                self.told.push("(the supervisor is killed)".to_owned());
+                self.description.push("(the supervisor is killed)".to_owned());
                 if let Some(old) = self.project.home.supervisor() {
                     old.signal(Signal::KILL);
                     old.wait_gone();
@@ -180,7 +180,7 @@ impl Model<'_> {
         let settled = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             eventually("it is as it should be", look);
         }));
-        assert!(settled.is_ok(), "{last}\nafter {:#?}", self.told);
+        assert!(settled.is_ok(), "{last}\nafter {:#?}", self.description);
     }
 }
 
@@ -197,7 +197,7 @@ fn no_history_ends_otherwise_than_it_should() {
         written: UNITS.iter().map(|unit| (*unit, 1)).collect(),
         bodies: BTreeMap::new(),
         read: BTreeMap::new(),
-        told: Vec::new(),
+        description: Vec::new(),
     };
     model.write();
     while_watched(&project, || {

@@ -165,21 +165,21 @@ fn a_delay_passes_first() {
 
 /// Every start was ended, and counted, and told.
 #[track_caller]
-fn not_in_time(project: &Project, told: &str) {
+fn not_in_time(project: &Project, description: &str) {
     let output = project.call(&["up"]);
     assert_eq!(output.code, 1, "{output:?}");
     let view = project.until_state("a", "error");
     assert_eq!(view["ends"].as_array().map(Vec::len), Some(3), "{view:#}");
     assert_eq!(project.copies_of("a"), 0);
     let why = project.call(&["why", "a"]).ok().text();
-    assert!(why.contains("not within 300 ms") && why.contains(told), "{why}");
+    assert!(why.contains("not within 300 ms") && why.contains(description), "{why}");
 }
 
 /// W2, W6: not ready in time is an error: it is ended, counted and told, and never called ready.
 #[test]
 fn not_ready_in_time_is_an_error() {
     let port = free_port();
-    for (check, told) in [
+    for (check, description) in [
         ("line = \"^never$\"".to_owned(), "no such line"),
         (format!("tcp = \"127.0.0.1:{port}\""), "refused"),
         (format!("http = \"http://127.0.0.1:{port}/\""), "refused"),
@@ -191,7 +191,7 @@ fn not_ready_in_time_is_an_error() {
             crate::units::SOON
         );
         let project = Project::of(&[("a", &body)]);
-        not_in_time(&project, told);
+        not_in_time(&project, description);
     }
 }
 

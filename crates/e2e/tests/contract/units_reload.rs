@@ -61,15 +61,16 @@ fn a_dry_run_changes_nothing() {
     let project = edited();
     let (views, processes) = (all(&project), project.home.processes());
     let plan = project.call(&["reload", "--dry-run", "--json"]).ok().json();
-    let told: Vec<_> = kinds(&plan);
-    let told: Vec<_> = told.iter().map(|(unit, kind)| (unit.as_str(), kind.as_str())).collect();
-    assert_eq!(told, PLAN);
+    let description: Vec<_> = kinds(&plan);
+    let description: Vec<_> =
+        description.iter().map(|(unit, kind)| (unit.as_str(), kind.as_str())).collect();
+    assert_eq!(description, PLAN);
     let lines = project.call(&["reload", "--dry-run"]).ok().text();
     assert!(lines.starts_with("using "), "{lines}");
     assert_eq!(lines.lines().count(), 1 + PLAN.len(), "{lines}");
     for (unit, kind) in PLAN {
-        let is_told = |line: &str| line.contains(kind) && line.ends_with(&format!(" {unit}"));
-        assert!(lines.lines().any(is_told), "{kind} {unit} is missing:\n{lines}");
+        let is_reported = |line: &str| line.contains(kind) && line.ends_with(&format!(" {unit}"));
+        assert!(lines.lines().any(is_reported), "{kind} {unit} is missing:\n{lines}");
     }
     assert_eq!(all(&project), views);
     assert_eq!(project.home.processes(), processes);
@@ -85,8 +86,8 @@ fn reload_does_what_was_printed() {
     let before = ["same", "policy", "other"].map(pid);
     let gone = project.process("gone");
     let planned = project.call(&["reload", "--dry-run"]).ok().text();
-    let told = project.call(&["reload"]).ok().text();
-    assert!(told.starts_with(&planned), "planned:\n{planned}\ntold:\n{told}");
+    let description = project.call(&["reload"]).ok().text();
+    assert!(description.starts_with(&planned), "planned:\n{planned}\ntold:\n{description}");
     let after = ["same", "policy", "other"].map(pid);
     assert_eq!(after[..2], before[..2], "neither was to be restarted");
     assert_ne!(after[2], before[2], "this one was");
@@ -109,9 +110,12 @@ fn what_left_the_file_is_awaited() {
         project.up();
         let gone = project.process("deaf");
         project.declare(&[("a", SLEEP)]);
-        let told = project.call(&[verb]).ok().text();
+        let description = project.call(&[verb]).ok().text();
         assert!(!gone.is_alive(), "{verb} has returned");
-        assert!(told.contains("- remove   deaf\n") && told.contains("\ndeaf: gone\n"), "{told}");
+        assert!(
+            description.contains("- remove   deaf\n") && description.contains("\ndeaf: gone\n"),
+            "{description}"
+        );
         assert!(project.find("deaf").is_none());
     }
 }

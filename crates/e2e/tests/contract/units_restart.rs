@@ -20,7 +20,7 @@ fn once(code: i32, policy: &str) -> String {
 /// W1: 0, 2, 78 and 100 are not started again; 1 and 75 are.
 #[test]
 fn the_exit_code_decides() {
-    for (code, state, told) in [
+    for (code, state, description) in [
         (0, "done", "exit 0"),
         (2, "error", "exit 2"),
         (78, "error", "exit 78"),
@@ -31,7 +31,10 @@ fn the_exit_code_decides() {
         let output = project.call(&["up"]);
         assert_eq!(output.code, i32::from(state == "error"), "{code}: {output:?}");
         let view = project.view("a");
-        assert_eq!((view["state"].as_str(), view["why"].as_str()), (Some(state), Some(told)));
+        assert_eq!(
+            (view["state"].as_str(), view["why"].as_str()),
+            (Some(state), Some(description))
+        );
         assert_eq!(project.lines("ran"), 1, "exit {code}");
         assert_eq!(view["desired"], "running", "{view:#}");
     }
@@ -153,13 +156,13 @@ fn open(policy: &str) -> Project {
 fn the_breaker_opens_and_says_why() {
     let project = open(SOON);
     assert_eq!(project.lines("ran"), 3);
-    let told = "3 ends in 10 s, the last: exit 1";
-    assert_eq!(project.view("a")["why"], told);
-    assert_eq!(project.view("a")["opened"]["why"], told);
+    let description = "3 ends in 10 s, the last: exit 1";
+    assert_eq!(project.view("a")["why"], description);
+    assert_eq!(project.view("a")["opened"]["why"], description);
     for verb in [&["ls"][..], &["status", "a"], &["why", "a"]] {
         let output = project.call(verb);
         let text = output.text().split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(text.contains(told), "{verb:?}: {output:?}");
+        assert!(text.contains(description), "{verb:?}: {output:?}");
     }
 }
 

@@ -13,14 +13,14 @@ fn pids(project: &Project, units: &[&str]) -> Vec<i32> {
 #[test]
 fn a_second_up_changes_nothing() {
     let project = Project::of(&[("a", SLEEP), ("b", SLEEP), ("c", SLEEP)]);
-    let told = project.up().text();
+    let description = project.up().text();
     for unit in ["a", "b", "c"] {
-        assert!(told.contains(&format!("{unit}: ready")), "{told}");
+        assert!(description.contains(&format!("{unit}: ready")), "{description}");
         assert_eq!(project.copies_of(unit), 1);
     }
     let before = pids(&project, &["a", "b", "c"]);
-    let told = project.up().text();
-    assert_eq!(told.matches("= keep").count(), 3, "{told}");
+    let description = project.up().text();
+    assert_eq!(description.matches("= keep").count(), 3, "{description}");
     assert_eq!(pids(&project, &["a", "b", "c"]), before);
 }
 
@@ -50,8 +50,8 @@ fn a_changed_policy_restarts_nobody() {
     let before = project.process("a");
     let limit = "restart = { limit = { count = 9, window = \"1m\" } }";
     project.declare(&[("a", &format!("{SLEEP}\n{limit}"))]);
-    let told = project.up().text();
-    assert!(told.contains("~ update"), "{told}");
+    let description = project.up().text();
+    assert!(description.contains("~ update"), "{description}");
     assert_eq!(project.process("a"), before);
 }
 
@@ -62,8 +62,8 @@ fn an_edit_that_means_the_same_is_no_change() {
     project.up();
     let before = pids(&project, &["a", "b"]);
     project.declare(&[("b", SLEEP), ("a", &format!("# a remark\nbackend = \"pipe\"\n{SLEEP}"))]);
-    let told = project.up().text();
-    assert_eq!(told.matches("= keep").count(), 2, "{told}");
+    let description = project.up().text();
+    assert_eq!(description.matches("= keep").count(), 2, "{description}");
     assert_eq!(pids(&project, &["a", "b"]), before);
 }
 
@@ -161,8 +161,8 @@ fn six_at_once_make_one_of_each() {
     let project = Project::of(&[("a", SLEEP), ("b", SLEEP), ("c", SLEEP)]);
     let calls: Vec<_> = (0..6).map(|_| project.spawn(&["up"])).collect();
     for call in calls {
-        let told = call.finish().ok().text();
-        assert!(told.contains("c: ready"), "{told}");
+        let description = call.finish().ok().text();
+        assert!(description.contains("c: ready"), "{description}");
     }
     for unit in ["a", "b", "c"] {
         assert_eq!(project.copies_of(unit), 1);
@@ -179,13 +179,13 @@ fn up_does_not_call_ready_what_ends_at_once() {
         ("once", "command = [\"true\"]"),
         ("stays", "command = [\"sleep\", \"1000\"]"),
     ]);
-    let told = project.call(&["up"]);
-    assert_eq!(told.code, 1, "{}", told.text());
-    let told = told.text();
-    assert!(told.contains("misconfigured: error (exit 78)"), "{told}");
-    assert!(told.contains("crashes: backoff"), "{told}");
-    assert!(told.contains("once: done (exit 0)"), "{told}");
-    assert!(told.contains("stays: ready"), "{told}");
+    let description = project.call(&["up"]);
+    assert_eq!(description.code, 1, "{}", description.text());
+    let description = description.text();
+    assert!(description.contains("misconfigured: error (exit 78)"), "{description}");
+    assert!(description.contains("crashes: backoff"), "{description}");
+    assert!(description.contains("once: done (exit 0)"), "{description}");
+    assert!(description.contains("stays: ready"), "{description}");
 }
 
 /// X2: `down` returns though somebody brings the units back while it waits.
@@ -200,7 +200,7 @@ fn a_down_returns_though_somebody_brings_them_back() {
     project.until("a", "being ended", |view| view["desired"] == "stopped");
     assert!(old.is_alive(), "it has its grace");
     project.call(&["up", "--no-wait"]).ok();
-    let told = down.finish();
-    assert_eq!(told.code, 0, "{told:?}");
+    let description = down.finish();
+    assert_eq!(description.code, 0, "{description:?}");
     project.next_process("a", &old);
 }

@@ -70,12 +70,12 @@ fn upgrade_replaces_the_program_and_no_run_notices() {
     let witness = Witness::start(&home);
     let daemon = Daemon::of(&home);
     let new = copy(&home, "ostler-next");
-    let told = home.ostler(&["upgrade", text(&new)]).ok().text();
-    assert!(told.contains("2 runs went on"), "{told}");
+    let description = home.ostler(&["upgrade", text(&new)]).ok().text();
+    assert!(description.contains("2 runs went on"), "{description}");
     let after = Daemon::of(&home);
     assert_eq!(after.guardian, daemon.guardian);
     assert_ne!(after.supervisor, daemon.supervisor);
-    assert!(told.contains(&after.supervisor.pid.to_string()), "{told}");
+    assert!(description.contains(&after.supervisor.pid.to_string()), "{description}");
     assert_eq!(program_of(&after.supervisor), new);
     witness.assert_untouched(&home, "upgraded");
     assert_eq!(state_file(&home)["crash_count"], 0, "it is no crash");

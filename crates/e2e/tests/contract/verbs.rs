@@ -183,9 +183,9 @@ fn why_tells_the_chain_of_events() {
     let home = Home::new();
     let result = home.run(&["--timeout", "100ms", "--grace", "100ms"], &[helper!("ignore_term")]);
     let run = result["runId"].as_str().expect("an id");
-    let told = home.ostler(&["why", run]).ok().text();
+    let description = home.ostler(&["why", run]).ok().text();
     for word in ["overall-timeout", "TERM", "KILL", run] {
-        assert!(told.contains(word), "{word}: {told}");
+        assert!(description.contains(word), "{word}: {description}");
     }
     let document = home.ostler(&["why", "--json", run]).ok().json();
     assert_eq!(document["run"]["runId"], run);
@@ -400,8 +400,8 @@ fn events_tell_who_writes_output() {
     let noisy = home.start(&[], &["sh", "-c", "while :; do echo hello; sleep 0.2; done"]);
     let silent = home.start(&[], &["sleep", "1000"]);
     let follower = home.spawn(&["events", "-f", "--json"]);
-    let told = follower.until_written("\"output\"");
-    let beat = told
+    let description = follower.until_written("\"output\"");
+    let beat = description
         .lines()
         .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
         .find(|event| event["what"] == "output")
@@ -413,9 +413,9 @@ fn events_tell_who_writes_output() {
     assert!(beat["evidence"]["lastOutputAtMs"].is_u64(), "{beat}");
     // What happens afterwards is told after it, once.
     home.cancel(&noisy);
-    let told = follower.until_written("\"exited\"");
-    assert_eq!(told.matches("\"cancel-asked\"").count(), 1, "{told}");
-    assert!(!told.lines().any(|line| line.contains("\"output\"") && line.contains(&silent)));
+    let description = follower.until_written("\"exited\"");
+    assert_eq!(description.matches("\"cancel-asked\"").count(), 1, "{description}");
+    assert!(!description.lines().any(|line| line.contains("\"output\"") && line.contains(&silent)));
     let kept = home.ostler(&["events", "--json"]).ok().text();
     assert!(!kept.contains("\"what\":\"output\""), "{kept}");
 }

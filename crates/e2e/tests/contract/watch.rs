@@ -11,7 +11,7 @@ fn events(watched: &Watched) -> Vec<String> {
 #[test]
 fn what_is_meant_is_not_restarted() {
     let watched = Watched::new();
-    for (script, code, told) in [
+    for (script, code, description) in [
         ("exit 0", 0, "clean_exit"),
         ("exit 2", 2, "configuration_error"),
         ("exit 100", 100, "fatal_error_no_restart"),
@@ -26,7 +26,7 @@ fn what_is_meant_is_not_restarted() {
             "spawning_server",
             "server_spawned",
             "process_exited",
-            told,
+            description,
             "restart_skipped",
             "watchdog_exiting",
         ];
@@ -172,8 +172,8 @@ fn variables_count() {
         command.env("PORT", wrong);
         let output = watched.home.spawn_program(command).finish();
         assert_eq!(output.code, 2);
-        let told = format!("PORT: {wrong:?} is not a port; it is 1 to 65535");
-        assert!(output.stderr.contains(&told), "{output:?}");
+        let description = format!("PORT: {wrong:?} is not a port; it is 1 to 65535");
+        assert!(output.stderr.contains(&description), "{output:?}");
         let output = watched.script(&["--port", wrong], "true").finish();
         assert_eq!(output.code, 2, "{output:?}");
     }

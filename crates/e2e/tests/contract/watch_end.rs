@@ -13,7 +13,7 @@ const LOOP: &str = "echo ready; while :; do sleep 0.02; done";
 /// W9: INT, TERM and QUIT are passed on as they are; the exit code is the server's.
 #[test]
 fn signals_are_passed_on() {
-    for (signal, code, told) in
+    for (signal, code, description) in
         [(Signal::INT, 11, "SIGINT"), (Signal::TERM, 12, "SIGTERM"), (Signal::QUIT, 13, "SIGQUIT")]
     {
         let watched = Watched::new();
@@ -23,7 +23,7 @@ fn signals_are_passed_on() {
         watch.until_written("ready");
         watch.signal(signal);
         assert_eq!(watch.finish().code, code);
-        assert_eq!(watched.until("watchdog_shutting_down", 1)["signal"], told);
+        assert_eq!(watched.until("watchdog_shutting_down", 1)["signal"], description);
         assert_eq!(watched.until("stopping_child_process", 1)["graceMs"], 15_000);
         assert_eq!(watched.until("process_exited", 1)["wasExpected"], true);
         assert_eq!(watched.until("shutdown_complete", 1)["exitCode"], code);

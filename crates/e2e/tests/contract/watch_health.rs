@@ -27,7 +27,10 @@ fn a_server_that_is_not_well_is_replaced() {
         watched.until("health_check_threshold_exceeded", 1);
         let failed = watched.events("health_check_failed").pop().expect("a failure");
         assert_eq!((&failed["failures"], &failed["threshold"]), (&3.into(), &3.into()), "{mode}");
-        assert!(failed["error"].as_str().is_some_and(|told| told.contains(why)), "{failed}");
+        assert!(
+            failed["error"].as_str().is_some_and(|description| description.contains(why)),
+            "{failed}"
+        );
         watched.mode("");
         old.wait_gone();
         let new = watched.server(2);
@@ -85,8 +88,11 @@ fn a_server_may_recover() {
     watched.mode("wrong");
     watched.until("health_check_failed", 2);
     watched.mode("chunked");
-    let told = watched.until("health_check_recovered", 1);
-    assert!(told["previousFailures"].as_u64().is_some_and(|count| count >= 2), "{told}");
+    let description = watched.until("health_check_recovered", 1);
+    assert!(
+        description["previousFailures"].as_u64().is_some_and(|count| count >= 2),
+        "{description}"
+    );
     assert!(server.is_alive() && watched.events("server_spawned").len() == 1);
     watch.signal(Signal::TERM);
     watch.finish();

@@ -77,8 +77,8 @@ impl Watched {
     #[track_caller]
     pub fn until(&self, event: &str, count: usize) -> Value {
         eventually(&format!("{count} times {event}"), || {
-            let told = self.events(event);
-            (told.len() >= count).then(|| told[count - 1].clone())
+            let description = self.events(event);
+            (description.len() >= count).then(|| description[count - 1].clone())
         })
     }
 

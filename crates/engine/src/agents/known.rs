@@ -43,14 +43,14 @@ impl Supervisor {
     /// From here on the run's screen is judged, if it has one.
     pub(crate) fn watch_screen(&mut self, run: RunId) {
         let Some(live) = self.live.get(&run) else { return };
-        if live.output.stir().is_none() {
+        if live.output.draw_signal().is_none() {
             return;
         }
         let scope = live.scope.as_ref();
         let subject = TreeSubject {
             root: live.leader,
             boundary: scope.and_then(ostler_os::Scope::boundary),
-            seat: scope.and_then(ostler_os::Scope::seat).cloned(),
+            pane_slot: scope.and_then(ostler_os::Scope::pane_slot).cloned(),
             reaper: scope.and_then(ostler_os::Scope::reaper).map(|reaper| reaper.fingerprint().pid),
         };
         let (agent, argv) = self.named(run);
@@ -74,7 +74,7 @@ impl Supervisor {
 
     /// What units declare of their agents may have changed.
     pub(crate) fn name_agents(&self) {
-        for live in self.live.values().filter(|live| live.output.stir().is_some()) {
+        for live in self.live.values().filter(|live| live.output.draw_signal().is_some()) {
             let (agent, argv) = self.named(live.run);
             self.screens.order(Order::Name { run: live.run, agent, argv });
         }
@@ -185,7 +185,8 @@ impl Supervisor {
     pub(crate) fn take_agent(&mut self, ask: AgentAsk) {
         match ask {
             AgentAsk::Known { run, fresh, reply } => {
-                let is_drawn = self.live.get(&run).is_some_and(|live| live.output.stir().is_some());
+                let is_drawn =
+                    self.live.get(&run).is_some_and(|live| live.output.draw_signal().is_some());
                 if fresh && is_drawn {
                     self.screens.order(Order::Look(run, reply));
                 } else {
@@ -193,7 +194,7 @@ impl Supervisor {
                 }
             }
             AgentAsk::Report { run, pid, report, reply } => {
-                let outcome = match self.whose(pid) {
+                let outcome = match self.run_of_pid(pid) {
                     Some(own) if own == run => {
                         if let Some(session) = report.session.clone() {
                             let of = run.to_string();

@@ -9,4 +9,4 @@ pub use judge::{AgentSubject, Judge};
 pub use known::NotOfRun;
 
 pub(crate) use known::AgentAsk;
-pub(crate) use watch::{ScreenWatch, Stir};
+pub(crate) use watch::{DrawSignal, ScreenWatch};

@@ -48,7 +48,7 @@ impl Supervisor {
         if let Some(bad) = session.as_ref().filter(|id| !AgentSession::is_id(id)) {
             return Err(SessionRefused::BadId(bad.clone()));
         }
-        let (unit, run) = self.whose_session(&of)?;
+        let (unit, run) = self.session_of(&of)?;
         let Some(record) = self.world.unit(&unit) else {
             return Err(SessionRefused::NoSuch(of));
         };
@@ -82,7 +82,7 @@ impl Supervisor {
     }
 
     /// The unit that is meant, and the run of it that tells its session.
-    fn whose_session(&self, of: &str) -> Result<(String, Option<RunId>), SessionRefused> {
+    fn session_of(&self, of: &str) -> Result<(String, Option<RunId>), SessionRefused> {
         if self.world.unit(of).is_some() {
             return Ok((of.to_owned(), self.world.unit_run(of)));
         }

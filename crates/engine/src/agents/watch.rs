@@ -41,7 +41,7 @@ pub(super) enum Order {
     },
     Remove(RunId),
     /// Something was drawn.
-    Stirred(RunId),
+    Drawn(RunId),
     /// Somebody wants to know now.
     Look(RunId, Reply),
 }
@@ -56,8 +56,8 @@ pub(super) struct News {
 
 /// How the drain tells that something was drawn: one word until the screen has been judged.
 #[derive(Debug, Default)]
-pub(crate) struct Stir {
-    is_told: AtomicBool,
+pub(crate) struct DrawSignal {
+    is_reported: AtomicBool,
     orders: OnceLock<(RunId, mpsc::Sender<Order>)>,
 }
 
@@ -67,12 +67,12 @@ impl std::fmt::Debug for Order {
     }
 }
 
-impl Stir {
-    pub(crate) fn tell(&self) {
+impl DrawSignal {
+    pub(crate) fn notify(&self) {
         if let Some((run, orders)) = self.orders.get()
-            && !self.is_told.swap(true, Ordering::AcqRel)
+            && !self.is_reported.swap(true, Ordering::AcqRel)
         {
-            let _ = orders.send(Order::Stirred(*run));
+            let _ = orders.send(Order::Drawn(*run));
         }
     }
 }
@@ -113,11 +113,11 @@ impl ScreenWatch {
         let Some(orders) = &self.orders else { return };
         let output = Arc::clone(&watched.output);
         let _ = orders.send(Order::Add(run, Box::new(watched)));
-        if let Some(stir) = output.stir() {
-            let _ = stir.orders.set((run, orders.clone()));
+        if let Some(draw_signal) = output.draw_signal() {
+            let _ = draw_signal.orders.set((run, orders.clone()));
             // What was drawn before the two knew of each other.
             if output.written() > 0 {
-                stir.tell();
+                draw_signal.notify();
             }
         }
     }
@@ -184,15 +184,15 @@ impl Worker {
             Order::Name { run, agent, argv } => {
                 if let Some(watched) = self.watched.get_mut(&run) {
                     (watched.agent, watched.argv) = (agent, argv);
-                    watched.stir(ostler_os::mono_ms());
+                    watched.draw_signal(ostler_os::mono_ms());
                 }
             }
             Order::Remove(run) => {
                 self.watched.remove(&run);
             }
-            Order::Stirred(run) => {
+            Order::Drawn(run) => {
                 if let Some(watched) = self.watched.get_mut(&run) {
-                    watched.stir(ostler_os::mono_ms());
+                    watched.draw_signal(ostler_os::mono_ms());
                 }
             }
             Order::Look(run, reply) => {
@@ -225,15 +225,15 @@ impl Worker {
     fn look(&mut self, run: RunId, reply: Option<Reply>) {
         let Some(watched) = self.watched.get_mut(&run) else {
             if let Some(reply) = reply {
-                self.tell(News { run, judged: None, changed_mono_ms: 0, reply: Some(reply) });
+                self.notify(News { run, judged: None, changed_mono_ms: 0, reply: Some(reply) });
             }
             return;
         };
         let now_ms = ostler_os::mono_ms();
         (watched.since_ms, watched.due_ms) = (None, None);
-        if let Some(stir) = watched.output.stir() {
+        if let Some(draw_signal) = watched.output.draw_signal() {
             // Before the look: what is drawn from here on is looked at again.
-            stir.is_told.store(false, Ordering::Release);
+            draw_signal.is_reported.store(false, Ordering::Release);
         }
         let changed_mono_ms = watched.output.last_mono_ms().unwrap_or(now_ms);
         let (judged, looked_ms) = watched.judged(&*self.judge, now_ms);
@@ -248,11 +248,11 @@ impl Worker {
         let rests = judged.as_ref().is_some_and(|judged| judged.state == AgentState::Idle);
         if !is_same || rests || reply.is_some() {
             watched.last = Some(judged.clone());
-            self.tell(News { run, judged, changed_mono_ms, reply });
+            self.notify(News { run, judged, changed_mono_ms, reply });
         }
     }
 
-    fn tell(&self, news: News) {
+    fn notify(&self, news: News) {
         if self.news.send(news).is_ok() {
             self.dispatcher.wake();
         }
@@ -260,7 +260,7 @@ impl Worker {
 }
 
 impl Watched {
-    fn stir(&mut self, now_ms: u64) {
+    fn draw_signal(&mut self, now_ms: u64) {
         if self.since_ms.is_none() {
             self.since_ms = Some(now_ms);
             self.due_ms = Some(now_ms + REST_MS);

@@ -1,6 +1,6 @@
 //! Units that talk back, on the dispatcher's side: who they are, what they are started with, what they are told.
 
-use crate::apps::{Refused, Told, Vitals};
+use crate::apps::{AppReport, Refused, Told};
 use crate::checks::prober::Order;
 use crate::guardian_link::inheritance::End;
 use crate::handle::Claim;
@@ -59,7 +59,11 @@ impl Supervisor {
 
     /// From before it is started until it is over. After a supervisor before us the places are the same. One that nobody
     /// could hear is an error: it would say that it is ready, and wait for ever.
-    pub(crate) fn vitals_of(&mut self, unit: &str, run: RunId) -> io::Result<Option<Arc<Vitals>>> {
+    pub(crate) fn report_of(
+        &mut self,
+        unit: &str,
+        run: RunId,
+    ) -> io::Result<Option<Arc<AppReport>>> {
         if let Some(known) = self.apps.get(run) {
             return Ok(Some(known));
         }
@@ -69,20 +73,20 @@ impl Supervisor {
             return Ok(None);
         }
         let id = spec.app.as_ref().map(|app| app.id.clone());
-        let vitals = Arc::new(Vitals::new(run, unit.to_owned(), id, spec.heartbeat));
+        let report = Arc::new(AppReport::new(run, unit.to_owned(), id, spec.heartbeat));
         if says {
             let word = self.word_of(unit, run)?;
-            self.prober.order(Order::Hear { run, word, vitals: Arc::clone(&vitals) })?;
+            self.prober.order(Order::Receive { run, word, report: Arc::clone(&report) })?;
         }
-        self.apps.add(Arc::clone(&vitals));
-        Ok(Some(vitals))
+        self.apps.add(Arc::clone(&report));
+        Ok(Some(report))
     }
 
     /// As a supervisor before us left it, or a new one, which is held for whoever comes after us until the unit is ready:
     /// one that sends a sign of life every second would fill it, and wait.
     fn word_of(&mut self, unit: &str, run: RunId) -> io::Result<UnixDatagram> {
         let path = self.home.word_of(unit);
-        if let Some(held) = self.guarding.words.get(&run)
+        if let Some(held) = self.guardian_link.words.get(&run)
             && let Ok(file) = ostler_os::SocketFile::at(&path)
         {
             let word = held.try_clone().map(UnixDatagram::from)?;
@@ -95,20 +99,20 @@ impl Supervisor {
             && let Ok(held) = word.try_clone()
         {
             let held = OwnedFd::from(held);
-            self.guarding.keeper.keep(&End::Word.name(run), &held);
-            self.guarding.words.insert(run, held);
+            self.guardian_link.fd_store.keep(&End::Word.name(run), &held);
+            self.guardian_link.words.insert(run, held);
         }
         Ok(word)
     }
 
     /// The caller must be of the run that was started for the app, or have what only that was given.
-    pub(crate) fn register(&mut self, claim: &Claim) -> Result<Arc<Vitals>, Refused> {
+    pub(crate) fn register(&mut self, claim: &Claim) -> Result<Arc<AppReport>, Refused> {
         let running = self.apps.of_app(&claim.app);
-        let has_secret = |vitals: &&Arc<Vitals>| {
+        let has_secret = |report: &&Arc<AppReport>| {
             let proof = self.apps.proof();
-            claim.secret.as_ref().is_some_and(|secret| proof.is_launch_secret(vitals.run, secret))
+            claim.secret.as_ref().is_some_and(|secret| proof.is_launch_secret(report.run, secret))
         };
-        let own = self.whose(claim.pid);
+        let own = self.run_of_pid(claim.pid);
         let found = running.iter().find(has_secret);
         let found = found.or_else(|| running.iter().find(|app| Some(app.run) == own));
         if let Some(found) = found {
@@ -120,9 +124,9 @@ impl Supervisor {
             let why = format!("it said that it is {:?}, which is another app", claim.app);
             notes.push((unit, run, why));
         }
-        for vitals in &running {
+        for report in &running {
             let why = format!("process {} said that it is this app, and is not", claim.pid);
-            notes.push((vitals.unit.clone(), vitals.run, why));
+            notes.push((report.unit.clone(), report.run, why));
         }
         for (name, run, why) in notes {
             let evidence = json!({ "pid": claim.pid, "claimed": claim.app });
@@ -132,31 +136,32 @@ impl Supervisor {
     }
 
     /// The run that a process belongs to, by the kernel's word.
-    pub(crate) fn whose(&self, pid: i32) -> Option<RunId> {
-        let kin = ostler_os::kin_of(pid)?;
+    pub(crate) fn run_of_pid(&self, pid: i32) -> Option<RunId> {
+        let relations = ostler_os::origin_of(pid)?;
         // The stronger word first: who sits in a pane descends from the tmux server, which is a run of its own.
-        let named = kin.boundary_name().and_then(|name| name.strip_prefix("run-")?.parse().ok());
+        let named =
+            relations.boundary_name().and_then(|name| name.strip_prefix("run-")?.parse().ok());
         let is_inside = |live: &&LiveRun| {
             let boundary = live.scope.as_ref().and_then(ostler_os::Scope::boundary);
-            boundary.is_some_and(|boundary| kin.is_in(&boundary))
+            boundary.is_some_and(|boundary| relations.is_in(&boundary))
         };
         let runs = || self.live.values();
         // Mostly the boundary is called after its run; one that was let go has that of the run it came of.
         let inside = named.and_then(|run: RunId| {
             self.live.get(&run).filter(is_inside).or_else(|| runs().find(is_inside))
         });
-        let is_seated = |live: &&LiveRun| {
-            let seated = live.scope.as_ref().and_then(ostler_os::Scope::seated);
-            seated.is_some_and(|seated| kin.descends_from(seated))
+        let is_in_pane = |live: &&LiveRun| {
+            let pane_program = live.scope.as_ref().and_then(ostler_os::Scope::pane_program);
+            pane_program.is_some_and(|pane_program| relations.descends_from(pane_program))
         };
         let is_descended = |live: &&LiveRun| {
             let first = live.process.as_ref().map(|process| process.fingerprint().pid);
             let reaper = live.scope.as_ref().and_then(ostler_os::Scope::reaper);
             let reaper = reaper.filter(|reaper| reaper.is_alive());
             let reaper = reaper.map(|reaper| reaper.fingerprint().pid);
-            first.into_iter().chain(reaper).any(|above| kin.descends_from(above))
+            first.into_iter().chain(reaper).any(|above| relations.descends_from(above))
         };
-        let found = inside.or_else(|| runs().find(is_seated));
+        let found = inside.or_else(|| runs().find(is_in_pane));
         found.or_else(|| runs().find(is_descended)).map(|live| live.run)
     }
 
@@ -182,25 +187,25 @@ impl Supervisor {
 
     /// An app that listens is asked over its socket; whether it was.
     pub(crate) fn ask_app_to_end(&mut self, run: RunId) -> bool {
-        let Some(vitals) = self.apps.get(run).filter(|vitals| vitals.app.is_some()) else {
+        let Some(report) = self.apps.get(run).filter(|report| report.app.is_some()) else {
             return false;
         };
         let timeout_ms = self.world.record(run).map_or(0, |record| record.grace_ms);
         let reason = "it is to end".to_owned();
-        let is_told = vitals.tell(Told::Shutdown { timeout_ms, reason });
-        if is_told {
+        let is_reported = report.notify(Told::Shutdown { timeout_ms, reason });
+        if is_reported {
             let why = format!("it has {timeout_ms} ms to clean up and exit");
             self.run_entry(run, What::AppToldToEnd, &why, json!({ "graceMs": timeout_ms }));
         }
-        is_told
+        is_reported
     }
 
     /// An app that runs on with another configuration is told it.
-    pub(crate) fn tell_config(&self, unit: &str, app: &AppSpec) {
+    pub(crate) fn notify_config(&self, unit: &str, app: &AppSpec) {
         let run = self.world.unit_run(unit);
-        if let Some(vitals) = run.and_then(|run| self.apps.get(run)) {
+        if let Some(report) = run.and_then(|run| self.apps.get(run)) {
             let (config, version) = (app.config.clone(), config_version(&app.config));
-            vitals.tell(Told::Config { config, version });
+            report.notify(Told::Config { config, version });
         }
     }
 }
@@ -224,5 +229,5 @@ pub(crate) fn listen(place: &Path) -> io::Result<(UnixDatagram, ostler_os::Socke
     if let Some(folder) = place.parent() {
         crate::home::make_private_folder(folder)?;
     }
-    ostler_os::listen_for_words(place)
+    ostler_os::listen_for_stop(place)
 }

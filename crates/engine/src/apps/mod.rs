@@ -7,6 +7,6 @@ mod status;
 mod table;
 
 pub use proof::Proof;
-pub(crate) use sd_notify::hear;
-pub use status::{Told, Vitals};
+pub(crate) use sd_notify::receive;
+pub use status::{AppReport, Told};
 pub use table::{Apps, Refused};

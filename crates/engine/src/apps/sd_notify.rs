@@ -1,7 +1,7 @@
 //! The words of sd_notify, for programs that speak those.
 
-use super::Vitals;
-use crate::checks::prober::{Probed, Tell};
+use super::AppReport;
+use crate::checks::prober::{NotifyFn, Probed};
 use crate::handle::Handle;
 use ostler_core::unit::UnitEvent;
 use ostler_model::What;
@@ -24,11 +24,11 @@ struct Known {
 
 /// Hears a unit for as long as it lives: its own processes, by the kernel's word for who sent it. Every process of this
 /// user can write to the socket.
-pub(crate) async fn hear(
+pub(crate) async fn receive(
     word: std::os::unix::net::UnixDatagram,
-    vitals: Arc<Vitals>,
+    report: Arc<AppReport>,
     engine: Handle,
-    tell: Tell,
+    notify: NotifyFn,
 ) {
     let Ok(word) = UnixDatagram::from_std(word) else { return };
     let mut text = [0; 4096];
@@ -38,32 +38,33 @@ pub(crate) async fn hear(
         if word.readable().await.is_err() {
             return;
         }
-        let heard = word.try_io(Interest::READABLE, || ostler_os::hear_words(&word, &mut text));
-        let heard = match heard {
-            Ok(heard) => heard,
+        let received =
+            word.try_io(Interest::READABLE, || ostler_os::receive_stop(&word, &mut text));
+        let received = match received {
+            Ok(received) => received,
             Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => continue,
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
             Err(_) => return,
         };
         // Asked before the next datagram is taken: `systemd-notify` stays until we have taken its `BARRIER=1`.
-        if !is_of_run(heard.from, &vitals, &engine, &mut known).await {
+        if !is_of_run(received.from, &report, &engine, &mut known).await {
             let now_ms = ostler_os::mono_ms();
             if noted_ms.is_none_or(|at| now_ms >= at + NOTED_EVERY_MS) {
                 noted_ms = Some(now_ms);
-                tell(refused(heard.from, &vitals));
+                notify(refused(received.from, &report));
             }
             continue;
         }
-        let lines = text[..heard.length].split(|byte| *byte == b'\n');
+        let lines = text[..received.length].split(|byte| *byte == b'\n');
         for line in lines.filter_map(|line| std::str::from_utf8(line).ok()) {
-            take(line, &vitals);
+            take(line, &report);
         }
     }
 }
 
 async fn is_of_run(
     from: Option<i32>,
-    vitals: &Vitals,
+    report: &AppReport,
     engine: &Handle,
     known: &mut Option<Known>,
 ) -> bool {
@@ -72,13 +73,13 @@ async fn is_of_run(
     if let Some(known) = known.filter(|known| known.pid == pid && now_ms < known.until_ms) {
         return known.is_of_run;
     }
-    let is_of_run = engine.whose(pid).await == Some(vitals.run);
+    let is_of_run = engine.run_of_pid(pid).await == Some(report.run);
     *known = Some(Known { pid, is_of_run, until_ms: now_ms + KNOWN_FOR_MS });
     is_of_run
 }
 
-fn refused(from: Option<i32>, vitals: &Vitals) -> Probed {
-    let run = vitals.run;
+fn refused(from: Option<i32>, report: &AppReport) -> Probed {
+    let run = report.run;
     let pid = from.unwrap_or(0);
     let why = match from {
         Some(pid) if ostler_os::fingerprint_of(pid).is_some() => {
@@ -91,18 +92,18 @@ fn refused(from: Option<i32>, vitals: &Vitals) -> Probed {
     };
     let evidence = json!({ "pid": pid });
     let event = UnitEvent::Noted { run, what: What::AppRefused, why, evidence };
-    Probed { unit: vitals.unit.clone(), event }
+    Probed { unit: report.unit.clone(), event }
 }
 
-fn take(line: &str, vitals: &Vitals) {
+fn take(line: &str, report: &AppReport) {
     match line.split_once('=') {
-        Some(("READY", "1")) => vitals.say_ready(),
-        Some(("STATUS", text)) => vitals.say(text),
-        Some(("WATCHDOG", "1")) => vitals.beat(None, None),
-        Some(("STOPPING", "1")) => vitals.leaving(STOPPING_MS),
+        Some(("READY", "1")) => report.report_ready(),
+        Some(("STATUS", text)) => report.say(text),
+        Some(("WATCHDOG", "1")) => report.beat(None, None),
+        Some(("STOPPING", "1")) => report.leaving(STOPPING_MS),
         Some(("EXTEND_TIMEOUT_USEC", us)) => {
             if let Ok(us) = us.parse::<u64>() {
-                vitals.excuse(us / 1_000);
+                report.excuse(us / 1_000);
             }
         }
         Some(_) | None => {}
@@ -119,17 +120,17 @@ mod tests {
 
     #[test]
     fn words_are_understood_and_others_passed_over() {
-        let vitals = Vitals::new(RunId::new(1, [0; 10]), "u".to_owned(), None, None);
+        let report = AppReport::new(RunId::new(1, [0; 10]), "u".to_owned(), None, None);
         for line in ["", "READY", "READY=0", "STATUS=READY=1", "X=1", "EXTEND_TIMEOUT_USEC=-1"] {
-            take(line, &vitals);
+            take(line, &report);
         }
-        assert!(!vitals.is_ready() && vitals.last_beat_ms().is_none());
-        assert_eq!(vitals.extended_mono_ms(), 0);
-        take("WATCHDOG=1", &vitals);
-        assert!(vitals.last_beat_ms().is_some());
-        take("EXTEND_TIMEOUT_USEC=5000000", &vitals);
-        assert!(vitals.extended_mono_ms() >= ostler_os::mono_ms() + 4_000);
-        take("READY=1", &vitals);
-        assert!(vitals.is_ready());
+        assert!(!report.is_ready() && report.last_beat_ms().is_none());
+        assert_eq!(report.extended_mono_ms(), 0);
+        take("WATCHDOG=1", &report);
+        assert!(report.last_beat_ms().is_some());
+        take("EXTEND_TIMEOUT_USEC=5000000", &report);
+        assert!(report.extended_mono_ms() >= ostler_os::mono_ms() + 4_000);
+        take("READY=1", &report);
+        assert!(report.is_ready());
     }
 }

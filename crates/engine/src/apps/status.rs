@@ -24,7 +24,7 @@ pub enum Told {
 }
 
 #[derive(Debug)]
-pub struct Vitals {
+pub struct AppReport {
     pub run: RunId,
     pub unit: String,
     /// Of an app; a program that speaks sd_notify has none.
@@ -52,7 +52,7 @@ pub struct Vitals {
 const STATUS_MOST: usize = 4096;
 const SAID_MOST: usize = 200;
 
-impl Vitals {
+impl AppReport {
     pub(crate) fn new(
         run: RunId,
         unit: String,
@@ -91,7 +91,7 @@ impl Vitals {
         self.registered_mono_ms.load(Ordering::Acquire) > 0
     }
 
-    pub fn say_ready(&self) {
+    pub fn report_ready(&self) {
         self.ready.store(true, Ordering::Release);
         self.sign_of_life();
         self.changed.notify_waiters();
@@ -177,8 +177,8 @@ impl Vitals {
     /// From now on it is told over this; whoever was before is told that.
     pub fn listen(&self, outbox: mpsc::UnboundedSender<Told>) {
         // What it missed while nobody listened.
-        if let Some(told) = lock(&self.ending).clone() {
-            let _ = outbox.send(told);
+        if let Some(description) = lock(&self.ending).clone() {
+            let _ = outbox.send(description);
         }
         let before = lock(&self.outbox).replace(outbox);
         if let Some(before) = before {
@@ -195,11 +195,11 @@ impl Vitals {
     }
 
     /// Whether somebody listens.
-    pub(crate) fn tell(&self, told: Told) -> bool {
-        if matches!(told, Told::Shutdown { .. }) {
-            *lock(&self.ending) = Some(told.clone());
+    pub(crate) fn notify(&self, description: Told) -> bool {
+        if matches!(description, Told::Shutdown { .. }) {
+            *lock(&self.ending) = Some(description.clone());
         }
-        lock(&self.outbox).as_ref().is_some_and(|outbox| outbox.send(told).is_ok())
+        lock(&self.outbox).as_ref().is_some_and(|outbox| outbox.send(description).is_ok())
     }
 
     /// Made before one looks, so that no change is missed.

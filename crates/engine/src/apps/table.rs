@@ -1,6 +1,6 @@
 //! Who of our live runs talks back.
 
-use super::{Proof, Vitals};
+use super::{AppReport, Proof};
 use ostler_model::RunId;
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ pub enum Refused {
 pub struct Apps {
     proof: Proof,
     socket: RwLock<PathBuf>,
-    live: RwLock<HashMap<RunId, Arc<Vitals>>>,
+    live: RwLock<HashMap<RunId, Arc<AppReport>>>,
 }
 
 impl Apps {
@@ -40,34 +40,34 @@ impl Apps {
         *self.socket.write().unwrap_or_else(std::sync::PoisonError::into_inner) = to;
     }
 
-    pub(crate) fn add(&self, vitals: Arc<Vitals>) {
-        self.write(|live| live.insert(vitals.run, vitals));
+    pub(crate) fn add(&self, report: Arc<AppReport>) {
+        self.write(|live| live.insert(report.run, report));
     }
 
     pub(crate) fn forget(&self, run: RunId) {
         self.write(|live| live.remove(&run));
     }
 
-    fn write<T>(&self, change: impl FnOnce(&mut HashMap<RunId, Arc<Vitals>>) -> T) -> T {
+    fn write<T>(&self, change: impl FnOnce(&mut HashMap<RunId, Arc<AppReport>>) -> T) -> T {
         change(&mut self.live.write().unwrap_or_else(std::sync::PoisonError::into_inner))
     }
 
-    pub fn get(&self, run: RunId) -> Option<Arc<Vitals>> {
+    pub fn get(&self, run: RunId) -> Option<Arc<AppReport>> {
         self.read(|live| live.get(&run).cloned())
     }
 
     /// Whoever has this token, if it is still live.
-    pub fn by_token(&self, token: &str) -> Option<Arc<Vitals>> {
+    pub fn by_token(&self, token: &str) -> Option<Arc<AppReport>> {
         self.get(self.proof.run_of(token)?)
     }
 
     /// Two units may run the same app.
-    pub(crate) fn of_app(&self, id: &str) -> Vec<Arc<Vitals>> {
-        let is_it = |vitals: &&Arc<Vitals>| vitals.app.as_deref() == Some(id);
+    pub(crate) fn of_app(&self, id: &str) -> Vec<Arc<AppReport>> {
+        let is_it = |report: &&Arc<AppReport>| report.app.as_deref() == Some(id);
         self.read(|live| live.values().filter(is_it).cloned().collect())
     }
 
-    fn read<T>(&self, look: impl FnOnce(&HashMap<RunId, Arc<Vitals>>) -> T) -> T {
+    fn read<T>(&self, look: impl FnOnce(&HashMap<RunId, Arc<AppReport>>) -> T) -> T {
         look(&self.live.read().unwrap_or_else(std::sync::PoisonError::into_inner))
     }
 }

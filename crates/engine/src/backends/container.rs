@@ -14,7 +14,13 @@ use std::path::{Path, PathBuf};
 
 impl Supervisor {
     /// Makes the run of a unit the run of its container's shim.
-    pub(crate) fn contain(&self, unit: &UnitSpec, run: RunId, digest: &str, spec: &mut RunSpec) {
+    pub(crate) fn make_container_run(
+        &self,
+        unit: &UnitSpec,
+        run: RunId,
+        digest: &str,
+        spec: &mut RunSpec,
+    ) {
         let Some(container) = &unit.container else { return };
         let order = ContainerOrder {
             spec: (**container).clone(),
@@ -111,7 +117,7 @@ impl Supervisor {
             return;
         }
         if made.is_left {
-            return self.mind_left(unit, made);
+            return self.watch_left(unit, made);
         }
         if let Some(env) = way_to(made) {
             self.sweep_after(unit, env);
@@ -168,7 +174,7 @@ impl Supervisor {
     /// A shim that begins sees for itself to what its predecessors left.
     pub(crate) fn end_sweep(&mut self, unit: &str) {
         if let Some(run) = self.sweep_of(unit) {
-            if self.is_left_minded(unit) {
+            if self.is_left_watched(unit) {
                 self.leave_container(unit);
             }
             let why = "its unit is started again";
@@ -189,7 +195,7 @@ impl Supervisor {
                 continue;
             }
             if gone.contains(&unit) {
-                self.mind_left(&unit, made);
+                self.watch_left(&unit, made);
             } else {
                 self.sweep_container(&unit);
             }

@@ -26,7 +26,7 @@ impl Supervisor {
     }
 
     /// A run that stands for a container without a unit.
-    pub(crate) fn mind_left(&mut self, unit: &str, made: ContainerMade) {
+    pub(crate) fn watch_left(&mut self, unit: &str, made: ContainerMade) {
         let grace_ms = made.order.grace_ms.saturating_add(ENGINE_MS);
         let env = way_to(made);
         let run = env.and_then(|env| beside(unit, "--left", RunSpec::LEFT_SESSION, env));
@@ -57,7 +57,7 @@ impl Supervisor {
     }
 
     /// The run that stands for the container of a unit that left the list.
-    pub(crate) fn is_left_minded(&self, unit: &str) -> bool {
+    pub(crate) fn is_left_watched(&self, unit: &str) -> bool {
         let run = self.sweep_of(unit).and_then(|run| self.world.record(run));
         run.is_some_and(|run| run.session_id == RunSpec::LEFT_SESSION)
     }
@@ -80,7 +80,7 @@ impl Supervisor {
                     self.sweep_after(&unit, env);
                 }
             }
-            Some(_) | None if ran_ms >= SETTLED_MS => self.mind_left(&unit, made),
+            Some(_) | None if ran_ms >= SETTLED_MS => self.watch_left(&unit, made),
             Some(_) | None => {}
         }
     }

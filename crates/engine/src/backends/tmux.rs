@@ -4,15 +4,15 @@
 use crate::home::make_private_folder;
 use crate::supervisor::Supervisor;
 use ostler_model::{
-    Backend, Limits, OsText, RunId, RunRecord, RunSpec, TerminalSize, TmuxEnd, TmuxEndKind,
-    TmuxOrder, TmuxOwner, TmuxSeat, TmuxSpec, UnitSpec, What,
+    Backend, Limits, OsText, PaneRecord, RunId, RunRecord, RunSpec, TerminalSize, TmuxEnd,
+    TmuxEndKind, TmuxOrder, TmuxOwner, TmuxSpec, UnitSpec, What,
 };
 use serde_json::json;
 use std::path::PathBuf;
 
 impl Supervisor {
     /// Makes the run of a unit the run of its session's shim.
-    pub(crate) fn seat(&self, unit: &UnitSpec, run: RunId, spec: &mut RunSpec) {
+    pub(crate) fn pane_slot(&self, unit: &UnitSpec, run: RunId, spec: &mut RunSpec) {
         let Some(tmux) = unit.tmux.as_deref().filter(|_| unit.backend == Backend::Tmux) else {
             return;
         };
@@ -25,7 +25,7 @@ impl Supervisor {
             home: self.instance.to_string(),
             unit: unit.name.clone(),
             run: run.to_string(),
-            notes: self.seat_notes(&unit.name, "").display().to_string(),
+            notes: self.pane_notes(&unit.name, "").display().to_string(),
             own_sockets: match tmux.server {
                 TmuxOwner::Ours => Some(self.make_sockets(&unit.name)),
                 TmuxOwner::Other => None,
@@ -65,24 +65,24 @@ impl Supervisor {
     }
 
     /// Where a session's shim keeps what others have to know.
-    fn seat_notes(&self, unit: &str, end: &str) -> PathBuf {
+    fn pane_notes(&self, unit: &str, end: &str) -> PathBuf {
         let folder = self.home.path().join(TmuxOrder::FOLDER);
         let _ = std::fs::create_dir_all(&folder);
         folder.join(format!("{}{end}", TmuxOrder::note_name(unit)))
     }
 
     /// The note of who sits in the pane, of a run that has a session.
-    pub(crate) fn seat_note_of(&self, record: &RunRecord) -> Option<PathBuf> {
+    pub(crate) fn pane_note_of(&self, record: &RunRecord) -> Option<PathBuf> {
         let unit = record.unit.as_deref().filter(|_| record.backend_id == Backend::Tmux)?;
-        Some(self.seat_notes(unit, ".seat"))
+        Some(self.pane_notes(unit, ".seat"))
     }
 
     /// The process that a person means: not the shim, but who sits in its pane.
     pub(crate) fn pid_shown(&self, record: &RunRecord) -> Option<i32> {
         let live = self.live.get(&record.run_id).filter(|_| record.backend_id == Backend::Tmux);
-        let note = live.and_then(|live| live.scope.as_ref()?.seat());
-        let seated = note.and_then(|note| ostler_os::SeatNote::read(note));
-        seated.map(|seated| seated.pid).or(record.pid)
+        let note = live.and_then(|live| live.scope.as_ref()?.pane_slot());
+        let pane_program = note.and_then(|note| ostler_os::PaneNote::read(note));
+        pane_program.map(|pane_program| pane_program.pid).or(record.pid)
     }
 
     /// What became of the session of a run that is over.
@@ -90,7 +90,7 @@ impl Supervisor {
         let Some(unit) = record.unit.clone().filter(|_| record.backend_id == Backend::Tmux) else {
             return;
         };
-        let note = self.seat_notes(&unit, ".end");
+        let note = self.pane_notes(&unit, ".end");
         let end = std::fs::read(&note).ok().and_then(|text| serde_json::from_slice(&text).ok());
         if let Some(end) = end.filter(|end: &TmuxEnd| end.run == record.run_id.to_string()) {
             let what = match end.kind {
@@ -108,9 +108,9 @@ impl Supervisor {
     /// A shim that was killed left its session, and its note says so. One whose unit is to be started again is closed
     /// by the next shim.
     fn sweep_session(&mut self, unit: &str) {
-        let Some(seat) = self.seat_left(unit) else { return };
-        if seat.is_closed {
-            let _ = std::fs::remove_file(self.seat_notes(unit, ".seat"));
+        let Some(pane_slot) = self.pane_left(unit) else { return };
+        if pane_slot.is_closed {
+            let _ = std::fs::remove_file(self.pane_notes(unit, ".seat"));
             return;
         }
         if self.stopping || self.is_to_run(unit) || self.sweep_of(unit).is_some() {
@@ -118,21 +118,21 @@ impl Supervisor {
         }
         let order = TmuxOrder {
             spec: TmuxSpec {
-                session: seat.session,
-                socket: seat.socket,
+                session: pane_slot.session,
+                socket: pane_slot.socket,
                 server: TmuxOwner::Other,
                 size: TerminalSize::default(),
-                program: Some(seat.program),
+                program: Some(pane_slot.program),
                 is_ready_when_seated: false,
             },
             argv: Vec::new(),
             cwd: "/".to_owned(),
             stop_signal: TERM,
             grace_ms: Limits::DEFAULT_GRACE_MS,
-            home: seat.home,
+            home: pane_slot.home,
             unit: unit.to_owned(),
-            run: seat.run,
-            notes: self.seat_notes(unit, "").display().to_string(),
+            run: pane_slot.run,
+            notes: self.pane_notes(unit, "").display().to_string(),
             own_sockets: None,
         };
         let Ok(order) = serde_json::to_string(&order) else { return };
@@ -140,8 +140,8 @@ impl Supervisor {
         self.sweep_after(unit, vec![order]);
     }
 
-    fn seat_left(&self, unit: &str) -> Option<TmuxSeat> {
-        let text = std::fs::read_to_string(self.seat_notes(unit, ".seat")).ok()?;
+    fn pane_left(&self, unit: &str) -> Option<PaneRecord> {
+        let text = std::fs::read_to_string(self.pane_notes(unit, ".seat")).ok()?;
         serde_json::from_str(text.split_once('\n')?.1).ok()
     }
 
@@ -152,7 +152,7 @@ impl Supervisor {
         };
         let units = entries.flatten().filter_map(|entry| {
             let name = entry.file_name();
-            self.seat_left(name.to_str()?.strip_suffix(".seat")?).map(|seat| seat.unit)
+            self.pane_left(name.to_str()?.strip_suffix(".seat")?).map(|pane_slot| pane_slot.unit)
         });
         for unit in units.collect::<Vec<_>>() {
             if self.world.unit_run(&unit).is_none() {

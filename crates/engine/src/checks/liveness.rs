@@ -1,6 +1,6 @@
 //! Waiting for what a unit says, and judging its silence.
 
-use crate::apps::Vitals;
+use crate::apps::AppReport;
 use crate::checks::prober::Probed;
 use ostler_core::heartbeat::Judgement;
 use ostler_core::unit::UnitEvent;
@@ -10,18 +10,18 @@ use tokio::time::timeout;
 
 /// Each step has its own time and its own error.
 pub(crate) async fn until_ready(
-    vitals: &Vitals,
+    report: &AppReport,
     register_ms: Option<u64>,
     ready_ms: u64,
 ) -> UnitEvent {
-    let run = vitals.run;
+    let run = report.run;
     if let Some(register_ms) = register_ms
-        && !until(vitals, register_ms, |vitals| vitals.is_registered() || vitals.is_ready()).await
+        && !until(report, register_ms, |report| report.is_registered() || report.is_ready()).await
     {
         let why = format!("it did not call app.register within {register_ms} ms");
         return UnitEvent::NotReady { run, why };
     }
-    if until(vitals, ready_ms, Vitals::is_ready).await {
+    if until(report, ready_ms, AppReport::is_ready).await {
         return UnitEvent::Ready { run };
     }
     let why = match register_ms {
@@ -32,14 +32,14 @@ pub(crate) async fn until_ready(
 }
 
 /// False if it is not so in time. A unit may ask for more.
-async fn until(vitals: &Vitals, most_ms: u64, is_so: impl Fn(&Vitals) -> bool) -> bool {
+async fn until(report: &AppReport, most_ms: u64, is_so: impl Fn(&AppReport) -> bool) -> bool {
     let due = ostler_os::mono_ms().saturating_add(most_ms);
     loop {
-        let change = vitals.change();
-        if is_so(vitals) {
+        let change = report.change();
+        if is_so(report) {
             return true;
         }
-        let left = due.max(vitals.extended_mono_ms()).saturating_sub(ostler_os::mono_ms());
+        let left = due.max(report.extended_mono_ms()).saturating_sub(ostler_os::mono_ms());
         if left == 0 {
             return false;
         }
@@ -48,19 +48,23 @@ async fn until(vitals: &Vitals, most_ms: u64, is_so: impl Fn(&Vitals) -> bool) -
 }
 
 /// Until it is dead to us. Who is silent and comes back is told to be well again.
-pub(crate) async fn watch(vitals: &Vitals, spec: HeartbeatSpec, tell: &(dyn Fn(Probed) + Sync)) {
-    let run = vitals.run;
-    let say = |event| tell(Probed { unit: vitals.unit.clone(), event });
+pub(crate) async fn watch(
+    report: &AppReport,
+    spec: HeartbeatSpec,
+    notify: &(dyn Fn(Probed) + Sync),
+) {
+    let run = report.run;
+    let say = |event| notify(Probed { unit: report.unit.clone(), event });
     // What came before is not held against it: it had a time of its own to become ready.
-    vitals.begin();
-    let mut ails = false;
+    report.begin();
+    let mut check_error = false;
     loop {
-        let change = vitals.change();
-        let (is_unhealthy, silent_ms, until_ms) = match vitals.judge(&spec) {
+        let change = report.change();
+        let (is_unhealthy, silent_ms, until_ms) = match report.judge(&spec) {
             Judgement::Well { until_ms } => (false, 0, until_ms),
             Judgement::Unhealthy { silent_ms, until_ms } => (true, silent_ms, until_ms),
             Judgement::Dead { silent_ms, missed } => {
-                if !ails {
+                if !check_error {
                     say(UnitEvent::Ailing { run, why: silence(silent_ms, spec.timeout_ms) });
                 }
                 let why = format!(
@@ -70,15 +74,15 @@ pub(crate) async fn watch(vitals: &Vitals, spec: HeartbeatSpec, tell: &(dyn Fn(P
                 return say(UnitEvent::Unhealthy { run, why });
             }
         };
-        if is_unhealthy && !ails {
+        if is_unhealthy && !check_error {
             say(UnitEvent::Ailing { run, why: silence(silent_ms, spec.timeout_ms) });
-        } else if !is_unhealthy && ails {
+        } else if !is_unhealthy && check_error {
             say(UnitEvent::Well { run });
         }
-        ails = is_unhealthy;
+        check_error = is_unhealthy;
         let left = until_ms.saturating_sub(ostler_os::mono_ms());
         // While it ails, the next beat is to be seen when it comes.
-        let left = if ails { left.min(spec.interval_ms.max(1)) } else { left };
+        let left = if check_error { left.min(spec.interval_ms.max(1)) } else { left };
         let _ = timeout(Duration::from_millis(left.max(1)), change).await;
     }
 }

@@ -1,7 +1,7 @@
 //! The thread that asks units whether they are ready and healthy. Each check has its own clock; one that
 //! hangs is given up at its timeout and delays no other.
 
-use crate::apps::{self, Vitals};
+use crate::apps::{self, AppReport};
 use crate::checks::http::{get, get_healthy, post};
 use crate::checks::liveness;
 use crate::checks::ready_line::LineWatch;
@@ -34,7 +34,7 @@ pub(crate) struct Subject {
     pub(crate) run: RunId,
     pub(crate) output: Option<Arc<OutputState>>,
     /// What it says itself, if it does.
-    pub(crate) vitals: Option<Arc<Vitals>>,
+    pub(crate) report: Option<Arc<AppReport>>,
     /// A run in the unit's own circumstances, for checks that are commands.
     pub(crate) like: Box<RunSpec>,
     /// What takes a command to where the unit is: into its container.
@@ -49,14 +49,14 @@ pub(crate) enum Order {
         register_ms: Option<u64>,
     },
     /// What it says by sd_notify.
-    Hear {
+    Receive {
         run: RunId,
         word: std::os::unix::net::UnixDatagram,
-        vitals: Arc<Vitals>,
+        report: Arc<AppReport>,
     },
     /// Its heartbeats are expected from now on.
-    Pulse {
-        vitals: Arc<Vitals>,
+    Liveness {
+        report: Arc<AppReport>,
         heartbeat: HeartbeatSpec,
     },
     Health {
@@ -95,7 +95,7 @@ pub(crate) struct Probed {
 /// Its thread begins with the first check: who has none does not pay for it.
 pub(crate) struct Prober {
     engine: Handle,
-    tell: Tell,
+    notify: NotifyFn,
     begun: Option<Begun>,
 }
 
@@ -106,14 +106,14 @@ struct Begun {
 
 impl Prober {
     /// `tell` is called on the prober's thread and must not block.
-    pub(crate) fn new(engine: Handle, tell: impl Fn(Probed) + Send + Sync + 'static) -> Self {
-        Self { engine, tell: Arc::new(tell), begun: None }
+    pub(crate) fn new(engine: Handle, notify: impl Fn(Probed) + Send + Sync + 'static) -> Self {
+        Self { engine, notify: Arc::new(notify), begun: None }
     }
 
     pub(crate) fn order(&mut self, order: Order) -> io::Result<()> {
         let begun = match self.begun.take() {
             Some(begun) => begun,
-            None => begin(self.engine.clone(), Arc::clone(&self.tell))?,
+            None => begin(self.engine.clone(), Arc::clone(&self.notify))?,
         };
         let _ = begun.orders.send(order);
         self.begun = Some(begun);
@@ -128,14 +128,14 @@ impl Prober {
     }
 }
 
-fn begin(engine: Handle, tell: Tell) -> io::Result<Begun> {
+fn begin(engine: Handle, notify: NotifyFn) -> io::Result<Begun> {
     let (orders, inbox) = mpsc::unbounded_channel();
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
     let thread = std::thread::Builder::new()
         .name("prober".to_owned())
         .stack_size(512 << 10)
-        .spawn(move || runtime.block_on(work(inbox, engine, tell)))?;
+        .spawn(move || runtime.block_on(work(inbox, engine, notify)))?;
     Ok(Begun { orders, thread })
 }
 
@@ -148,9 +148,9 @@ impl Drop for Prober {
     }
 }
 
-pub(crate) type Tell = Arc<dyn Fn(Probed) + Send + Sync>;
+pub(crate) type NotifyFn = Arc<dyn Fn(Probed) + Send + Sync>;
 
-async fn work(mut inbox: mpsc::UnboundedReceiver<Order>, engine: Handle, tell: Tell) {
+async fn work(mut inbox: mpsc::UnboundedReceiver<Order>, engine: Handle, notify: NotifyFn) {
     let mut tasks: tokio::task::JoinSet<()> = tokio::task::JoinSet::new();
     let mut deadmen = Vec::new();
     let mut running: std::collections::HashMap<RunId, Vec<tokio::task::AbortHandle>> =
@@ -162,22 +162,22 @@ async fn work(mut inbox: mpsc::UnboundedReceiver<Order>, engine: Handle, tell: T
         };
         let Some(order) = order else { break };
         match order {
-            Order::Hear { run, word, vitals } => {
-                let (engine, tell) = (engine.clone(), Arc::clone(&tell));
-                let task = tasks.spawn(apps::hear(word, vitals, engine, tell));
+            Order::Receive { run, word, report } => {
+                let (engine, notify) = (engine.clone(), Arc::clone(&notify));
+                let task = tasks.spawn(apps::receive(word, report, engine, notify));
                 running.entry(run).or_default().push(task);
             }
-            Order::Pulse { vitals, heartbeat } => {
-                let (tell, run) = (Arc::clone(&tell), vitals.run);
+            Order::Liveness { report, heartbeat } => {
+                let (notify, run) = (Arc::clone(&notify), report.run);
                 let task =
-                    tasks.spawn(async move { liveness::watch(&vitals, heartbeat, &*tell).await });
+                    tasks.spawn(async move { liveness::watch(&report, heartbeat, &*notify).await });
                 running.entry(run).or_default().push(task);
             }
             Order::Ready { subject, ready, register_ms } => {
-                let (tell, engine, run) = (Arc::clone(&tell), engine.clone(), subject.run);
+                let (notify, engine, run) = (Arc::clone(&notify), engine.clone(), subject.run);
                 let task = tasks.spawn(async move {
                     let unit = subject.unit.clone();
-                    tell(Probed {
+                    notify(Probed {
                         unit,
                         event: until_ready(subject, ready, register_ms, &engine).await,
                     });
@@ -185,28 +185,28 @@ async fn work(mut inbox: mpsc::UnboundedReceiver<Order>, engine: Handle, tell: T
                 running.entry(run).or_default().push(task);
             }
             Order::Health { subject, health } => {
-                let (tell, engine, run) = (Arc::clone(&tell), engine.clone(), subject.run);
+                let (notify, engine, run) = (Arc::clone(&notify), engine.clone(), subject.run);
                 let task = tasks.spawn(async move {
-                    let why = until_unhealthy(&subject, &health, &engine, &*tell).await;
+                    let why = until_unhealthy(&subject, &health, &engine, &*notify).await;
                     let unit = subject.unit;
-                    tell(Probed { unit, event: UnitEvent::Unhealthy { run, why } });
+                    notify(Probed { unit, event: UnitEvent::Unhealthy { run, why } });
                 });
                 running.entry(run).or_default().push(task);
             }
             Order::Readiness { subject, health } => {
-                let (tell, engine, run) = (Arc::clone(&tell), engine.clone(), subject.run);
+                let (notify, engine, run) = (Arc::clone(&notify), engine.clone(), subject.run);
                 let task = tasks
-                    .spawn(async move { stay_ready(&subject, &health, &engine, &*tell).await });
+                    .spawn(async move { stay_ready(&subject, &health, &engine, &*notify).await });
                 running.entry(run).or_default().push(task);
             }
             Order::Unattended { subject, argv, mono_ms } => {
-                let (tell, engine, run) = (Arc::clone(&tell), engine.clone(), subject.run);
+                let (notify, engine, run) = (Arc::clone(&notify), engine.clone(), subject.run);
                 let task = tasks.spawn(async move {
                     let idle = match execute(&argv, &subject, QUESTION_MOST, &engine).await {
                         Ok(()) => Idle::Since { mono_ms },
                         Err(_) => Idle::No,
                     };
-                    tell(Probed { unit: subject.unit, event: UnitEvent::Idle { run, idle } });
+                    notify(Probed { unit: subject.unit, event: UnitEvent::Idle { run, idle } });
                 });
                 running.entry(run).or_default().push(task);
             }
@@ -220,7 +220,7 @@ async fn work(mut inbox: mpsc::UnboundedReceiver<Order>, engine: Handle, tell: T
                 }
                 for one in wanted {
                     let engine = engine.clone();
-                    deadmen.push(tasks.spawn(async move { keep_telling(one, &engine).await }));
+                    deadmen.push(tasks.spawn(async move { keep_notifying(one, &engine).await }));
                 }
             }
             Order::Forget(run) => {
@@ -239,8 +239,8 @@ async fn until_ready(
     engine: &Handle,
 ) -> UnitEvent {
     let run = subject.run;
-    if let (Check::App | Check::Notify, Some(vitals)) = (&ready.check, &subject.vitals) {
-        return liveness::until_ready(vitals, register_ms, ready.timeout_ms).await;
+    if let (Check::App | Check::Notify, Some(report)) = (&ready.check, &subject.report) {
+        return liveness::until_ready(report, register_ms, ready.timeout_ms).await;
     }
     let most = Duration::from_millis(ready.timeout_ms);
     let asked = async {
@@ -277,7 +277,7 @@ async fn until_unhealthy(
     subject: &Subject,
     health: &HealthSpec,
     engine: &Handle,
-    tell: &(dyn Fn(Probed) + Send + Sync),
+    notify: &(dyn Fn(Probed) + Send + Sync),
 ) -> String {
     let first = Instant::now() + Duration::from_millis(health.start_after_ms);
     let mut clock = interval_at(first, Duration::from_millis(health.interval_ms.max(1)));
@@ -292,7 +292,7 @@ async fn until_unhealthy(
             Ok(()) => {
                 successes += 1;
                 if failures > 0 && successes >= health.successes {
-                    notes.add(tell, What::CheckPassed, "it answered well", failures);
+                    notes.add(notify, What::CheckPassed, "it answered well", failures);
                     failures = 0;
                 }
             }
@@ -301,7 +301,7 @@ async fn until_unhealthy(
             Err(No { why, .. }) => {
                 successes = 0;
                 failures += 1;
-                notes.add(tell, What::CheckFailed, &why, failures);
+                notes.add(notify, What::CheckFailed, &why, failures);
                 if failures >= health.failures {
                     return format!("{failures} checks in a row failed, the last: {why}");
                 }
@@ -315,7 +315,7 @@ async fn stay_ready(
     subject: &Subject,
     health: &HealthSpec,
     engine: &Handle,
-    tell: &(dyn Fn(Probed) + Send + Sync),
+    notify: &(dyn Fn(Probed) + Send + Sync),
 ) {
     let mut clock = tokio::time::interval(Duration::from_millis(health.interval_ms.max(1)));
     clock.set_missed_tick_behavior(MissedTickBehavior::Skip);
@@ -323,7 +323,7 @@ async fn stay_ready(
     let (mut failures, mut successes) = (0, 0);
     let mut is_ready = false;
     let mut notes = Notes::new(subject, health);
-    let say = |event: UnitEvent| tell(Probed { unit: subject.unit.clone(), event });
+    let say = |event: UnitEvent| notify(Probed { unit: subject.unit.clone(), event });
     let run = subject.run;
     loop {
         clock.tick().await;
@@ -342,7 +342,7 @@ async fn stay_ready(
                 if is_ready && failures == health.failures {
                     say(UnitEvent::Ailing { run, why });
                 } else if !is_ready {
-                    notes.add(tell, What::CheckFailed, &why, failures);
+                    notes.add(notify, What::CheckFailed, &why, failures);
                 }
             }
         }
@@ -362,7 +362,13 @@ impl<'a> Notes<'a> {
         Self { subject, most: health.failures, spent_until_ms: 0 }
     }
 
-    fn add(&mut self, tell: &(dyn Fn(Probed) + Send + Sync), what: What, why: &str, failures: u32) {
+    fn add(
+        &mut self,
+        notify: &(dyn Fn(Probed) + Send + Sync),
+        what: What,
+        why: &str,
+        failures: u32,
+    ) {
         let now_ms = ostler_os::mono_ms();
         let spent_ms = self.spent_until_ms.max(now_ms);
         if spent_ms - now_ms >= NOTES_AT_ONCE * NOTE_EVERY_MS {
@@ -371,7 +377,10 @@ impl<'a> Notes<'a> {
         self.spent_until_ms = spent_ms + NOTE_EVERY_MS;
         let evidence = serde_json::json!({ "inARow": failures, "most": self.most });
         let (unit, run) = (self.subject.unit.clone(), self.subject.run);
-        tell(Probed { unit, event: UnitEvent::Noted { run, what, why: why.to_owned(), evidence } });
+        notify(Probed {
+            unit,
+            event: UnitEvent::Noted { run, what, why: why.to_owned(), evidence },
+        });
     }
 }
 
@@ -473,7 +482,7 @@ async fn deliver(message: Message) {
 }
 
 /// As long as no unit is in error, they hear from us; silence is the alarm.
-async fn keep_telling(deadman: DeadmanSpec, engine: &Handle) {
+async fn keep_notifying(deadman: DeadmanSpec, engine: &Handle) {
     let every = Duration::from_millis(deadman.every_ms.max(100));
     loop {
         let views = engine.unit_views().await;

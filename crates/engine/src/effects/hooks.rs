@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 const HOOK_MS: u64 = 30_000;
 
 impl Supervisor {
-    pub(crate) fn tell_hook(&mut self, unit: &str, condition: Condition, why: &str) {
+    pub(crate) fn call_hook(&mut self, unit: &str, condition: Condition, why: &str) {
         let Some(record) = self.world.unit(unit) else { return };
         let Some(target) = record.spec.hooks.target(condition).cloned() else { return };
         match target {
@@ -45,7 +45,7 @@ impl Supervisor {
     }
 
     /// Whoever wants to hear from us as long as all is well.
-    pub(crate) fn tend_deadmen(&mut self) {
+    pub(crate) fn maintain_deadmen(&mut self) {
         let wanted: BTreeSet<DeadmanSpec> = self
             .world
             .unit_records()

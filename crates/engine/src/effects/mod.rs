@@ -9,12 +9,12 @@ use crate::store::commit::Durable;
 use crate::supervisor::{Supervisor, now};
 use ostler_core::{Action, Event, MachineMemory, Refusal, Signal};
 use ostler_model::{Backend, RunId, RunRecord, What};
-use ostler_registry::Theft;
+use ostler_registry::StealOutcome;
 use serde_json::json;
 use std::cell::OnceCell;
 
 impl Supervisor {
-    pub(crate) fn perform(&mut self, action: Action, durable: Durable) {
+    pub(crate) fn carry_out(&mut self, action: Action, durable: Durable) {
         match action {
             Action::Save(_)
             | Action::Note(_)
@@ -25,15 +25,15 @@ impl Supervisor {
             | Action::RemovePool(_)
             | Action::EndRun { .. } => {}
             Action::Launch(unit) => self.launch(&unit),
-            Action::Tell { unit, condition, why } => self.tell_hook(&unit, condition, &why),
-            Action::Crashed { unit, run, ran_ms, told } => {
-                self.log_crash(&unit, &run, ran_ms, &told);
+            Action::CallHook { unit, condition, why } => self.call_hook(&unit, condition, &why),
+            Action::Crashed { unit, run, ran_ms, description } => {
+                self.log_crash(&unit, &run, ran_ms, &description);
             }
             Action::LookIdle { unit, run } => self.look_idle(unit, run),
             Action::CheckReady { unit, run } => self.check_ready(unit, run),
             Action::CheckHealth { unit, run } => self.check_health(unit, run),
             Action::Spawn(run) => match durable {
-                Durable::No if self.is_owed(run) => self.refuse_unrecorded(run),
+                Durable::No if self.is_unsaved(run) => self.refuse_unrecorded(run),
                 // The intent of one that waited for its place was written when it came.
                 Durable::Yes | Durable::No if self.is_still_ours(run) => self.spawn(run),
                 // Another supervisor settled the intent while we stood still.
@@ -77,13 +77,13 @@ impl Supervisor {
         }
     }
 
-    fn is_owed(&self, run: RunId) -> bool {
-        self.owed.runs.iter().any(|record| record.run_id == run)
+    fn is_unsaved(&self, run: RunId) -> bool {
+        self.unsaved.runs.iter().any(|record| record.run_id == run)
     }
 
     /// The intent is not on disk, so nothing is executed and nothing is remembered.
     fn refuse_unrecorded(&mut self, run: RunId) {
-        self.owed.forget(run);
+        self.unsaved.forget(run);
         self.drop_live(run);
         let message = self.registry_error.clone().unwrap_or_default();
         if let Some(reply) = self.spawn_replies.remove(&run) {
@@ -216,11 +216,11 @@ impl Supervisor {
             return;
         }
         match self.registry.steal(&record, seen_claim, self.instance, ostler_os::wall_ms()) {
-            Ok(Theft::Won(record)) => {
+            Ok(StealOutcome::Won(record)) => {
                 seen.ownership = ostler_core::Ownership::Ours;
                 self.events.push_back(Event::StealWon { record, seen });
             }
-            Ok(Theft::Lost) | Err(_) => {}
+            Ok(StealOutcome::Lost) | Err(_) => {}
         }
     }
 }

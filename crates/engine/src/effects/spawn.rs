@@ -10,8 +10,8 @@ use crate::supervisor::Supervisor;
 use ostler_core::{Event, Identity};
 use ostler_model::{Backend, RunId, RunRecord, RunSpec, SpawnErrorKind, TerminalSize};
 use ostler_os::{
-    Allocated, Interest, Launch, Process, Program, ReaperOrder, RunReaper, ScopeRoom, SpawnError,
-    SpawnStage, Stdio,
+    Allocated, Interest, Launch, Process, Program, ReaperOrder, RunReaper, ScopeFactory,
+    SpawnError, SpawnStage, Stdio,
 };
 use std::ffi::CString;
 use std::io;
@@ -43,11 +43,11 @@ impl Supervisor {
             })
             .ok_or_else(|| SpawnError::new(SpawnStage::Prepare, 0, "run", "", false))?;
         let prepared = |error: io::Error| prepare_error(&spec, error);
-        if let Some(told) = spec.scope_key.as_deref().and_then(|key| self.lives_on(key)) {
-            return Err(prepared(io::Error::other(told)));
+        if let Some(description) = spec.scope_key.as_deref().and_then(|key| self.lives_on(key)) {
+            return Err(prepared(io::Error::other(description)));
         }
         if let Some(unit) = &spec.unit {
-            self.vitals_of(unit, run).map_err(prepared)?;
+            self.report_of(unit, run).map_err(prepared)?;
             self.secure_sockets_of(unit).map_err(prepared)?;
         }
         let tag = RunSpec::run_id_variable(run);
@@ -69,7 +69,7 @@ impl Supervisor {
         } else {
             self.room.make(&run.to_string(), limits.as_deref())
         };
-        if let Some(note) = self.world.record(run).and_then(|record| self.seat_note_of(record)) {
+        if let Some(note) = self.world.record(run).and_then(|record| self.pane_note_of(record)) {
             // Whoever sat there before is not this run's.
             let _ = std::fs::remove_file(&note);
             scope.sit_at(note);
@@ -115,7 +115,7 @@ impl Supervisor {
         };
         if !is_passing {
             let pid = launched.process.fingerprint().pid;
-            self.guarding.keeper.keep_process(run, pid, &launched.process);
+            self.guardian_link.fd_store.keep_process(run, pid, &launched.process);
         }
         let fingerprint = launched.process.fingerprint().clone();
         let reaper = launched.reaper.as_ref().map(|reaper| Box::new(reaper.fingerprint().clone()));
@@ -128,11 +128,11 @@ impl Supervisor {
             self.strays.reapers.insert(own.pid, own.start_time);
             scope.hold_by(reaper);
             // Its parent is its reaper, not we.
-            live.is_told_by_descriptor = true;
+            live.is_watched_by_descriptor = true;
             let _ = self.poller.add(&launched.process, live.token, Interest::Readable);
         }
         if connection.theirs.is_some() {
-            self.drain.add(NewLog {
+            self.output_writer.add(NewLog {
                 run,
                 state: Arc::clone(&live.output),
                 sources: sources(&connection.ends),
@@ -165,13 +165,13 @@ impl Supervisor {
     pub(crate) fn adopt(&mut self, record: &RunRecord) {
         let run = record.run_id;
         let token = self.new_token(run);
-        let held = self.guarding.inheritance.take_end(run, End::Process);
+        let held = self.guardian_link.inheritance.take_end(run, End::Process);
         let process = match (record.fingerprint(), held) {
             (Some(fingerprint), Some(held)) => Some(Process::held(held, fingerprint)),
             (Some(fingerprint), None) => {
                 let process = Process::open(&fingerprint);
                 if let Some(process) = &process {
-                    self.guarding.keeper.keep_process(run, fingerprint.pid, process);
+                    self.guardian_link.fd_store.keep_process(run, fingerprint.pid, process);
                 }
                 process
             }
@@ -180,8 +180,8 @@ impl Supervisor {
         if let Some(process) = &process {
             let _ = self.poller.add(process, token, Interest::Readable);
         }
-        let mut scope = ScopeRoom::reopen(record.cgroup.as_deref(), record.enforced.as_deref());
-        if let Some(note) = self.seat_note_of(record) {
+        let mut scope = ScopeFactory::reopen(record.cgroup.as_deref(), record.enforced.as_deref());
+        if let Some(note) = self.pane_note_of(record) {
             scope.sit_at(note);
         }
         let leader = record.process_group_id.or(record.pid).unwrap_or(0);
@@ -193,7 +193,7 @@ impl Supervisor {
             let is_held = held.is_some();
             let reaper = RunReaper::found(fingerprint.clone(), held);
             if let Some(note) = reaper.note().filter(|_| !is_held) {
-                self.guarding.keeper.keep(&End::Note.name(run), &**note);
+                self.guardian_link.fd_store.keep(&End::Note.name(run), &**note);
                 ends.push((End::Note, Arc::clone(note)));
             }
             if reaper.is_alive() {
@@ -218,7 +218,7 @@ impl Supervisor {
                 ends: ends.clone(),
                 root_gone: is_gone,
                 is_adopted: true,
-                is_told_by_descriptor: true,
+                is_watched_by_descriptor: true,
                 is_passing: false,
                 asked: None,
                 client: None,
@@ -228,12 +228,12 @@ impl Supervisor {
         self.watch_client(run, record.client.as_deref());
         let sources = sources(&ends);
         if !sources.is_empty() {
-            self.drain.add(NewLog {
+            self.output_writer.add(NewLog {
                 run,
                 state: output,
                 sources,
                 most_bytes: self.log_bytes(),
-                resumed: Some(Resumed { leftover: self.guarding.leftover_of(run) }),
+                resumed: Some(Resumed { leftover: self.guardian_link.leftover_of(run) }),
             });
         }
         self.watch_screen(run);
@@ -243,7 +243,8 @@ impl Supervisor {
             let live = self.live.get(&run);
             let reaper = live.and_then(|live| live.scope.as_ref()?.reaper());
             let noted = record.pid.and_then(|pid| reaper?.ending_of(pid));
-            let ending = record.pid.and_then(|pid| noted.or_else(|| self.guarding.end_of(pid)));
+            let ending =
+                record.pid.and_then(|pid| noted.or_else(|| self.guardian_link.end_of(pid)));
             self.events.push_back(Event::RootExited { run, status: status_of(ending), tree });
         }
     }
@@ -253,11 +254,13 @@ impl Supervisor {
         let mut ends = Vec::new();
         let mut input = Input::Closed;
         // What it said while nobody listened is in there.
-        if let Some(word) = self.guarding.inheritance.take_end(run, End::Word) {
-            self.guarding.words.insert(run, word);
+        if let Some(word) = self.guardian_link.inheritance.take_end(run, End::Word) {
+            self.guardian_link.words.insert(run, word);
         }
         for end in [End::Input, End::Stdout, End::Stderr, End::Terminal, End::Note] {
-            let Some(descriptor) = self.guarding.inheritance.take_end(run, end) else { continue };
+            let Some(descriptor) = self.guardian_link.inheritance.take_end(run, end) else {
+                continue;
+            };
             let descriptor = Arc::new(descriptor);
             match end {
                 End::Input => input = Input::Pipe(Mutex::new(Some(Arc::clone(&descriptor)))),
@@ -279,16 +282,16 @@ impl Supervisor {
 
     fn resumed_output(&self, record: &RunRecord, ends: &[(End, Arc<OwnedFd>)]) -> Arc<OutputState> {
         let folder = self.home.run_folder(record.run_id);
-        let is_heard = ends.iter().any(|(end, _)| !matches!(end, End::Input | End::Note));
-        if !is_heard {
+        let is_received = ends.iter().any(|(end, _)| !matches!(end, End::Input | End::Note));
+        if !is_received {
             return Arc::new(OutputState::of_ended(folder, record.output_bytes));
         }
         let terminal = ends.iter().find(|(end, _)| *end == End::Terminal);
-        let screen = match (terminal, self.seat_note_of(record)) {
+        let screen = match (terminal, self.pane_note_of(record)) {
             (Some((_, master)), _) => {
                 Some(Screen::undrawn(ostler_os::terminal_size(&**master).unwrap_or_default()))
             }
-            (None, Some(note)) => Some(Screen::undrawn(TerminalSize::default()).seated(note)),
+            (None, Some(note)) => Some(Screen::undrawn(TerminalSize::default()).pane_program(note)),
             (None, None) => None,
         };
         let written = end_on_disk(&folder).max(record.output_bytes);

@@ -20,13 +20,13 @@ struct Message {
 
 /// Tells whoever looks after us. Without anybody it is silent.
 #[derive(Default)]
-pub(crate) struct Keeper {
+pub(crate) struct FdStore {
     notifier: Option<Notifier>,
     /// In their order, behind one that could not be sent yet.
     waiting: VecDeque<Message>,
 }
 
-impl Keeper {
+impl FdStore {
     /// As `NOTIFY_SOCKET` says; the error is that of nobody being there.
     pub(crate) fn open(address: &OsStr) -> std::io::Result<Self> {
         Ok(Self { notifier: Some(Notifier::open(address)?), waiting: VecDeque::new() })
@@ -58,20 +58,20 @@ impl Keeper {
         self.send(format!("FDSTOREREMOVE=1\nFDNAME={name}"), None);
     }
 
-    pub(crate) fn say_ready(&mut self, status: &str) {
+    pub(crate) fn report_ready(&mut self, status: &str) {
         self.send(format!("READY=1\nSTATUS={status}"), None);
     }
 
-    pub(crate) fn say_alive(&mut self) {
+    pub(crate) fn report_alive(&mut self) {
         self.send("WATCHDOG=1".to_owned(), None);
     }
 
     /// It will take so long at most.
-    pub(crate) fn say_stopping(&mut self, most_ms: u64) {
+    pub(crate) fn report_stopping(&mut self, most_ms: u64) {
         self.send(format!("STOPPING=1\nEXTEND_TIMEOUT_USEC={}", most_ms * 1_000), None);
     }
 
-    pub(crate) fn say_successor(&mut self, program: &Path) {
+    pub(crate) fn report_successor(&mut self, program: &Path) {
         self.send(format!("X_OSTLER_HAND_OVER={}", program.display()), None);
     }
 
@@ -83,7 +83,7 @@ impl Keeper {
                 match notifier.send(&text, &descriptors) {
                     Sent::Yes => return,
                     Sent::Nobody => return,
-                    Sent::Later => notifier.wait(patience),
+                    Sent::LazyArgs => notifier.wait(patience),
                 }
             }
         }
@@ -104,7 +104,7 @@ impl Keeper {
                 Sent::Yes => {
                     self.waiting.pop_front();
                 }
-                Sent::Later => return,
+                Sent::LazyArgs => return,
                 Sent::Nobody => {
                     self.waiting.clear();
                     return;

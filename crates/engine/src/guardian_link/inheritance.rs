@@ -2,7 +2,7 @@
 
 use ostler_core::Gone;
 use ostler_model::RunId;
-use ostler_os::{Note, Siphon};
+use ostler_os::{Note, SplicePipe};
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -49,7 +49,7 @@ pub(crate) const APP_DOOR: &str = "app-door";
 pub(crate) const DOOR_FILE: &str = "door-file";
 pub(crate) const APP_DOOR_FILE: &str = "app-door-file";
 pub(crate) const REAPED: &str = "reaped";
-pub(crate) const SIPHON: [&str; 3] = ["siphon-out", "siphon-in", "siphon-note"];
+pub(crate) const SPLICE: [&str; 3] = ["siphon-out", "siphon-in", "siphon-note"];
 
 /// Everything by its name.
 #[derive(Default)]
@@ -102,9 +102,9 @@ impl Inheritance {
     }
 
     /// The siphon with what was in it when its supervisor died, and the note of whose it is.
-    pub(crate) fn take_siphon(&mut self) -> Option<(Siphon, Note)> {
-        let [out, inlet, note] = SIPHON.map(|name| self.take(name));
-        Some((Siphon::held(out?, inlet?).ok()?, Note::held(note?)))
+    pub(crate) fn take_splice(&mut self) -> Option<(SplicePipe, Note)> {
+        let [out, inlet, note] = SPLICE.map(|name| self.take(name));
+        Some((SplicePipe::held(out?, inlet?).ok()?, Note::held(note?)))
     }
 
     /// Names nobody has asked for: of runs that are over.

@@ -4,16 +4,16 @@
 pub(crate) mod fd_store;
 pub(crate) mod inheritance;
 
-use crate::guardian_link::fd_store::Keeper;
+use crate::guardian_link::fd_store::FdStore;
 use crate::guardian_link::inheritance::{
-    APP_DOOR, APP_DOOR_FILE, DOOR, DOOR_FILE, End, Inheritance, LOCK, REAPED, SIPHON,
+    APP_DOOR, APP_DOOR_FILE, DOOR, DOOR_FILE, End, Inheritance, LOCK, REAPED, SPLICE,
 };
 use crate::output::{Source, left_over};
 use crate::supervisor::{GUARDIAN, GUARDIAN_LINE, REPORTS, Supervisor};
 use ostler_core::{Event, ExitStatus};
 use ostler_model::{RunId, What};
-use ostler_os::{Background, Ending, Interest, Note, Process, RunReaper, Siphon};
-use ostler_registry::{Registry, WentBack};
+use ostler_os::{Background, Ending, Interest, Note, Process, RunReaper, SplicePipe};
+use ostler_registry::{Registry, Rollback};
 use serde_json::json;
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
@@ -29,7 +29,7 @@ const RETRY_MS: u64 = 1_000;
 
 /// Who looks after us, from the environment they gave us.
 #[derive(Clone, Debug, Default)]
-pub struct Guarded {
+pub struct GuardianInfo {
     /// `NOTIFY_SOCKET`.
     pub address: Option<OsString>,
     /// Our own guardian's pid; none under systemd.
@@ -44,18 +44,18 @@ pub struct Guarded {
 struct Watchdog {
     every_ms: u64,
     due: u64,
-    pulse: u64,
+    liveness: u64,
 }
 
 /// The last pulse that each of the other threads has felt. Nobody is woken for it.
 #[derive(Debug, Default)]
-pub(crate) struct Felt {
-    pub(crate) drain: AtomicU64,
+pub(crate) struct ThreadHeartbeats {
+    pub(crate) output_writer: AtomicU64,
     pub(crate) door: AtomicU64,
 }
 
-pub(crate) struct Guarding {
-    pub(crate) keeper: Keeper,
+pub(crate) struct GuardianLink {
+    pub(crate) fd_store: FdStore,
     pub(crate) inheritance: Inheritance,
     /// Where runs say that they are ready: what they say while there is no supervisor is kept for the next.
     pub(crate) words: HashMap<RunId, OwnedFd>,
@@ -72,9 +72,10 @@ pub(crate) struct Guarding {
     leftover: Option<(RunId, crate::output::StreamKind)>,
 }
 
-impl Guarding {
-    pub(crate) fn new(guarded: &Guarded, mut inheritance: Inheritance) -> Self {
-        let keeper = guarded.address.as_deref().and_then(|address| Keeper::open(address).ok());
+impl GuardianLink {
+    pub(crate) fn new(guardian_info: &GuardianInfo, mut inheritance: Inheritance) -> Self {
+        let fd_store =
+            guardian_info.address.as_deref().and_then(|address| FdStore::open(address).ok());
         let reports = inheritance.take(REAPED);
         let ends = reports
             .iter()
@@ -82,22 +83,22 @@ impl Guarding {
             .map(|reaped| (reaped.pid, reaped.ending))
             .collect();
         Self {
-            keeper: keeper.unwrap_or_default(),
+            fd_store: fd_store.unwrap_or_default(),
             inheritance,
             words: HashMap::new(),
             ends,
             reports,
             // It is our parent, or it is dead already and its number may be another's.
-            guardian: guarded
+            guardian: guardian_info
                 .guardian
                 .and_then(|pid| ostler_os::fingerprint_of(pid).as_ref().and_then(Process::open))
                 .filter(|process| ostler_os::parent_pid() == process.fingerprint().pid),
             starting: None,
             retry_at: None,
-            watchdog: guarded.watchdog_ms.map(|ms| Watchdog {
+            watchdog: guardian_info.watchdog_ms.map(|ms| Watchdog {
                 every_ms: (ms / 3).max(1),
                 due: u64::MAX,
-                pulse: 0,
+                liveness: 0,
             }),
             permanent: Vec::new(),
             leftover: None,
@@ -106,38 +107,38 @@ impl Guarding {
 
     /// Held for us from now on, and by every guardian to come.
     pub(crate) fn keep_always(&mut self, name: &'static str, descriptor: impl AsFd + 'static) {
-        self.keeper.keep(name, &descriptor);
+        self.fd_store.keep(name, &descriptor);
         self.permanent.push((name, Box::new(descriptor)));
     }
 
     /// The same in place of what was held under this name.
     pub(crate) fn keep_instead(&mut self, name: &'static str, descriptor: impl AsFd + 'static) {
-        self.keeper.let_go(name);
+        self.fd_store.let_go(name);
         self.permanent.retain(|(known, _)| *known != name);
         self.keep_always(name, descriptor);
     }
 
     /// The siphon that was left to us, or a new one.
-    pub(crate) fn siphon(&mut self) -> Option<(Siphon, Note)> {
-        if let Some((siphon, note)) = self.inheritance.take_siphon() {
-            self.leftover = left_over(&siphon, &note);
+    pub(crate) fn splice_pipe(&mut self) -> Option<(SplicePipe, Note)> {
+        if let Some((splice_pipe, note)) = self.inheritance.take_splice() {
+            self.leftover = left_over(&splice_pipe, &note);
             // It is held already.
-            let [out, inlet] = siphon.ends();
-            self.permanent.push((SIPHON[0], Box::new(out)));
-            self.permanent.push((SIPHON[1], Box::new(inlet)));
-            self.permanent.push((SIPHON[2], Box::new(note.clone())));
-            return Some((siphon, note));
+            let [out, inlet] = splice_pipe.ends();
+            self.permanent.push((SPLICE[0], Box::new(out)));
+            self.permanent.push((SPLICE[1], Box::new(inlet)));
+            self.permanent.push((SPLICE[2], Box::new(note.clone())));
+            return Some((splice_pipe, note));
         }
-        let (siphon, note) = (Siphon::new().ok()?, Note::new().ok()?);
-        let [out, inlet] = siphon.ends();
-        self.keep_always(SIPHON[0], out);
-        self.keep_always(SIPHON[1], inlet);
-        self.keep_always(SIPHON[2], note.clone());
-        Some((siphon, note))
+        let (splice_pipe, note) = (SplicePipe::new().ok()?, Note::new().ok()?);
+        let [out, inlet] = splice_pipe.ends();
+        self.keep_always(SPLICE[0], out);
+        self.keep_always(SPLICE[1], inlet);
+        self.keep_always(SPLICE[2], note.clone());
+        Some((splice_pipe, note))
     }
 
     pub(crate) fn leftover_of(&self, run: RunId) -> Option<crate::output::StreamKind> {
-        self.leftover.filter(|(whose, _)| *whose == run).map(|(_, kind)| kind)
+        self.leftover.filter(|(run_of_pid, _)| *run_of_pid == run).map(|(_, kind)| kind)
     }
 
     pub(crate) fn leftover_run(&self) -> Option<RunId> {
@@ -151,7 +152,7 @@ impl Guarding {
 
     pub(crate) fn next_due(&self, now_ms: u64) -> u64 {
         let watchdog = self.watchdog.as_ref().map_or(u64::MAX, |watchdog| watchdog.due);
-        let unsent = self.keeper.retry_in().map_or(u64::MAX, |ms| now_ms + ms);
+        let unsent = self.fd_store.retry_in().map_or(u64::MAX, |ms| now_ms + ms);
         watchdog.min(unsent).min(self.retry_at.unwrap_or(u64::MAX))
     }
 }
@@ -166,23 +167,23 @@ pub(crate) fn status_of(ending: Option<Ending>) -> ExitStatus {
 
 impl Supervisor {
     /// The door is open: whoever waits for us is told.
-    pub fn say_ready(&mut self) {
+    pub fn report_ready(&mut self) {
         let live = self.live.len();
         // Nobody goes back from here on.
         Registry::drop_copy(self.home.registry());
-        self.guarding.keeper.say_ready(&format!("{live} runs"));
-        if let Some(watchdog) = &mut self.guarding.watchdog {
+        self.guardian_link.fd_store.report_ready(&format!("{live} runs"));
+        if let Some(watchdog) = &mut self.guardian_link.watchdog {
             watchdog.due = ostler_os::mono_ms();
         }
     }
 
     /// That another program failed in our place, and what became of the registry.
-    pub(crate) fn note_way_back(&mut self, registry: Option<WentBack>) {
+    pub(crate) fn note_way_back(&mut self, registry: Option<Rollback>) {
         let runs = match registry {
-            Some(WentBack::Yes { runs }) => Some(runs),
-            Some(WentBack::NoCopy | WentBack::Shared) | None => None,
+            Some(Rollback::Yes { runs }) => Some(runs),
+            Some(Rollback::NoCopy | Rollback::Shared) | None => None,
         };
-        let why = self.guarded.went_back.clone();
+        let why = self.guardian_info.went_back.clone();
         if why.is_none() && runs.is_none() {
             return;
         }
@@ -191,51 +192,52 @@ impl Supervisor {
             Some(_) => format!("{why}; the registry, which it had changed, is as it was before"),
             None => why,
         };
-        self.entry(What::WentBack, &why, json!({ "runsTakenOver": runs }));
+        self.entry(What::Rollback, &why, json!({ "runsTakenOver": runs }));
     }
 
     pub(crate) fn watch_guardian(&mut self) {
-        if let Some(guardian) = &self.guarding.guardian {
+        if let Some(guardian) = &self.guardian_link.guardian {
             let _ = self.poller.add(guardian, GUARDIAN, Interest::Readable);
         }
-        if let Some(reports) = &self.guarding.reports {
+        if let Some(reports) = &self.guardian_link.reports {
             let _ = self.poller.add(reports, REPORTS, Interest::Readable);
         }
     }
 
     /// One that was killed before we looked is as dead as one that is killed now.
     pub(crate) fn miss_guardian(&mut self, pid: Option<i32>) {
-        if pid.is_some() && self.guarding.guardian.is_none() {
+        if pid.is_some() && self.guardian_link.guardian.is_none() {
             self.start_guardian();
         }
     }
 
-    pub(crate) fn tend_guardian(&mut self) {
+    pub(crate) fn maintain_guardian(&mut self) {
         let now_ms = ostler_os::mono_ms();
-        self.guarding.keeper.send_waiting();
-        if self.guarding.retry_at.is_some_and(|at| now_ms >= at) {
-            self.guarding.retry_at = None;
+        self.guardian_link.fd_store.send_waiting();
+        if self.guardian_link.retry_at.is_some_and(|at| now_ms >= at) {
+            self.guardian_link.retry_at = None;
             self.start_guardian();
         }
         // Somewhat early if we are awake anyway: at rest it is the lease that wakes us.
         let is_due = |dog: &&mut Watchdog| now_ms.saturating_add(dog.every_ms / 4) >= dog.due;
-        let Some(watchdog) = self.guarding.watchdog.as_mut().filter(is_due) else { return };
+        let Some(watchdog) = self.guardian_link.watchdog.as_mut().filter(is_due) else { return };
         watchdog.due = now_ms + watchdog.every_ms;
-        let felt = [&self.felt.drain, &self.felt.door].map(|felt| felt.load(Ordering::Acquire));
-        if felt == [watchdog.pulse; 2] {
-            self.guarding.keeper.say_alive();
-            watchdog.pulse += 1;
-            self.drain.pulse(watchdog.pulse);
-            self.pulse.send_replace(watchdog.pulse);
+        let heartbeats_seen = [&self.heartbeats_seen.output_writer, &self.heartbeats_seen.door]
+            .map(|heartbeats_seen| heartbeats_seen.load(Ordering::Acquire));
+        if heartbeats_seen == [watchdog.liveness; 2] {
+            self.guardian_link.fd_store.report_alive();
+            watchdog.liveness += 1;
+            self.output_writer.liveness(watchdog.liveness);
+            self.liveness.send_replace(watchdog.liveness);
         }
     }
 
     pub(crate) fn guardian_died(&mut self) {
-        let Some(guardian) = self.guarding.guardian.take() else { return };
+        let Some(guardian) = self.guardian_link.guardian.take() else { return };
         self.poller.remove(&guardian);
         // What was sent to it and not read is lost, and will be sent again.
-        self.guarding.keeper = Keeper::default();
-        if let Some(reports) = self.guarding.reports.take() {
+        self.guardian_link.fd_store = FdStore::default();
+        if let Some(reports) = self.guardian_link.reports.take() {
             self.poller.remove(&reports);
         }
         self.entry(
@@ -264,56 +266,56 @@ impl Supervisor {
         match started {
             Ok((pid, line)) => {
                 let _ = self.poller.add(&line, GUARDIAN_LINE, Interest::Readable);
-                self.guarding.starting = Some((pid, line));
+                self.guardian_link.starting = Some((pid, line));
             }
-            Err(_) => self.guarding.retry_at = Some(ostler_os::mono_ms() + RETRY_MS),
+            Err(_) => self.guardian_link.retry_at = Some(ostler_os::mono_ms() + RETRY_MS),
         }
     }
 
     /// The new guardian has something to say: that it is there, or nothing, if it is not.
-    pub(crate) fn hear_new_guardian(&mut self) {
-        let Some((pid, line)) = self.guarding.starting.take() else { return };
+    pub(crate) fn accept_new_guardian(&mut self) {
+        let Some((pid, line)) = self.guardian_link.starting.take() else { return };
         self.poller.remove(&line);
         let is_there = line.report().trim() == "ready";
         let process = ostler_os::fingerprint_of(pid).as_ref().and_then(Process::open);
         let address = self.home.path().join("guardian.sock");
-        let keeper = Keeper::open(address.as_os_str());
-        let (true, Some(process), Ok(keeper)) = (is_there, process, keeper) else {
-            self.guarding.retry_at = Some(ostler_os::mono_ms() + RETRY_MS);
+        let fd_store = FdStore::open(address.as_os_str());
+        let (true, Some(process), Ok(fd_store)) = (is_there, process, fd_store) else {
+            self.guardian_link.retry_at = Some(ostler_os::mono_ms() + RETRY_MS);
             return;
         };
-        self.guarding.keeper = keeper;
-        self.guarding.guardian = Some(process);
+        self.guardian_link.fd_store = fd_store;
+        self.guardian_link.guardian = Some(process);
         self.watch_guardian();
         self.hand_everything();
         if self.stopping {
-            self.say_stopping();
+            self.report_stopping();
         }
         self.entry(What::GuardianStarted, "and holds all that is live", json!({ "pid": pid }));
     }
 
     fn hand_everything(&mut self) {
-        let keeper = &mut self.guarding.keeper;
-        keeper.keep(LOCK, &self.lock);
-        for (name, descriptor) in &self.guarding.permanent {
-            keeper.keep(name, &**descriptor);
+        let fd_store = &mut self.guardian_link.fd_store;
+        fd_store.keep(LOCK, &self.lock);
+        for (name, descriptor) in &self.guardian_link.permanent {
+            fd_store.keep(name, &**descriptor);
         }
-        for (run, word) in &self.guarding.words {
-            keeper.keep(&End::Word.name(*run), word);
+        for (run, word) in &self.guardian_link.words {
+            fd_store.keep(&End::Word.name(*run), word);
         }
         for (run, live) in self.live.iter().filter(|(_, live)| !live.is_passing) {
             for (end, descriptor) in &live.ends {
-                keeper.keep(&end.name(*run), &**descriptor);
+                fd_store.keep(&end.name(*run), &**descriptor);
             }
             if let Some(process) = &live.process {
-                keeper.keep_process(*run, process.fingerprint().pid, process);
+                fd_store.keep_process(*run, process.fingerprint().pid, process);
             }
         }
     }
 
     /// Who is our guardian now, for `status`.
     pub(crate) fn guardian_pid(&self) -> Option<i32> {
-        self.guarding.guardian.as_ref().map(|process| process.fingerprint().pid)
+        self.guardian_link.guardian.as_ref().map(|process| process.fingerprint().pid)
     }
 
     /// Before the run is executed: from then on it does not depend on us.
@@ -327,37 +329,37 @@ impl Supervisor {
             return;
         }
         for (end, descriptor) in ends {
-            self.guarding.keeper.keep(&end.name(run), &**descriptor);
+            self.guardian_link.fd_store.keep(&end.name(run), &**descriptor);
         }
     }
 
     pub(crate) fn let_go_ends(&mut self, run: RunId, ends: &[(End, Arc<OwnedFd>)]) {
         for (end, _) in ends {
-            self.guarding.keeper.let_go(&end.name(run));
+            self.guardian_link.fd_store.let_go(&end.name(run));
         }
     }
 
     pub(crate) fn let_go_word(&mut self, run: RunId) {
-        if self.guarding.words.remove(&run).is_some() {
-            self.guarding.keeper.let_go(&End::Word.name(run));
+        if self.guardian_link.words.remove(&run).is_some() {
+            self.guardian_link.fd_store.let_go(&End::Word.name(run));
         }
     }
 
     pub(crate) fn input_closed(&mut self, run: RunId) {
         if let Some(live) = self.live.get_mut(&run) {
             live.ends.retain(|(end, _)| *end != End::Input);
-            self.guarding.keeper.let_go(&End::Input.name(run));
+            self.guardian_link.fd_store.let_go(&End::Input.name(run));
         }
     }
 
     /// What our guardian reaped in our stead: the first processes of runs we took up.
     pub(crate) fn take_reports(&mut self) {
-        let Some(reports) = &self.guarding.reports else { return };
+        let Some(reports) = &self.guardian_link.reports else { return };
         for reaped in ostler_os::read_ends(reports) {
-            self.guarding.ends.insert(reaped.pid, reaped.ending);
+            self.guardian_link.ends.insert(reaped.pid, reaped.ending);
             let ended = self.live.values_mut().find(|live| {
                 let pid = live.process.as_ref().map(|process| process.fingerprint().pid);
-                live.is_told_by_descriptor && !live.root_gone && pid == Some(reaped.pid)
+                live.is_watched_by_descriptor && !live.root_gone && pid == Some(reaped.pid)
             });
             if let Some(live) = ended {
                 let run = live.run;
@@ -376,9 +378,9 @@ impl Supervisor {
             if self.leaders.get(&pid) == Some(&run) {
                 self.leaders.remove(&pid);
             }
-            let reaped = self.guarding.ends.get(&pid).copied();
+            let reaped = self.guardian_link.ends.get(&pid).copied();
             self.poller.remove(process);
-            ending_told(process, reaper).or(reaped)
+            describe_end(process, reaper).or(reaped)
         });
         let tree = self.survey(run);
         self.events.push_back(Event::RootExited { run, status: status_of(ending), tree });
@@ -387,26 +389,26 @@ impl Supervisor {
     /// Descriptors of runs that are over, or that are not ours.
     pub(crate) fn let_go_rest(&mut self, others: &[RunId]) {
         // The doors are asked for last of all, and somebody may stand before them.
-        let inheritance = &mut self.guarding.inheritance;
+        let inheritance = &mut self.guardian_link.inheritance;
         let mut take = |name: &str| Some((name.to_owned(), inheritance.take(name)?));
         let doors = [DOOR, DOOR_FILE, APP_DOOR, APP_DOOR_FILE];
         let ours = Inheritance::new(doors.into_iter().filter_map(&mut take).collect());
-        let rest = std::mem::replace(&mut self.guarding.inheritance, ours).rest();
+        let rest = std::mem::replace(&mut self.guardian_link.inheritance, ours).rest();
         for name in rest {
             let is_anothers = others.iter().any(|run| name.starts_with(&run.short()));
             if name != LOCK && !is_anothers {
-                self.guarding.keeper.let_go(&name);
+                self.guardian_link.fd_store.let_go(&name);
             }
         }
-        if self.guarding.leftover.take().is_some() {
-            self.drain.empty_siphon();
+        if self.guardian_link.leftover.take().is_some() {
+            self.output_writer.empty_splice();
         }
     }
 }
 
 /// By the note of its reaper, by its corpse, or by its descriptor. The reaper writes before it reaps: while it has not
 /// done so, it is waited for.
-fn ending_told(process: &Process, reaper: Option<&RunReaper>) -> Option<Ending> {
+fn describe_end(process: &Process, reaper: Option<&RunReaper>) -> Option<Ending> {
     const LOOKS: u32 = 200;
     let pid = process.fingerprint().pid;
     for _ in 0..LOOKS {

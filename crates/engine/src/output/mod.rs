@@ -18,4 +18,4 @@ pub(crate) use screen::Screen;
 pub(crate) use segment::{StreamKind, end_on_disk};
 pub(crate) use splice::left_over;
 pub(crate) use total::{Sweep, Swept};
-pub(crate) use writer::{Drain, DrainEvent, NewLog, Resumed, Source};
+pub(crate) use writer::{NewLog, OutputEvent, OutputWriter, Resumed, Source};

@@ -2,7 +2,7 @@
 
 use ostler_model::ScreenText;
 use ostler_model::TerminalSize;
-use ostler_os::SeatNote;
+use ostler_os::PaneNote;
 use ostler_screen::Emulator;
 use std::path::PathBuf;
 
@@ -11,19 +11,19 @@ pub(crate) struct Screen {
     emulator: Emulator,
     offset: u64,
     /// Whose size it has, where that is not ours to set.
-    seat: Option<Seat>,
+    pane_slot: Option<Seat>,
     /// Of a run we took up: nothing is drawn before somebody looks.
     is_undrawn: bool,
 }
 
 impl Screen {
     pub(crate) fn new(size: TerminalSize) -> Self {
-        Self { emulator: Emulator::new(size), offset: 0, seat: None, is_undrawn: false }
+        Self { emulator: Emulator::new(size), offset: 0, pane_slot: None, is_undrawn: false }
     }
 
     /// Of a run in a session of tmux: whoever attaches there changes its size. The note tells who sits at it.
-    pub(crate) fn seated(self, note: PathBuf) -> Self {
-        Self { seat: Some(Seat { note, terminal: None }), ..self }
+    pub(crate) fn pane_program(self, note: PathBuf) -> Self {
+        Self { pane_slot: Some(Seat { note, terminal: None }), ..self }
     }
 
     pub(crate) fn undrawn(size: TerminalSize) -> Self {
@@ -42,7 +42,7 @@ impl Screen {
 
     /// The size of its terminal may have changed since the last look.
     pub(super) fn follow_size(&mut self) {
-        if let Some(size) = self.seat.as_mut().and_then(Seat::size).map(TerminalSize::clamped)
+        if let Some(size) = self.pane_slot.as_mut().and_then(Seat::size).map(TerminalSize::clamped)
             && size != self.emulator.size()
         {
             self.emulator.resize(size);
@@ -92,7 +92,7 @@ struct Seat {
 impl Seat {
     fn size(&mut self) -> Option<TerminalSize> {
         if self.terminal.is_none() {
-            self.terminal = SeatNote::read(&self.note)?.terminal();
+            self.terminal = PaneNote::read(&self.note)?.terminal();
         }
         ostler_os::terminal_size_at(self.terminal.as_deref()?)
     }

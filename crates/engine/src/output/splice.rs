@@ -2,19 +2,19 @@
 
 use super::segment::StreamKind;
 use ostler_model::RunId;
-use ostler_os::{Note, Siphon};
+use ostler_os::{Note, SplicePipe};
 use std::io;
 use std::os::fd::AsFd;
 
-pub(super) struct NotedSiphon {
-    pub(super) siphon: Siphon,
+pub(super) struct OutputSplice {
+    pub(super) splice_pipe: SplicePipe,
     note: Note,
     noted: Option<(RunId, StreamKind)>,
 }
 
-impl NotedSiphon {
-    pub(super) fn new(siphon: Siphon, note: Note) -> Self {
-        Self { siphon, note, noted: None }
+impl OutputSplice {
+    pub(super) fn new(splice_pipe: SplicePipe, note: Note) -> Self {
+        Self { splice_pipe, note, noted: None }
     }
 
     /// The note comes first: bytes are never in the siphon without it.
@@ -32,14 +32,14 @@ impl NotedSiphon {
             self.note.write(&text)?;
             self.noted = Some((run, kind));
         }
-        self.siphon.take(source, most)
+        self.splice_pipe.take(source, most)
     }
 }
 
 /// Whose bytes are in a siphon that was left to us.
-pub(crate) fn left_over(siphon: &Siphon, note: &Note) -> Option<(RunId, StreamKind)> {
+pub(crate) fn left_over(splice_pipe: &SplicePipe, note: &Note) -> Option<(RunId, StreamKind)> {
     let mut text = [0; 17];
-    if siphon.held_bytes() == 0 || note.read(&mut text).is_err() {
+    if splice_pipe.held_bytes() == 0 || note.read(&mut text).is_err() {
         return None;
     }
     let mut id = [0; 16];

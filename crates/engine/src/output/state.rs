@@ -2,7 +2,7 @@
 
 use super::screen::Screen;
 use super::segment::{Mark, StreamKind, end_on_disk, read_range};
-use crate::agents::Stir;
+use crate::agents::DrawSignal;
 use ostler_model::ScreenText;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ pub struct OutputState {
     /// Boxed: few runs have one.
     screen: Option<Box<Mutex<Screen>>>,
     /// Who is told that something was drawn on it.
-    stir: Option<Box<Stir>>,
+    draw_signal: Option<Box<DrawSignal>>,
     /// Told after every change, if anyone waits for one.
     changed: Notify,
     waiting: AtomicUsize,
@@ -49,7 +49,7 @@ impl OutputState {
             last_wall_ms: AtomicU64::new(0),
             ended: AtomicBool::new(false),
             tail: Mutex::default(),
-            stir: screen.is_some().then(Box::default),
+            draw_signal: screen.is_some().then(Box::default),
             screen: screen.map(|screen| Box::new(Mutex::new(screen))),
             changed: Notify::new(),
             waiting: AtomicUsize::new(0),
@@ -129,7 +129,7 @@ impl OutputState {
         }
         self.last_mono_ms.store(mono_ms, Ordering::Release);
         self.last_wall_ms.store(wall_ms, Ordering::Release);
-        self.tell();
+        self.notify();
     }
 
     /// So much went by without passing through our memory; it is on disk.
@@ -145,22 +145,22 @@ impl OutputState {
         }
         self.last_mono_ms.store(mono_ms, Ordering::Release);
         self.last_wall_ms.store(wall_ms, Ordering::Release);
-        self.tell();
+        self.notify();
     }
 
     pub(crate) fn end(&self) {
         self.ended.store(true, Ordering::Release);
-        self.tell();
+        self.notify();
     }
 
     /// Of a run with a screen.
-    pub(crate) fn stir(&self) -> Option<&Stir> {
-        self.stir.as_deref()
+    pub(crate) fn draw_signal(&self) -> Option<&DrawSignal> {
+        self.draw_signal.as_deref()
     }
 
-    fn tell(&self) {
-        if let Some(stir) = &self.stir {
-            stir.tell();
+    fn notify(&self) {
+        if let Some(draw_signal) = &self.draw_signal {
+            draw_signal.notify();
         }
         if self.waiting.load(Ordering::SeqCst) > 0 {
             self.changed.notify_waiters();

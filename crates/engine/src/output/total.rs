@@ -5,7 +5,7 @@
 //! oldest first. Their records stay. If that is not enough, the logs of live runs lose their oldest segments.
 
 use super::segment::segments;
-use super::writer::DrainEvent;
+use super::writer::OutputEvent;
 use ostler_model::{RunId, RunRecord, Termination};
 use ostler_registry::{Reader, RunQuery};
 use std::collections::HashMap;
@@ -97,12 +97,12 @@ pub(crate) struct Sweep {
 
 impl Sweep {
     /// On a thread of its own; without one, the next that is written asks for it again.
-    pub(crate) fn begin(self, tell: impl FnOnce(DrainEvent) + Send + 'static) {
+    pub(crate) fn begin(self, notify: impl FnOnce(OutputEvent) + Send + 'static) {
         let total = Arc::clone(&self.total);
         let work = move || {
             let swept = self.sweep();
             self.total.end_sweep(swept.kept);
-            tell(DrainEvent::Swept(swept));
+            notify(OutputEvent::Swept(swept));
         };
         let thread = std::thread::Builder::new().name("sweep".to_owned()).stack_size(512 << 10);
         if thread.spawn(work).is_err() {

@@ -12,12 +12,12 @@
 
 use super::open_logs::{LogWriter, OpenLogs, Written};
 use super::segment::StreamKind;
-use super::splice::NotedSiphon;
+use super::splice::OutputSplice;
 use super::state::OutputState;
 use super::total::{OutputTotal, Swept};
-use crate::guardian_link::Felt;
+use crate::guardian_link::ThreadHeartbeats;
 use ostler_model::RunId;
-use ostler_os::{Interest, Note, Poller, Ready, Siphon, Waker};
+use ostler_os::{Interest, Note, Poller, Ready, SplicePipe, Waker};
 use std::collections::HashMap;
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
@@ -29,7 +29,7 @@ use std::time::Duration;
 
 /// What the drain has to say.
 #[derive(Debug)]
-pub(crate) enum DrainEvent {
+pub(crate) enum OutputEvent {
     Ended {
         run: RunId,
     },
@@ -93,25 +93,25 @@ enum Order {
         keeps: u64,
     },
     /// Nobody takes up the run whose bytes are in the siphon.
-    EmptySiphon,
-    Pulse(u64),
+    EmptySplice,
+    Liveness(u64),
     Quit,
 }
 
 /// The dispatcher's end.
-pub(crate) struct Drain {
+pub(crate) struct OutputWriter {
     orders: mpsc::Sender<Order>,
     waker: Waker,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Drain {
+impl OutputWriter {
     /// `tell` is called on the drain's thread and must not block.
     pub(crate) fn start(
-        siphon: Option<(Siphon, Note)>,
-        felt: Arc<Felt>,
+        splice_pipe: Option<(SplicePipe, Note)>,
+        heartbeats_seen: Arc<ThreadHeartbeats>,
         total: Arc<OutputTotal>,
-        tell: impl Fn(DrainEvent) + Send + 'static,
+        notify: impl Fn(OutputEvent) + Send + 'static,
     ) -> io::Result<Self> {
         let poller = Poller::new()?;
         let waker = Waker::new(&poller, WAKER)?;
@@ -125,15 +125,16 @@ impl Drain {
                     poller,
                     waker: own_waker,
                     inbox,
-                    tell: Box::new(tell),
+                    notify: Box::new(notify),
                     streams: HashMap::new(),
                     logs: HashMap::new(),
                     next_token: WAKER + 1,
                     open: OpenLogs::default(),
                     buffer: Vec::new(),
-                    felt,
+                    heartbeats_seen,
                     total,
-                    siphon: siphon.map(|(siphon, note)| NotedSiphon::new(siphon, note)),
+                    splice_pipe: splice_pipe
+                        .map(|(splice_pipe, note)| OutputSplice::new(splice_pipe, note)),
                     flooding: Vec::new(),
                     large_pipes: 0,
                 }
@@ -162,12 +163,12 @@ impl Drain {
         self.order(Order::Trim { run, keeps });
     }
 
-    pub(crate) fn empty_siphon(&self) {
-        self.order(Order::EmptySiphon);
+    pub(crate) fn empty_splice(&self) {
+        self.order(Order::EmptySplice);
     }
 
-    pub(crate) fn pulse(&self, pulse: u64) {
-        self.order(Order::Pulse(pulse));
+    pub(crate) fn liveness(&self, liveness: u64) {
+        self.order(Order::Liveness(liveness));
     }
 
     fn order(&self, order: Order) {
@@ -185,7 +186,7 @@ impl Drain {
     }
 }
 
-impl Drop for Drain {
+impl Drop for OutputWriter {
     fn drop(&mut self) {
         self.finish();
     }
@@ -238,16 +239,16 @@ struct Worker {
     poller: Poller,
     waker: Waker,
     inbox: mpsc::Receiver<Order>,
-    tell: Box<dyn Fn(DrainEvent) + Send>,
+    notify: Box<dyn Fn(OutputEvent) + Send>,
     streams: HashMap<u64, Stream>,
     logs: HashMap<RunId, Log>,
     next_token: u64,
     open: OpenLogs,
     buffer: Vec<u8>,
-    felt: Arc<Felt>,
+    heartbeats_seen: Arc<ThreadHeartbeats>,
     total: Arc<OutputTotal>,
     /// Where the kernel lets bytes be moved instead of copied.
-    siphon: Option<NotedSiphon>,
+    splice_pipe: Option<OutputSplice>,
     /// Looked at every turn; nobody tells us about them.
     flooding: Vec<u64>,
     large_pipes: usize,
@@ -354,12 +355,14 @@ impl Worker {
                         log.writer.trim(keeps);
                     }
                 }
-                Order::EmptySiphon => {
-                    if let Some(siphon) = &mut self.siphon {
-                        siphon.siphon.spill(&mut vec![0; READ_MOST]);
+                Order::EmptySplice => {
+                    if let Some(splice_pipe) = &mut self.splice_pipe {
+                        splice_pipe.splice_pipe.spill(&mut vec![0; READ_MOST]);
                     }
                 }
-                Order::Pulse(pulse) => self.felt.drain.store(pulse, Ordering::Release),
+                Order::Liveness(liveness) => {
+                    self.heartbeats_seen.output_writer.store(liveness, Ordering::Release)
+                }
                 Order::Quit => return Flow::Quit,
             }
         }
@@ -407,9 +410,9 @@ impl Worker {
         let is_over = log.tokens.is_empty();
         self.logs.insert(new.run, log);
         if let Some(kind) = new.resumed.and_then(|resumed| resumed.leftover)
-            && let Some(siphon) = &self.siphon
+            && let Some(splice_pipe) = &self.splice_pipe
         {
-            let length = siphon.siphon.held_bytes();
+            let length = splice_pipe.splice_pipe.held_bytes();
             if length > 0 {
                 self.buffer.resize(READ_MOST, 0);
                 self.keep(new.run, kind, length, How::Moved, ostler_os::mono_ms());
@@ -424,7 +427,7 @@ impl Worker {
         let Some(log) = self.logs.remove(&run) else { return };
         log.state.end();
         self.open.forget(log.number);
-        (self.tell)(DrainEvent::Ended { run });
+        (self.notify)(OutputEvent::Ended { run });
     }
 
     /// One read of one stream; returns how much it gave.
@@ -435,13 +438,13 @@ impl Worker {
         }
         let source = &stream.source;
         let most = if stream.is_terminal { TERMINAL_MOST } else { READ_MOST };
-        let how = match (&self.siphon, stream.is_flooding) {
+        let how = match (&self.splice_pipe, stream.is_flooding) {
             (Some(_), true) => How::Passed,
             (Some(_), false) => How::Moved,
             (None, _) => How::Copied,
         };
-        let taken = match &mut self.siphon {
-            Some(siphon) => siphon.take(stream.run, stream.kind, source, most),
+        let taken = match &mut self.splice_pipe {
+            Some(splice_pipe) => splice_pipe.take(stream.run, stream.kind, source, most),
             None => ostler_os::read_some(source, &mut self.buffer),
         };
         let length = match taken {
@@ -469,23 +472,23 @@ impl Worker {
         let wall_ms = ostler_os::wall_ms();
         let Some(log) = self.logs.get_mut(&run) else { return };
         let number = log.number;
-        let written = match (how, &mut self.siphon) {
-            (How::Moved | How::Passed, Some(NotedSiphon { siphon, .. })) => {
+        let written = match (how, &mut self.splice_pipe) {
+            (How::Moved | How::Passed, Some(OutputSplice { splice_pipe, .. })) => {
                 let mut is_refused = false;
                 let buffer = &mut self.buffer;
                 let written = log.writer.append_with(kind, length, wall_ms, |file| {
-                    match siphon.pour(&*file) {
+                    match splice_pipe.pour(&*file) {
                         // This file system will not have it moved.
                         Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
                             is_refused = true;
-                            let spilt = siphon.spill(buffer);
+                            let spilt = splice_pipe.spill(buffer);
                             file.write_all(&buffer[..spilt])
                         }
                         outcome => outcome,
                     }
                 });
                 // What did not get to the disk is at least in memory.
-                let spilt = siphon.spill(buffer);
+                let spilt = splice_pipe.spill(buffer);
                 let poured = length - spilt;
                 let read = &mut buffer[spilt..];
                 if how == How::Moved && spilt == 0 && log.writer.read_back(&mut read[..poured]) {
@@ -497,7 +500,7 @@ impl Worker {
                     log.state.add(kind, &buffer[..spilt], mono_ms, wall_ms);
                 }
                 if is_refused {
-                    self.siphon = None;
+                    self.splice_pipe = None;
                 }
                 written
             }
@@ -511,14 +514,16 @@ impl Worker {
         if matches!(written, Written::Kept | Written::GapEnded { .. })
             && self.total.add(length as u64)
         {
-            (self.tell)(DrainEvent::TooMuch);
+            (self.notify)(OutputEvent::TooMuch);
         }
         match written {
             Written::Kept | Written::Lost => {}
             Written::GapBegan { from, error } => {
-                (self.tell)(DrainEvent::GapBegan { run, from, error: error.to_string() });
+                (self.notify)(OutputEvent::GapBegan { run, from, error: error.to_string() });
             }
-            Written::GapEnded { from, to } => (self.tell)(DrainEvent::GapEnded { run, from, to }),
+            Written::GapEnded { from, to } => {
+                (self.notify)(OutputEvent::GapEnded { run, from, to })
+            }
         }
         if let Some(unused) = self.open.use_log(number)
             && let Some(log) = self.logs.values_mut().find(|log| log.number == unused)
@@ -552,7 +557,7 @@ impl Worker {
     fn hand(&mut self, from: RunId, to: RunId, state: Arc<OutputState>, most_bytes: u64) {
         let Some(old) = self.logs.remove(&from) else {
             state.end();
-            (self.tell)(DrainEvent::Ended { run: to });
+            (self.notify)(OutputEvent::Ended { run: to });
             return;
         };
         for token in &old.tokens {
@@ -562,7 +567,7 @@ impl Worker {
         }
         self.open.forget(old.number);
         old.state.end();
-        (self.tell)(DrainEvent::Ended { run: from });
+        (self.notify)(OutputEvent::Ended { run: from });
         let writer = LogWriter::new(state.folder().to_owned(), most_bytes);
         self.logs.insert(to, Log { state, writer, tokens: old.tokens, number: old.number });
     }

@@ -78,9 +78,9 @@ impl LimitWatch {
             orders: receiver,
             news: self.sender.clone(),
             dispatcher: self.dispatcher.clone(),
-            told: HashMap::new(),
+            description: HashMap::new(),
             looked: HashMap::new(),
-            owed: Vec::new(),
+            unsaved: Vec::new(),
             next_token: WAKER + 1,
         };
         std::thread::Builder::new()
@@ -142,10 +142,10 @@ struct Watch {
     orders: mpsc::Receiver<Order>,
     news: mpsc::Sender<News>,
     dispatcher: Waker,
-    told: HashMap<u64, (RunId, OwnedFd)>,
+    description: HashMap<u64, (RunId, OwnedFd)>,
     looked: HashMap<RunId, Looked>,
     /// When the engine is to look for what the kernel has killed.
-    owed: Vec<(u64, RunId)>,
+    unsaved: Vec<(u64, RunId)>,
     next_token: u64,
 }
 
@@ -153,8 +153,8 @@ impl Watch {
     fn run(mut self) {
         let mut ready: Vec<Ready> = Vec::new();
         loop {
-            let owed = self.owed.iter().map(|(due_ms, _)| *due_ms);
-            let due = self.looked.values().map(|looked| looked.due_ms).chain(owed).min();
+            let unsaved = self.unsaved.iter().map(|(due_ms, _)| *due_ms);
+            let due = self.looked.values().map(|looked| looked.due_ms).chain(unsaved).min();
             let wait = due.map(|due| due.saturating_sub(ostler_os::mono_ms()));
             if self.poller.wait(wait, &mut ready).is_err() {
                 return;
@@ -162,7 +162,7 @@ impl Watch {
             for event in &ready {
                 match event.token {
                     WAKER => self.waker.rest(),
-                    token => self.hear(token),
+                    token => self.receive(token),
                 }
             }
             loop {
@@ -182,7 +182,7 @@ impl Watch {
                 let token = self.next_token;
                 self.next_token += 1;
                 if self.poller.add(&alarm, token, interest).is_ok() {
-                    self.told.insert(token, (run, alarm));
+                    self.description.insert(token, (run, alarm));
                 }
             }
             Order::Add(run, MemoryAlarm::Looked(subject)) => {
@@ -198,26 +198,26 @@ impl Watch {
             }
             Order::Remove(run) => {
                 self.looked.remove(&run);
-                self.owed.retain(|(_, owed)| *owed != run);
+                self.unsaved.retain(|(_, unsaved)| *unsaved != run);
                 let poller = &self.poller;
-                self.told.retain(|_, (told, alarm)| {
-                    if *told == run {
+                self.description.retain(|_, (description, alarm)| {
+                    if *description == run {
                         poller.remove(alarm);
                     }
-                    *told != run
+                    *description != run
                 });
             }
         }
     }
 
-    fn hear(&mut self, token: u64) {
-        let Some((run, alarm)) = self.told.get(&token) else { return };
+    fn receive(&mut self, token: u64) {
+        let Some((run, alarm)) = self.description.get(&token) else { return };
         let run = *run;
         if ostler_os::rest_alarm(alarm) {
             let now_ms = ostler_os::mono_ms();
-            self.owed.retain(|(_, owed)| *owed != run);
-            self.owed.extend(AFTER_MS.map(|after_ms| (now_ms + after_ms, run)));
-        } else if let Some((_, alarm)) = self.told.remove(&token) {
+            self.unsaved.retain(|(_, unsaved)| *unsaved != run);
+            self.unsaved.extend(AFTER_MS.map(|after_ms| (now_ms + after_ms, run)));
+        } else if let Some((_, alarm)) = self.description.remove(&token) {
             self.poller.remove(&alarm);
         }
     }
@@ -237,16 +237,16 @@ impl Watch {
             }
         }
         for (_, run) in
-            self.owed.extract_if(.., |(due_ms, _)| *due_ms <= now_ms).collect::<Vec<_>>()
+            self.unsaved.extract_if(.., |(due_ms, _)| *due_ms <= now_ms).collect::<Vec<_>>()
         {
-            self.tell(run, None);
+            self.notify(run, None);
         }
         for (run, bytes) in excessive {
-            self.tell(run, Some(bytes));
+            self.notify(run, Some(bytes));
         }
     }
 
-    fn tell(&self, run: RunId, excess_bytes: Option<u64>) {
+    fn notify(&self, run: RunId, excess_bytes: Option<u64>) {
         if self.news.send(News { run, excess_bytes }).is_ok() {
             self.dispatcher.wake();
         }

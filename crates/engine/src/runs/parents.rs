@@ -8,18 +8,20 @@ use ostler_model::{Actor, Fingerprint, OsText, RunId, RunSpec};
 use ostler_os::{Interest, Process};
 
 #[derive(Debug, Default)]
-pub(crate) struct Ties {
+pub(crate) struct RunParents {
     pub(crate) parent: Option<RunId>,
     pub(crate) client: Option<Box<Fingerprint>>,
 }
 
 impl Supervisor {
     /// Of a run that somebody asks for; or why it is not to be begun.
-    pub(crate) fn ties(&self, spec: &RunSpec, by: &Actor) -> Result<Ties, String> {
+    pub(crate) fn run_parents(&self, spec: &RunSpec, by: &Actor) -> Result<RunParents, String> {
         let pid = match by {
             // One from another world of processes, or over HTTP, is nobody we could look at.
             Actor::Caller { pid, .. } if *pid > 0 => *pid,
-            Actor::Caller { .. } | Actor::Supervisor | Actor::Kernel => return Ok(Ties::default()),
+            Actor::Caller { .. } | Actor::Supervisor | Actor::Kernel => {
+                return Ok(RunParents::default());
+            }
         };
         let caller = ostler_os::fingerprint_of(pid);
         let client = match (spec.foreground, &caller) {
@@ -33,11 +35,11 @@ impl Supervisor {
         };
         let claimed = claimed(spec);
         let parent = match caller {
-            Some(_) => self.whose(pid).or_else(|| claimed.filter(|run| self.is_of(pid, *run))),
+            Some(_) => self.run_of_pid(pid).or_else(|| claimed.filter(|run| self.is_of(pid, *run))),
             // It can be looked at no more: its word counts, for nobody gains by being ended earlier.
             None => claimed.filter(|run| self.live.contains_key(run)),
         };
-        Ok(Ties { parent, client })
+        Ok(RunParents { parent, client })
     }
 
     /// Whether the process is of this run, by all that we know of runs: of one that has left everything else behind, by

@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 /// Why nothing was declared or started.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PoolRefused {
-    #[error("there is no pool {name:?}; {}", known_told(.known, .name))]
+    #[error("there is no pool {name:?}; {}", describe_known(.known, .name))]
     Unknown { name: String, known: Vec<String> },
     #[error(
         "pool {name:?} is declared in {file}; take [pools.{name}] out of this file (its units may name the pool all the same), or give it another name"
@@ -20,7 +20,7 @@ pub enum PoolRefused {
     Elsewhere { name: String, file: String },
 }
 
-fn known_told(known: &[String], name: &str) -> String {
+fn describe_known(known: &[String], name: &str) -> String {
     let how = format!("write [pools.{name}] in ostler.toml and call `ostler up`");
     match known {
         [] => format!("no file has declared any: {how}"),
@@ -95,7 +95,9 @@ impl Supervisor {
         if record.state != RunState::Queued {
             return false;
         }
-        let Some(kept) = self.guarding.inheritance.take_end(run, End::Spec) else { return false };
+        let Some(kept) = self.guardian_link.inheritance.take_end(run, End::Spec) else {
+            return false;
+        };
         let spec = ostler_os::read_memory_file(kept).ok();
         let Some(spec) = spec.and_then(|bytes| serde_json::from_slice::<RunSpec>(&bytes).ok())
         else {
@@ -103,7 +105,7 @@ impl Supervisor {
         };
         let (limits, detach) = (spec.limits, spec.detach);
         self.add_live(run, Box::new(spec), None, false);
-        self.guarding.keeper.let_go(&End::Spec.name(run));
+        self.guardian_link.fd_store.let_go(&End::Spec.name(run));
         self.keep_spec(run);
         let new = NewRun { by: Actor::Supervisor, record: record.clone(), limits, detach };
         self.events.push_back(Event::Requeued(Box::new(new)));

@@ -8,7 +8,7 @@ use ostler_core::{
     Claim, Event, ExitStatus, Gone, Hearing, Identity, Observation, Ownership, may_steal,
 };
 use ostler_model::{Actor, InstanceId, RunId, RunRecord, What};
-use ostler_os::{Leader, Process, RunReaper, ScopeRoom};
+use ostler_os::{Leader, Process, RunReaper, ScopeFactory};
 use ostler_registry::Claims;
 use serde_json::json;
 use std::collections::{HashMap, HashSet};
@@ -34,7 +34,7 @@ impl Supervisor {
         self.events.push_back(Event::UnitsKnown { records: units, pools, boot_id });
         let mut records = self.registry.live()?;
         // What is in the siphon has to get out before anything else goes in.
-        let leftover = self.guarding.leftover_run();
+        let leftover = self.guardian_link.leftover_run();
         records.sort_by_key(|record| Some(record.run_id) != leftover);
         let claims = self.registry.claims()?;
         let mut recorded: HashSet<String> = HashSet::new();
@@ -67,8 +67,8 @@ impl Supervisor {
         // From here on each unit knows for itself that it rests.
         self.events.push_back(Event::Reconciled { begin: !self.home.take_stopped() });
         self.clear_unrecorded(&recorded);
-        let undead = self.registry.undead(self.instance, ostler_os::boot_id())?;
-        self.remember_undead(&undead);
+        let unkillable = self.registry.unkillable(self.instance, ostler_os::boot_id())?;
+        self.remember_unkillable(&unkillable);
         self.end_forgotten();
         self.turn();
         self.wake_those_with_work();
@@ -87,7 +87,7 @@ impl Supervisor {
         let known = self.registry.known()?;
         for (run, folder) in self.home.run_folders() {
             if !known.contains(&run) {
-                self.drain.remove_folder(folder);
+                self.output_writer.remove_folder(folder);
             }
         }
         Ok(())
@@ -99,10 +99,10 @@ impl Supervisor {
             if recorded.contains(&boundary) {
                 continue;
             }
-            let scope = ScopeRoom::reopen(Some(&boundary), None);
+            let scope = ScopeFactory::reopen(Some(&boundary), None);
             let nobody = || None;
-            let kin = self.kin(u64::MAX, &nobody);
-            let members = || scope.members(Leader::default(), &kin);
+            let relations = self.relations(u64::MAX, &nobody);
+            let members = || scope.members(Leader::default(), &relations);
             if !members().is_empty() {
                 let report = scope.kill_all(None, members);
                 self.entry(
@@ -189,7 +189,7 @@ impl Supervisor {
     fn lost(&mut self, owned: Vec<RunId>) -> Vec<RunId> {
         let owned: HashSet<_> = owned.into_iter().collect();
         let unwritten: HashSet<_> =
-            self.owed.runs.iter().chain(&self.batch.runs).map(|record| record.run_id).collect();
+            self.unsaved.runs.iter().chain(&self.batch.runs).map(|record| record.run_id).collect();
         let (lost, unsure): (Vec<RunId>, Vec<RunId>) = self
             .world
             .records()
@@ -197,7 +197,7 @@ impl Supervisor {
             .filter(|run| !owned.contains(run))
             .partition(|run| !unwritten.contains(run) && !self.is_passing(*run));
         if !unsure.is_empty() {
-            self.registry.tell_again();
+            self.registry.report_again();
         }
         lost
     }
@@ -241,8 +241,8 @@ impl Supervisor {
         if record.boot_id != ostler_os::boot_id() {
             return nothing(Gone::MachineRestarted);
         }
-        let mut scope = ScopeRoom::reopen(record.cgroup.as_deref(), record.enforced.as_deref());
-        let note = self.guarding.inheritance.note(record.run_id);
+        let mut scope = ScopeFactory::reopen(record.cgroup.as_deref(), record.enforced.as_deref());
+        let note = self.guardian_link.inheritance.note(record.run_id);
         let mut noted_root = None;
         if let Some(recorded) = record.reaper.as_deref() {
             scope.hold_by(RunReaper::found(recorded.clone(), note));
@@ -265,15 +265,16 @@ impl Supervisor {
         };
         // Of everybody else nothing is known yet: an orphan may be of any run.
         let anybody = || Some(0);
-        let kin = self.kin(record.start_time.unwrap_or(0), &anybody);
-        let status = match (&fingerprint, self.guarding.inheritance.process(record.run_id)) {
+        let relations = self.relations(record.start_time.unwrap_or(0), &anybody);
+        let status = match (&fingerprint, self.guardian_link.inheritance.process(record.run_id)) {
             // An end that our guardian saw, or that the descriptor it held tells of.
             (Some(recorded), held) => {
                 let noted = scope.reaper().and_then(|reaper| reaper.ending_of(recorded.pid));
                 let copy = held.and_then(|held| held.try_clone().ok());
-                let told = || copy.and_then(|held| Process::held(held, recorded.clone()).ending());
-                let reaped = || held.and_then(|_| self.guarding.end_of(recorded.pid));
-                status_of(noted.or_else(told).or_else(reaped))
+                let description =
+                    || copy.and_then(|held| Process::held(held, recorded.clone()).ending());
+                let reaped = || held.and_then(|_| self.guardian_link.end_of(recorded.pid));
+                status_of(noted.or_else(description).or_else(reaped))
             }
             // It was over before its process was recorded; who it was is not known any more, how it ended is.
             (None, Some(held)) => status_of(ostler_os::ending_behind(held.as_fd())),
@@ -284,7 +285,7 @@ impl Supervisor {
             group: record.process_group_id.or(alive.as_ref().map(|alive| alive.pid)).unwrap_or(0),
             is_pinned: alive.is_some(),
         };
-        let mut tree = crate::runs::table::survey(&scope.members(leader, &kin));
+        let mut tree = crate::runs::table::survey(&scope.members(leader, &relations));
         if record.pid.is_none() && alive.is_none() {
             // Nothing was executed, so nothing can have left.
             tree.is_unexplained = false;
@@ -298,7 +299,7 @@ impl Supervisor {
         Observation {
             gone: match record.pid {
                 Some(_) => Gone::Process,
-                None => self.guarding.inheritance.fate_of(record.run_id),
+                None => self.guardian_link.inheritance.fate_of(record.run_id),
             },
             identity: alive.map(|fingerprint| Identity {
                 process_group_id: leader.group,
@@ -310,7 +311,7 @@ impl Supervisor {
             tree,
             ownership,
             status,
-            hearing: if self.guarding.inheritance.has_output(record.run_id) {
+            hearing: if self.guardian_link.inheritance.has_output(record.run_id) {
                 Hearing::Kept
             } else {
                 Hearing::Lost

@@ -71,20 +71,20 @@ impl Supervisor {
         if let Some(scope) = &scope {
             self.limit_watch.add(id, scope.memory_alarm(fingerprint.pid));
         }
-        let is_told_by_descriptor =
+        let is_watched_by_descriptor =
             scope.as_ref().is_some_and(|scope| scope.reaper().is_some_and(RunReaper::is_alive));
-        if let Some(process) = process.as_ref().filter(|_| is_told_by_descriptor) {
+        if let Some(process) = process.as_ref().filter(|_| is_watched_by_descriptor) {
             let _ = self.poller.add(process, token, Interest::Readable);
         }
         self.leaders.insert(fingerprint.pid, id);
         let output = Arc::new(OutputState::new(self.home.run_folder(id), None));
-        self.drain.hand(run, id, Arc::clone(&output), self.log_bytes());
+        self.output_writer.hand(run, id, Arc::clone(&output), self.log_bytes());
         let handed = self.live.get_mut(&run).map(|live| std::mem::take(&mut live.ends));
         let handed = handed.unwrap_or_default();
         self.keep_ends(id, &handed);
         self.let_go_ends(run, &handed);
         if let Some(process) = &process {
-            self.guarding.keeper.keep_process(id, fingerprint.pid, process);
+            self.guardian_link.fd_store.keep_process(id, fingerprint.pid, process);
         }
         self.live.insert(
             id,
@@ -101,7 +101,7 @@ impl Supervisor {
                 ends: handed,
                 root_gone: false,
                 is_adopted: false,
-                is_told_by_descriptor,
+                is_watched_by_descriptor,
                 is_passing: false,
                 asked: None,
                 client: None,
@@ -123,7 +123,7 @@ impl Supervisor {
             }
             record
         };
-        self.part_with_strays(&record);
+        self.note_strays(&record);
         let was_written = !self.is_passing(run) || record.cgroup.is_none();
         let asked = self.live.get_mut(&run).and_then(|live| live.asked.take());
         self.drop_live(run);
@@ -146,7 +146,7 @@ impl Supervisor {
             // Nobody asks for it again, and a day has many of them.
             if was_written {
                 let _ = self.registry.forget(run);
-                self.drain.remove_folder(self.home.run_folder(run));
+                self.output_writer.remove_folder(self.home.run_folder(run));
             }
             return;
         }
@@ -172,7 +172,7 @@ impl Supervisor {
                 self.ended_since_prune = self.settings.history_count;
             }
             for run in gone {
-                self.drain.remove_folder(self.home.run_folder(run));
+                self.output_writer.remove_folder(self.home.run_folder(run));
             }
         }
         self.pruning.begin(&self.settings, self.home.registry());
@@ -220,7 +220,7 @@ impl Supervisor {
         self.unwatch(run);
         let Some(live) = self.live.remove(&run) else { return };
         if let Some(process) = &live.process
-            && live.is_told_by_descriptor
+            && live.is_watched_by_descriptor
         {
             self.poller.remove(process);
         }
@@ -241,10 +241,10 @@ impl Supervisor {
         }
         self.let_go_word(run);
         if live.process.is_some() && !live.is_passing {
-            self.guarding.keeper.let_go(&End::Process.name(run));
+            self.guardian_link.fd_store.let_go(&End::Process.name(run));
         }
         if !live.output.is_ended() {
-            self.drain.close(run);
+            self.output_writer.close(run);
             // If it never began, the drain does not know it.
             if live.process.is_none() {
                 live.output.end();

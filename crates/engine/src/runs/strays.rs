@@ -5,7 +5,7 @@
 use crate::runs::table::LiveRun;
 use crate::supervisor::Supervisor;
 use ostler_model::{Extinct, Fingerprint, RunId, RunRecord, What};
-use ostler_os::{Kin, Leader, Members, RunReaper, ScopeRoom};
+use ostler_os::{Leader, Members, Relations, RunReaper, ScopeFactory};
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -22,7 +22,7 @@ pub(crate) struct Strays {
     /// Children of ours that no run can be blamed for.
     pub(crate) nobodys: HashSet<(i32, u64)>,
     /// What could not be ended, by the scope in which there is never a second copy.
-    undead: HashMap<String, Vec<Fingerprint>>,
+    unkillable: HashMap<String, Vec<Fingerprint>>,
     /// Of runs that another supervisor took over: not ours to end.
     pub(crate) let_go: HashSet<i32>,
 }
@@ -35,7 +35,7 @@ impl Strays {
         });
         self.nobodys
             .retain(|(pid, start_time)| ostler_os::start_time_of(*pid) == Some(*start_time));
-        self.undead.retain(|_, left| {
+        self.unkillable.retain(|_, left| {
             left.retain(ostler_os::is_same_process);
             !left.is_empty()
         });
@@ -56,15 +56,15 @@ impl Supervisor {
         let others_since = || self.others_since(live.run);
         let since = live.process.as_ref().map(|process| process.fingerprint().start_time);
         let since = since.or_else(|| self.world.record(live.run)?.start_time).unwrap_or(0);
-        live.members(&self.kin(since, &others_since))
+        live.members(&self.relations(since, &others_since))
     }
 
-    pub(crate) fn kin<'a>(
+    pub(crate) fn relations<'a>(
         &'a self,
         since: u64,
         others_since: &'a dyn Fn() -> Option<u64>,
-    ) -> Kin<'a> {
-        Kin {
+    ) -> Relations<'a> {
+        Relations {
             leaders: &self.leaders,
             reapers: &self.strays.reapers,
             guardian: self.guardian_above(),
@@ -94,7 +94,7 @@ impl Supervisor {
     }
 
     /// A run is over. What it may have left is not blamed on another, and what it did leave is remembered.
-    pub(crate) fn part_with_strays(&mut self, record: &RunRecord) {
+    pub(crate) fn note_strays(&mut self, record: &RunRecord) {
         match record.extinct {
             Extinct::Yes => {}
             Extinct::Unknown => self.find_strays(Some(record.run_id)),
@@ -103,7 +103,7 @@ impl Supervisor {
                 let Some(live) = self.live.get(&record.run_id) else { return };
                 let left = self.members(live).pids();
                 let left = left.into_iter().filter_map(ostler_os::fingerprint_of);
-                self.strays.undead.entry(key).or_default().extend(left);
+                self.strays.unkillable.entry(key).or_default().extend(left);
             }
         }
     }
@@ -193,11 +193,11 @@ impl Supervisor {
     }
 
     fn end_tree_of(&mut self, run: &str, reaper: RunReaper) {
-        let mut scope = ScopeRoom::reopen(None, None);
+        let mut scope = ScopeFactory::reopen(None, None);
         scope.hold_by(reaper);
         let nobody = || None;
-        let kin = self.kin(0, &nobody);
-        let members = || scope.members(Leader::default(), &kin);
+        let relations = self.relations(0, &nobody);
+        let members = || scope.members(Leader::default(), &relations);
         let processes = named(members().pids());
         let report = scope.kill_all(None, members);
         if report.processes > 0 {
@@ -208,7 +208,7 @@ impl Supervisor {
     }
 
     /// What an earlier supervisor could not end, as far as the records of this boot tell.
-    pub(crate) fn remember_undead(&mut self, records: &[RunRecord]) {
+    pub(crate) fn remember_unkillable(&mut self, records: &[RunRecord]) {
         for record in records {
             let alive = record.fingerprint().filter(ostler_os::is_same_process);
             if let (Some(reaper), Some(_)) = (record.reaper.as_deref(), &alive)
@@ -217,20 +217,20 @@ impl Supervisor {
                 self.strays.reapers.insert(reaper.pid, reaper.start_time);
             }
             if let (Some(key), Some(alive)) = (&record.scope_key, alive) {
-                self.strays.undead.entry(key.clone()).or_default().push(alive);
+                self.strays.unkillable.entry(key.clone()).or_default().push(alive);
             }
         }
     }
 
     /// Everything that could not be ended, and lives.
     pub(crate) fn all_that_lives_on(&self) -> Vec<String> {
-        let told = |key: &String| Some(format!("{key}: {}", self.lives_on(key)?));
-        self.strays.undead.keys().filter_map(told).collect()
+        let description = |key: &String| Some(format!("{key}: {}", self.lives_on(key)?));
+        self.strays.unkillable.keys().filter_map(description).collect()
     }
 
     /// Why no copy is started in this scope now, if something of an earlier one lives.
     pub(crate) fn lives_on(&self, scope_key: &str) -> Option<String> {
-        let mut left = self.strays.undead.get(scope_key)?.iter();
+        let mut left = self.strays.unkillable.get(scope_key)?.iter();
         let alive = left.find(|left| ostler_os::is_same_process(left))?;
         Some(why_it_lives(alive.pid))
     }

@@ -3,10 +3,10 @@
 use crate::guardian_link::inheritance::End;
 use crate::output::OutputState;
 use crate::runs::input::Input;
-use crate::runs::viewers::Hands;
+use crate::runs::viewers::AttachCount;
 use ostler_core::{Member, MemorySeen, Refusing, Survey};
 use ostler_model::{RunId, RunRecord, RunSpec};
-use ostler_os::{Kin, Leader, Members, Process, Scope, Watch};
+use ostler_os::{Leader, Members, Process, Relations, Scope, Watch};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use tokio::sync::oneshot;
@@ -23,7 +23,7 @@ pub(crate) struct LiveRun {
     pub(crate) watch: Option<Watch>,
     pub(crate) output: Arc<OutputState>,
     pub(crate) input: Arc<Input>,
-    pub(crate) hands: Arc<Hands>,
+    pub(crate) hands: Arc<AttachCount>,
     /// What our guardian holds too.
     pub(crate) ends: Vec<(End, Arc<OwnedFd>)>,
     /// Its first process's pid, which is also its group's number.
@@ -31,7 +31,7 @@ pub(crate) struct LiveRun {
     pub(crate) root_gone: bool,
     pub(crate) is_adopted: bool,
     /// Its first process is not our child: that it has ended is told by its descriptor.
-    pub(crate) is_told_by_descriptor: bool,
+    pub(crate) is_watched_by_descriptor: bool,
     /// A check: over in a moment, and nobody asks for it again. It is not written down as long as its boundary tells whose
     /// it is: a supervisor that comes after a crash ends what it finds in there.
     pub(crate) is_passing: bool,
@@ -49,13 +49,13 @@ pub(crate) const CLIENT_TOKEN: u64 = 2;
 pub(crate) const TOKENS: u64 = 3;
 
 impl LiveRun {
-    pub(crate) fn members(&self, kin: &Kin<'_>) -> Members {
+    pub(crate) fn members(&self, relations: &Relations<'_>) -> Members {
         let Some(scope) = &self.scope else { return Members::default() };
         // Once its first process is reaped, its number may be another run's, or (where we look at all
         // processes) anybody's.
-        let is_recycled = kin.leaders.get(&self.leader).is_some_and(|run| *run != self.run);
+        let is_recycled = relations.leaders.get(&self.leader).is_some_and(|run| *run != self.run);
         let is_pinned = self.leader > 0 && !is_recycled && !(self.is_adopted && self.root_gone);
-        scope.members(Leader { group: self.leader, is_pinned }, kin)
+        scope.members(Leader { group: self.leader, is_pinned }, relations)
     }
 }
 

@@ -4,21 +4,21 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 #[derive(Debug, Default)]
-pub struct Hands {
+pub struct AttachCount {
     attached: AtomicUsize,
     touched_mono_ms: AtomicU64,
 }
 
-impl Hands {
+impl AttachCount {
     /// Somebody typed, came or left.
     pub fn touch(&self) {
         self.touched_mono_ms.fetch_max(ostler_os::mono_ms(), Ordering::AcqRel);
     }
 
     /// Somebody looks at the terminal until the guard is dropped.
-    pub fn attach(self: &Arc<Self>) -> HandOn {
+    pub fn attach(self: &Arc<Self>) -> AttachGuard {
         self.attached.fetch_add(1, Ordering::AcqRel);
-        HandOn(Arc::clone(self))
+        AttachGuard(Arc::clone(self))
     }
 
     pub(crate) fn attached(&self) -> usize {
@@ -31,9 +31,9 @@ impl Hands {
 }
 
 #[derive(Debug)]
-pub struct HandOn(Arc<Hands>);
+pub struct AttachGuard(Arc<AttachCount>);
 
-impl Drop for HandOn {
+impl Drop for AttachGuard {
     fn drop(&mut self) {
         // In this order: whoever finds nobody attached finds when the last one left.
         self.0.touch();

@@ -23,7 +23,7 @@ impl Supervisor {
             return Durable::Yes;
         }
         if self.retry_at.is_some() {
-            self.owe();
+            self.keep_unsaved();
             return Durable::No;
         }
         match self.registry.commit(self.instance, &mut self.batch) {
@@ -31,7 +31,7 @@ impl Supervisor {
                 if let Some(last) = self.batch.entries.last() {
                     self.last_seq.send_replace(last.seq);
                     let written = self.batch.entries.len();
-                    self.life_log.tell(&self.batch.entries, &self.home.log());
+                    self.life_log.notify(&self.batch.entries, &self.home.log());
                     self.pruning.wrote(written, &self.settings, self.home.registry());
                 }
                 self.batch = Batch::default();
@@ -42,14 +42,14 @@ impl Supervisor {
             }
             Err(error) => {
                 self.registry_failed(error);
-                self.owe();
+                self.keep_unsaved();
                 Durable::No
             }
         }
     }
 
     fn registry_failed(&mut self, error: RegistryError) {
-        let message = error.at(self.home.registry()).told();
+        let message = error.at(self.home.registry()).description();
         if self.registry_error.is_none() {
             // Our own log may be on the same full disk.
             let _ = writeln!(std::io::stderr(), "ostler: {message}");
@@ -59,19 +59,19 @@ impl Supervisor {
         self.retry_at = Some(ostler_os::mono_ms() + RETRY_MS);
     }
 
-    fn owe(&mut self) {
+    fn keep_unsaved(&mut self) {
         let batch = std::mem::take(&mut self.batch);
         for record in batch.runs {
-            self.owed.save(record);
+            self.unsaved.save(record);
         }
-        self.owed.entries.extend(batch.entries);
-        self.owed.counts.extend(batch.counts);
-        self.owed.units.extend(batch.units);
-        self.owed.pools.extend(batch.pools);
+        self.unsaved.entries.extend(batch.entries);
+        self.unsaved.counts.extend(batch.counts);
+        self.unsaved.units.extend(batch.units);
+        self.unsaved.pools.extend(batch.pools);
     }
 
-    pub(crate) fn batch_owed(&mut self) {
-        let new = std::mem::replace(&mut self.batch, std::mem::take(&mut self.owed));
+    pub(crate) fn batch_unsaved(&mut self) {
+        let new = std::mem::replace(&mut self.batch, std::mem::take(&mut self.unsaved));
         for record in new.runs {
             self.batch.save(record);
         }

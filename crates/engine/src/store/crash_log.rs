@@ -44,19 +44,25 @@ impl CrashBudget {
 
 impl Supervisor {
     /// That it cannot be written keeps no unit from being started again.
-    pub(crate) fn log_crash(&mut self, unit: &str, run: &RunRecord, ran_ms: u64, told: &str) {
+    pub(crate) fn log_crash(
+        &mut self,
+        unit: &str,
+        run: &RunRecord,
+        ran_ms: u64,
+        description: &str,
+    ) {
         let path = self.home.path().join("crash.log");
         let now_ms = ostler_os::wall_ms();
         let ended_ms = run.ended_at_ms.unwrap_or(now_ms);
-        let mut entry = head(unit, run, ended_ms, ran_ms, told).into_bytes();
+        let mut entry = head(unit, run, ended_ms, ran_ms, description).into_bytes();
         if self.crash_budget.allows(unit, now_ms) {
             let folder = self.home.run_folder(run.run_id);
             let lines = last_lines(&folder, run.output_bytes);
             self.crash_budget.spend(unit, lines.len() as u64);
             entry.extend(lines);
         } else {
-            let told = "(left out: this unit has filled what it may add in a day)\n";
-            entry.extend_from_slice(told.as_bytes());
+            let description = "(left out: this unit has filled what it may add in a day)\n";
+            entry.extend_from_slice(description.as_bytes());
         }
         if std::fs::metadata(&path).is_ok_and(|file| file.len() > 0) {
             entry.insert(0, b'\n');
@@ -67,12 +73,13 @@ impl Supervisor {
     }
 }
 
-fn head(unit: &str, run: &RunRecord, at_ms: u64, ran_ms: u64, told: &str) -> String {
+fn head(unit: &str, run: &RunRecord, at_ms: u64, ran_ms: u64, description: &str) -> String {
     let at = jiff::Timestamp::from_millisecond(at_ms as i64).unwrap_or_default();
     let at = at.strftime("%Y-%m-%d %H:%M:%S");
-    let told: String = told.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let description: String =
+        description.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     format!(
-        "=== CRASH {at} ===\nUnit: {unit} (run {})\nRan for: {}\nExit code: {}\nError: {told}\n\
+        "=== CRASH {at} ===\nUnit: {unit} (run {})\nRan for: {}\nExit code: {}\nError: {description}\n\
          Last {LINES} lines of output:\n",
         run.run_id,
         duration(ran_ms),

@@ -16,7 +16,7 @@ pub(crate) struct LifeLog {
 
 impl LifeLog {
     /// What is written down of these. A log that cannot be written holds nobody up.
-    pub(crate) fn tell(&mut self, entries: &[Entry], log: &Path) {
+    pub(crate) fn notify(&mut self, entries: &[Entry], log: &Path) {
         let mut text = String::new();
         for entry in entries.iter().filter(|entry| is_life(entry.what)) {
             write_line(&mut text, entry);
@@ -59,7 +59,7 @@ fn is_life(what: What) -> bool {
             | What::SupervisorStopping
             | What::SupervisorStopped
             | What::HandedOver
-            | What::WentBack
+            | What::Rollback
             | What::GuardianLost
             | What::GuardianStarted
             | What::StrayKilled

@@ -29,7 +29,7 @@ pub enum NotKept {
 
 impl From<RegistryError> for NotKept {
     fn from(error: RegistryError) -> Self {
-        NotKept::Registry(error.told())
+        NotKept::Registry(error.description())
     }
 }
 
@@ -87,11 +87,11 @@ impl Supervisor {
             MailAsk::Claim { to, most, reply } => self.claim_mail(&to, most, now_ms, reply),
             MailAsk::Settle { ids, is_read, reply } => {
                 let settled = self.registry.settle_mail(self.instance, &ids, is_read, now_ms);
-                let _ = reply.send(self.told_of(settled));
+                let _ = reply.send(self.describe(settled));
             }
             MailAsk::Remove { ids, reply } => {
                 let removed = self.registry.remove_mail(self.instance, &ids, now_ms);
-                let _ = reply.send(self.told_of(removed));
+                let _ = reply.send(self.describe(removed));
             }
             MailAsk::Queue { draft, reply } => {
                 let _ = reply.send(self.queue_nudge(draft, now_ms));
@@ -133,8 +133,8 @@ impl Supervisor {
             return;
         }
         let claimed = self.registry.claim_mail(self.instance, to, most, now_ms);
-        if let Err(Ok(unheard)) = reply.send(claimed.map_err(NotKept::from)) {
-            let ids: Vec<String> = unheard.into_iter().map(|mail| mail.id).collect();
+        if let Err(Ok(unreceived)) = reply.send(claimed.map_err(NotKept::from)) {
+            let ids: Vec<String> = unreceived.into_iter().map(|mail| mail.id).collect();
             let _ = self.registry.settle_mail(self.instance, &ids, false, now_ms);
         }
     }
@@ -144,8 +144,8 @@ impl Supervisor {
             return;
         }
         let claimed = self.registry.claim_nudges(self.instance, to, most, now_ms);
-        if let Err(Ok(unheard)) = reply.send(claimed.map_err(NotKept::from)) {
-            for Nudge { id, why, .. } in unheard {
+        if let Err(Ok(unreceived)) = reply.send(claimed.map_err(NotKept::from)) {
+            for Nudge { id, why, .. } in unreceived {
                 let registry = &mut self.registry;
                 let _ = registry.settle_nudge(self.instance, &id, Receipt::Queued, &why, now_ms);
             }
@@ -174,7 +174,7 @@ impl Supervisor {
         Ok(queued)
     }
 
-    fn told_of(&self, changed: Result<Vec<Mail>, RegistryError>) -> Result<Vec<Mail>, NotKept> {
+    fn describe(&self, changed: Result<Vec<Mail>, RegistryError>) -> Result<Vec<Mail>, NotKept> {
         let changed = changed?;
         self.handle.mail_news().add(changed.iter().map(|mail| &mail.to));
         Ok(changed)

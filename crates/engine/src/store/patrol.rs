@@ -3,13 +3,13 @@
 use crate::handle::{Ask, Handle};
 use crate::store::mail::{NotKept, Reply};
 use crate::supervisor::Supervisor;
-use ostler_model::{Actor, Entry, PatrolNote, PatrolSave, TownOrders, WatchSaid};
+use ostler_model::{Actor, Entry, PatrolNote, PatrolOrders, PatrolSave, WatchSaid};
 use ostler_registry::{Batch, Ordered};
 
 pub(crate) enum PatrolAsk {
     Save { save: Box<PatrolSave>, reply: Reply<()> },
     Say { agent: String, said: WatchSaid, reply: Reply<()> },
-    Order { seen: Box<TownOrders>, now: Box<TownOrders>, reply: Reply<()> },
+    Order { seen: Box<PatrolOrders>, now: Box<PatrolOrders>, reply: Reply<()> },
     Note { notes: Vec<PatrolNote>, by: Actor, reply: Reply<()> },
 }
 
@@ -21,7 +21,7 @@ impl Supervisor {
                 (self.registry.save_patrol(instance, &save).map_err(NotKept::from), reply)
             }
             PatrolAsk::Say { agent, said, reply } => {
-                let said = self.registry.say_of_agent(instance, &agent, &said);
+                let said = self.registry.report_agent(instance, &agent, &said);
                 (said.map_err(NotKept::from), reply)
             }
             PatrolAsk::Order { seen, now, reply } => {
@@ -65,12 +65,12 @@ impl Handle {
         self.ask_patrol(|reply| PatrolAsk::Save { save: Box::new(save), reply }).await
     }
 
-    pub async fn say_of_agent(&self, agent: String, said: WatchSaid) -> Result<(), NotKept> {
+    pub async fn report_agent(&self, agent: String, said: WatchSaid) -> Result<(), NotKept> {
         self.ask_patrol(|reply| PatrolAsk::Say { agent, said, reply }).await
     }
 
     /// Replaces the orders, if they are still those that were seen.
-    pub async fn order_patrol(&self, seen: TownOrders, now: TownOrders) -> Result<(), NotKept> {
+    pub async fn order_patrol(&self, seen: PatrolOrders, now: PatrolOrders) -> Result<(), NotKept> {
         let (seen, now) = (Box::new(seen), Box::new(now));
         self.ask_patrol(|reply| PatrolAsk::Order { seen, now, reply }).await
     }

@@ -7,10 +7,10 @@ use crate::apps::{Apps, Proof};
 use crate::checks::prober::{Probed, Prober};
 use crate::error::EngineError;
 use crate::guardian_link::inheritance::{Inheritance, LOCK};
-use crate::guardian_link::{Felt, Guarded, Guarding, status_of};
+use crate::guardian_link::{GuardianInfo, GuardianLink, ThreadHeartbeats, status_of};
 use crate::handle::{Ask, Cancelled, HandOver, Handle, SpawnRefused, Stopped};
 use crate::home::Home;
-use crate::output::{Drain, DrainEvent, OutputTotal, Sweep, Swept, default_output_bytes};
+use crate::output::{OutputEvent, OutputTotal, OutputWriter, Sweep, Swept, default_output_bytes};
 use crate::runs::input::Input;
 use crate::runs::memory_limits::LimitWatch;
 use crate::runs::strays::Strays;
@@ -30,9 +30,9 @@ use ostler_model::{
 };
 use ostler_os::{
     Allocated, Census, Ending, HomeLock, Interest, Launcher, Notice, Poller, Ready, Reaper,
-    ScopeRoom, Waker,
+    ScopeFactory, Waker,
 };
-use ostler_registry::{Batch, Registry, RegistryError, WentBack};
+use ostler_registry::{Batch, Registry, RegistryError, Rollback};
 use serde_json::json;
 use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashMap, VecDeque};
@@ -79,7 +79,7 @@ pub(crate) enum Successor {
     Awaited,
 }
 
-type TellDrained = Arc<dyn Fn(DrainEvent) + Send + Sync>;
+type NotifyOutput = Arc<dyn Fn(OutputEvent) + Send + Sync>;
 
 /// One supervisor: made, reconciled, then run until it is asked to stop.
 pub struct Supervisor {
@@ -89,10 +89,10 @@ pub struct Supervisor {
     pub(crate) registry: Registry,
     pub(crate) world: World,
     pub(crate) poller: Poller,
-    pub(crate) room: ScopeRoom,
+    pub(crate) room: ScopeFactory,
     pub(crate) launcher: Launcher,
     pub(crate) descriptors: Allocated,
-    pub(crate) drain: Drain,
+    pub(crate) output_writer: OutputWriter,
     pub(crate) prober: Prober,
     pub(crate) limit_watch: LimitWatch,
     pub(crate) screens: ScreenWatch,
@@ -131,7 +131,7 @@ pub struct Supervisor {
     pub(crate) events: VecDeque<Event>,
     pub(crate) batch: Batch,
     /// Committed nowhere yet, because the registry could not be written.
-    pub(crate) owed: Batch,
+    pub(crate) unsaved: Batch,
     pub(crate) retry_at: Option<u64>,
     pub(crate) registry_error: Option<String>,
     pub(crate) spawn_replies: HashMap<RunId, oneshot::Sender<Result<RunRecord, SpawnRefused>>>,
@@ -149,20 +149,20 @@ pub struct Supervisor {
     pub(crate) stopped: bool,
     /// A run asked for a restart, and cannot live to see it: our guardian starts the next supervisor.
     pub(crate) is_to_come_again: bool,
-    pub(crate) guarded: Guarded,
-    pub(crate) guarding: Guarding,
+    pub(crate) guardian_info: GuardianInfo,
+    pub(crate) guardian_link: GuardianLink,
     pub(crate) sockets: Sockets,
     /// Set when we are to make room for a successor.
     pub(crate) successor: Option<Successor>,
     /// The successor is another program, which may change the registry and fail.
     pub(crate) names_program: bool,
-    pub(crate) pulse: watch::Sender<u64>,
-    pub(crate) felt: Arc<Felt>,
+    pub(crate) liveness: watch::Sender<u64>,
+    pub(crate) heartbeats_seen: Arc<ThreadHeartbeats>,
     reaper: Reaper,
     waker: Waker,
     asks: mpsc::Receiver<Ask>,
-    drained: mpsc::Receiver<DrainEvent>,
-    tell_drained: TellDrained,
+    output_events: mpsc::Receiver<OutputEvent>,
+    notify_output: NotifyOutput,
     output_total: Arc<OutputTotal>,
     pub(crate) last_seq: watch::Sender<i64>,
     pub(crate) handle: Handle,
@@ -175,7 +175,7 @@ impl Supervisor {
     pub fn start(
         home: Home,
         settings: Settings,
-        guarded: Guarded,
+        guardian_info: GuardianInfo,
         mut inheritance: Inheritance,
         judge: Arc<dyn Judge>,
     ) -> Result<Self, EngineError> {
@@ -199,13 +199,13 @@ impl Supervisor {
         let instance = home.instance()?;
         let (mut registry, went_back) = open_registry(home.registry(), instance)?;
         failpoint::arm(&mut registry);
-        if guarded.guardian.is_none() {
+        if guardian_info.guardian.is_none() {
             let _ = home.write_pid();
         }
-        let mut guarding = Guarding::new(&guarded, inheritance);
-        if guarded.guardian.is_none() {
+        let mut guardian_link = GuardianLink::new(&guardian_info, inheritance);
+        if guardian_info.guardian.is_none() {
             // systemd knows nothing of homes: whoever called while we are dead could take it.
-            guarding.keeper.keep(LOCK, &lock);
+            guardian_link.fd_store.keep(LOCK, &lock);
         }
 
         let poller = Poller::new().map_err(EngineError::os("make a poller"))?;
@@ -214,24 +214,27 @@ impl Supervisor {
             .add(&reaper, SIGNALS, Interest::Readable)
             .map_err(EngineError::os("watch for signals"))?;
         let (ask_sender, asks) = mpsc::channel();
-        let (drain_sender, drained) = mpsc::channel();
-        let drain_waker = waker.clone();
-        let felt = Arc::new(Felt::default());
+        let (output_sender, output_events) = mpsc::channel();
+        let output_waker = waker.clone();
+        let heartbeats_seen = Arc::new(ThreadHeartbeats::default());
         let most = settings.output_bytes.unwrap_or_else(|| default_output_bytes(home.path()));
         let output_total = Arc::new(OutputTotal::new(most));
-        let tell_drained = move |event| {
-            if drain_sender.send(event).is_ok() {
-                drain_waker.wake();
+        let notify_output = move |event| {
+            if output_sender.send(event).is_ok() {
+                output_waker.wake();
             }
         };
-        let tell_drained: TellDrained = Arc::new(tell_drained);
-        let tell = Arc::clone(&tell_drained);
+        let notify_output: NotifyOutput = Arc::new(notify_output);
+        let notify = Arc::clone(&notify_output);
         let total = Arc::clone(&output_total);
-        let siphon = guarding.siphon();
-        let drain = Drain::start(siphon, Arc::clone(&felt), total, move |event| tell(event))
+        let splice_pipe = guardian_link.splice_pipe();
+        let output_writer =
+            OutputWriter::start(splice_pipe, Arc::clone(&heartbeats_seen), total, move |event| {
+                notify(event)
+            })
             .map_err(EngineError::os("start the drain"))?;
         let (last_seq, seq_receiver) = watch::channel(0);
-        let (pulse, pulse_receiver) = watch::channel(0);
+        let (liveness, liveness_receiver) = watch::channel(0);
         let proof = Proof::of(&home.secret()).or_else(|_| Proof::passing());
         let proof = proof.map_err(EngineError::os("make a key for apps"))?;
         let apps = Arc::new(Apps::new(proof, home.app_socket()));
@@ -239,8 +242,8 @@ impl Supervisor {
             ask_sender,
             waker.clone(),
             seq_receiver,
-            pulse_receiver,
-            Arc::clone(&felt),
+            liveness_receiver,
+            Arc::clone(&heartbeats_seen),
             Arc::clone(&apps),
             Arc::clone(&output_total),
             instance,
@@ -253,9 +256,9 @@ impl Supervisor {
             }
         });
         let room = if settings.kernel_boundary {
-            ScopeRoom::open(&instance.to_string())
+            ScopeFactory::open(&instance.to_string())
         } else {
-            ScopeRoom::without_boundary(
+            ScopeFactory::without_boundary(
                 &instance.to_string(),
                 "it is turned off by OSTLER_NO_CGROUP",
             )
@@ -276,7 +279,7 @@ impl Supervisor {
             next_token: FIRST_RUN,
             events: VecDeque::new(),
             batch: Batch::default(),
-            owed: Batch::default(),
+            unsaved: Batch::default(),
             retry_at: None,
             registry_error: None,
             spawn_replies: HashMap::new(),
@@ -290,13 +293,13 @@ impl Supervisor {
             pruned_mono_ms: 0,
             stopping: false,
             stopped: false,
-            guarded,
-            guarding,
+            guardian_info,
+            guardian_link,
             sockets: Sockets::default(),
             successor: None,
             names_program: false,
-            pulse,
-            felt,
+            liveness,
+            heartbeats_seen,
             home,
             settings,
             instance,
@@ -304,7 +307,7 @@ impl Supervisor {
             poller,
             room,
             descriptors,
-            drain,
+            output_writer,
             prober,
             limit_watch: LimitWatch::new(waker.clone()),
             screens: ScreenWatch::new(judge, waker.clone()),
@@ -326,8 +329,8 @@ impl Supervisor {
             reaper,
             waker,
             asks,
-            drained,
-            tell_drained,
+            output_events,
+            notify_output,
             output_total,
             last_seq,
             lock,
@@ -339,7 +342,7 @@ impl Supervisor {
             supervisor.room.close();
             return Err(error.at(supervisor.home.registry()));
         }
-        supervisor.miss_guardian(supervisor.guarded.guardian);
+        supervisor.miss_guardian(supervisor.guardian_info.guardian);
         if supervisor.output_total.begin_sweep() {
             supervisor.sweep_output();
         }
@@ -369,7 +372,7 @@ impl Supervisor {
                 .next_due()
                 .min(self.retry_at.unwrap_or(u64::MAX))
                 .min(self.proven_at.unwrap_or(u64::MAX))
-                .min(self.guarding.next_due(now_ms))
+                .min(self.guardian_link.next_due(now_ms))
                 .min(self.sockets.next_due())
                 .min(self.schedule_due(now_ms));
             self.poller
@@ -388,15 +391,18 @@ impl Supervisor {
     /// Ends every run, then us. Our guardian is told how long it may take.
     pub(crate) fn begin_stop(&mut self, by: Actor) {
         self.stopping = true;
-        self.say_stopping();
+        self.report_stopping();
         self.events.push_back(Event::ShutdownAsked { by });
     }
 
     /// A process of a run wants the daemon restarted. It would not live to start it: our guardian does.
     pub(crate) fn restart_for_caller_inside(&mut self, by: Actor) -> Option<RunId> {
         let Actor::Caller { pid, .. } = &by else { return None };
-        let run = self.whose(*pid)?;
-        if self.stopping || self.guarded.guardian.is_none() || !self.guarding.keeper.is_there() {
+        let run = self.run_of_pid(*pid)?;
+        if self.stopping
+            || self.guardian_info.guardian.is_none()
+            || !self.guardian_link.fd_store.is_there()
+        {
             return None;
         }
         self.is_to_come_again = true;
@@ -405,11 +411,11 @@ impl Supervisor {
     }
 
     /// To the guardian: also to one that comes when it has begun.
-    pub(crate) fn say_stopping(&mut self) {
+    pub(crate) fn report_stopping(&mut self) {
         let grace_ms = self.world.records().map(|record| record.grace_ms).max().unwrap_or(0);
         let rounds = self.world.stop_depth() + 1;
         let most_ms = grace_ms.saturating_mul(rounds).saturating_add(STOP_MARGIN_MS);
-        self.guarding.keeper.say_stopping(most_ms);
+        self.guardian_link.fd_store.report_stopping(most_ms);
     }
 
     /// Takes nothing new: ends what it took up, then itself.
@@ -422,18 +428,18 @@ impl Supervisor {
         if self.stopping {
             return HandOver::Stopping;
         }
-        if !self.guarding.keeper.is_there() {
+        if !self.guardian_link.fd_store.is_there() {
             return HandOver::NoGuardian;
         }
-        match (program, self.guarded.guardian) {
+        match (program, self.guardian_info.guardian) {
             (Some(_), None) => return HandOver::Systemd,
             (Some(program), Some(_)) => {
                 // Made now, so that it can be refused, and again when the last word is written.
                 if let Err(error) = self.registry.keep_copy() {
-                    return HandOver::NoCopy(error.told());
+                    return HandOver::NoCopy(error.description());
                 }
                 self.names_program = true;
-                self.guarding.keeper.say_successor(&program);
+                self.guardian_link.fd_store.report_successor(&program);
             }
             (None, _) => {}
         }
@@ -444,8 +450,8 @@ impl Supervisor {
     /// What a successor needs is on disk and with the guardian.
     fn is_all_written(&self) -> bool {
         self.spawn_replies.is_empty()
-            && self.owed.is_empty()
-            && self.guarding.keeper.retry_in().is_none()
+            && self.unsaved.is_empty()
+            && self.guardian_link.fd_store.retry_in().is_none()
     }
 
     fn leave(mut self) -> Outcome {
@@ -455,7 +461,7 @@ impl Supervisor {
             let _ = self.registry.keep_copy();
         }
         // The log is written to the end. Nobody who waits here is answered: they ask our successor.
-        self.drain.finish();
+        self.output_writer.finish();
         std::mem::forget(self);
         Outcome::HandedOver
     }
@@ -464,12 +470,12 @@ impl Supervisor {
         self.end_strays();
         self.entry(What::SupervisorStopped, "every run has ended", json!({}));
         self.retry_at = None;
-        self.batch_owed();
+        self.batch_unsaved();
         self.commit();
-        let unsaved = self.owed.runs.len();
+        let unsaved = self.unsaved.runs.len();
         let _ = self.registry.release(self.instance);
         self.room.close();
-        if self.guarded.guardian.is_none() && self.lock.is_in_place(&self.home.lock()) {
+        if self.guardian_info.guardian.is_none() && self.lock.is_in_place(&self.home.lock()) {
             let _ = std::fs::remove_file(self.home.pid_file());
         }
         self.sockets.remove_all();
@@ -488,21 +494,21 @@ impl Supervisor {
                 WAKER => self.waker.rest(),
                 SIGNALS => self.take_signals(),
                 GUARDIAN => self.guardian_died(),
-                GUARDIAN_LINE => self.hear_new_guardian(),
+                GUARDIAN_LINE => self.accept_new_guardian(),
                 REPORTS => self.take_reports(),
                 token => self.take_run_word(token),
             }
         }
-        while let Ok(event) = self.drained.try_recv() {
-            self.take_drained(event);
+        while let Ok(event) = self.output_events.try_recv() {
+            self.take_output_event(event);
         }
         while let Ok(Probed { unit, event }) = self.probed.try_recv() {
             self.take_probed(unit, event);
         }
         self.take_memory_news();
         self.take_screen_news();
-        self.tend_guardian();
-        self.tend_sockets();
+        self.maintain_guardian();
+        self.maintain_sockets();
         let now = now();
         if self.world.lease_due(now) {
             self.events.push_back(Event::LeaseDue);
@@ -521,7 +527,7 @@ impl Supervisor {
         }
         if self.retry_at.is_some_and(|at| now.mono_ms >= at) {
             self.retry_at = None;
-            self.batch_owed();
+            self.batch_unsaved();
         }
         for _ in 0..ASKS_A_TURN {
             let Ok(ask) = self.asks.try_recv() else { return };
@@ -558,9 +564,10 @@ impl Supervisor {
             }
         }
         for (run, ending) in roots {
-            if let Some(live) = self.live.get_mut(&run).filter(|live| live.is_told_by_descriptor) {
+            if let Some(live) = self.live.get_mut(&run).filter(|live| live.is_watched_by_descriptor)
+            {
                 // It had a reaper, which was killed; its descriptor has nothing more to tell.
-                live.is_told_by_descriptor = false;
+                live.is_watched_by_descriptor = false;
                 live.root_gone = true;
                 if let Some(process) = &live.process {
                     self.poller.remove(process);
@@ -604,12 +611,12 @@ impl Supervisor {
         if token == live.token + CLIENT_TOKEN {
             return self.client_gone(run);
         }
-        if live.is_told_by_descriptor && token == live.token {
+        if live.is_watched_by_descriptor && token == live.token {
             // Our guardian tells before it reaps: if the corpse is gone, we have been told. One whose reaper was
             // killed is our own child.
             self.take_reports();
             self.reap();
-            if self.live.get(&run).is_some_and(|live| live.is_told_by_descriptor) {
+            if self.live.get(&run).is_some_and(|live| live.is_watched_by_descriptor) {
                 self.root_gone(run);
             }
             return;
@@ -625,13 +632,13 @@ impl Supervisor {
     }
 
     fn sweep_output(&self) {
-        let tell = Arc::clone(&self.tell_drained);
+        let notify = Arc::clone(&self.notify_output);
         let sweep = Sweep {
             runs: self.home.path().join("runs"),
             registry: self.home.registry().to_owned(),
             total: Arc::clone(&self.output_total),
         };
-        sweep.begin(move |event| tell(event));
+        sweep.begin(move |event| notify(event));
     }
 
     fn note_swept(&mut self, swept: Swept) {
@@ -642,22 +649,22 @@ impl Supervisor {
             self.run_entry(run, What::OutputDropped, why, evidence);
         }
         for (run, keeps) in swept.trimmed {
-            self.drain.trim(run, keeps);
+            self.output_writer.trim(run, keeps);
             let why = "its oldest output is removed: the output of all live runs together is more than is kept";
             let evidence = json!({ "keepsBytes": keeps, "mostBytes": most });
             self.run_entry(run, What::OutputDropped, why, evidence);
         }
     }
 
-    fn take_drained(&mut self, event: DrainEvent) {
+    fn take_output_event(&mut self, event: OutputEvent) {
         match event {
-            DrainEvent::TooMuch => self.sweep_output(),
-            DrainEvent::Swept(swept) => self.note_swept(swept),
-            DrainEvent::Ended { run } => {
+            OutputEvent::TooMuch => self.sweep_output(),
+            OutputEvent::Swept(swept) => self.note_swept(swept),
+            OutputEvent::Ended { run } => {
                 self.kept_inputs.remove(&run);
                 self.events.push_back(Event::OutputEnded { run });
             }
-            DrainEvent::GapBegan { run, from, error } => {
+            OutputEvent::GapBegan { run, from, error } => {
                 self.run_entry(
                     run,
                     What::OutputLost,
@@ -665,7 +672,7 @@ impl Supervisor {
                     json!({ "fromOffset": from, "error": error }),
                 );
             }
-            DrainEvent::GapEnded { run, from, to } => {
+            OutputEvent::GapEnded { run, from, to } => {
                 self.run_entry(
                     run,
                     What::OutputLost,
@@ -753,7 +760,7 @@ impl Supervisor {
             }
             let durable = self.commit();
             for effect in effects {
-                self.perform(effect, durable);
+                self.carry_out(effect, durable);
             }
             if self.events.is_empty() && self.batch.is_empty() {
                 self.answer_unit_waiters();
@@ -767,12 +774,12 @@ impl Supervisor {
 fn open_registry(
     path: &Path,
     instance: InstanceId,
-) -> Result<(Registry, Option<WentBack>), EngineError> {
+) -> Result<(Registry, Option<Rollback>), EngineError> {
     match Registry::open(path) {
         Err(newer @ RegistryError::Newer { .. }) => {
             match Registry::go_back(path, instance, ostler_os::wall_ms())? {
-                went_back @ WentBack::Yes { .. } => Ok((Registry::open(path)?, Some(went_back))),
-                WentBack::NoCopy | WentBack::Shared => Err(newer.into()),
+                went_back @ Rollback::Yes { .. } => Ok((Registry::open(path)?, Some(went_back))),
+                Rollback::NoCopy | Rollback::Shared => Err(newer.into()),
             }
         }
         outcome => Ok((outcome?, None)),

@@ -60,7 +60,7 @@ impl Supervisor {
                 return;
             }
         }
-        self.tell_idle(unit, run, found);
+        self.notify_idle(unit, run, found);
     }
 
     /// The word of tmux, when all else is still so.
@@ -69,10 +69,10 @@ impl Supervisor {
             Idle::Since { .. } => self.idleness(&unit, run),
             Idle::No => Found::Awake("somebody is attached to its session".to_owned()),
         };
-        self.tell_idle(unit, run, found);
+        self.notify_idle(unit, run, found);
     }
 
-    fn tell_idle(&mut self, unit: String, run: RunId, found: Found) {
+    fn notify_idle(&mut self, unit: String, run: RunId, found: Found) {
         let idle = match found {
             Found::Idle { mono_ms } => {
                 self.kept_awake.remove(&unit);
@@ -108,12 +108,12 @@ impl Supervisor {
             }
             Some(AgentIdle::Unknown) | None => {}
         }
-        let heard_ms = live.output.last_mono_ms().or_else(|| {
+        let received_ms = live.output.last_mono_ms().or_else(|| {
             let wall_ms = live.output.last_wall_ms()?;
             Some(now_ms.saturating_sub(ago(wall_ms)))
         });
         let started_ms = self.world.record(run).and_then(|record| record.started_mono_ms);
-        let moments = [heard_ms, started_ms, Some(touched_ms)];
+        let moments = [received_ms, started_ms, Some(touched_ms)];
         let mono_ms = moments.into_iter().flatten().max().unwrap_or(now_ms);
         let after_ms = spec.idle.map_or(u64::MAX, |idle| idle.after_ms);
         if now_ms.saturating_sub(mono_ms) < after_ms {
@@ -138,7 +138,9 @@ impl Supervisor {
             self.registry.waiting_for(self.instance, &names_of(spec), ostler_os::wall_ms());
         match waiting {
             // What cannot be read is no reason to end anybody.
-            Err(error) => return Some(format!("its mail cannot be counted: {}", error.told())),
+            Err(error) => {
+                return Some(format!("its mail cannot be counted: {}", error.description()));
+            }
             Ok((0, 0)) => {}
             Ok((0, nudges)) => return Some(format!("{nudges} nudges wait for it")),
             Ok((mail, _)) => return Some(format!("{mail} unread mail")),
@@ -173,7 +175,7 @@ impl Supervisor {
         let subject = TreeSubject {
             root: record.pid?,
             boundary: scope.and_then(ostler_os::Scope::boundary),
-            seat: scope.and_then(ostler_os::Scope::seat).cloned(),
+            pane_slot: scope.and_then(ostler_os::Scope::pane_slot).cloned(),
             reaper: scope.and_then(ostler_os::Scope::reaper).map(|reaper| reaper.fingerprint().pid),
         };
         let seen = ostler_os::look_at_trees(std::slice::from_ref(&subject), Detail::Sums);
@@ -272,11 +274,11 @@ impl Handle {
     /// Whoever knows the agent of this run tells whether it has nothing to do. It counts as long as the run lives, or
     /// until something else is told.
     pub fn report_idle(&self, run: RunId, idle: AgentIdle) {
-        self.tell(Ask::AgentIdle { run, idle });
+        self.notify(Ask::AgentIdle { run, idle });
     }
 
     /// Brings a unit back that sleeps.
     pub fn wake_unit(&self, name: String, by: Actor, why: String) {
-        self.tell(Ask::WakeUnit { name, by, why });
+        self.notify(Ask::WakeUnit { name, by, why });
     }
 }

@@ -4,7 +4,7 @@ pub(crate) mod idle;
 pub(crate) mod schedule;
 
 use crate::agents::sessions::Resumption;
-use crate::apps::Vitals;
+use crate::apps::AppReport;
 use crate::backends::container::unlisted;
 use crate::backends::tmux::lacks_tmux;
 use crate::checks::prober::{Order, Subject};
@@ -98,7 +98,7 @@ impl Supervisor {
                 self.end_left(unit, &by);
             }
             for new in &declared {
-                self.tell_changed_config(new);
+                self.notify_changed_config(new);
             }
             self.forget_foreign_sessions(&declared);
             if let Some(file) = file {
@@ -109,13 +109,13 @@ impl Supervisor {
         Ok(plan)
     }
 
-    fn tell_changed_config(&self, new: &Declared) {
+    fn notify_changed_config(&self, new: &Declared) {
         let Some(known) = self.world.unit(&new.spec.name) else { return };
         if let (Some(before), Some(now)) = (&known.spec.app, &new.spec.app)
             && before.config != now.config
             && known.run_digest == new.run_digest
         {
-            self.tell_config(&new.spec.name, now);
+            self.notify_config(&new.spec.name, now);
         }
     }
 
@@ -145,10 +145,10 @@ impl Supervisor {
                 view.started_at_ms = record.started_at_ms;
             }
             if view.run_id.is_none()
-                && let Some(told) = self.lives_on(&scope_key(&view.name))
+                && let Some(description) = self.lives_on(&scope_key(&view.name))
             {
                 view.state = UnitState::Error;
-                view.why = format!("not ended: {told}");
+                view.why = format!("not ended: {description}");
             }
             view.next_at_ms = view.next_at_ms.or_else(|| self.timetable.next_of(&view.name));
             view.kept_awake = self.awake_because(&view.name, view.run_id, view.state);
@@ -162,19 +162,19 @@ impl Supervisor {
             {
                 view.why = why.to_owned();
             }
-            let vitals = view.run_id.and_then(|run| self.apps.get(run));
+            let report = view.run_id.and_then(|run| self.apps.get(run));
             if view.probe_state.is_some() {
-                let vitals = vitals.as_deref().filter(|_| view.state == UnitState::Ready);
-                view.last_seen_running_at = last_seen_running(view, vitals);
+                let report = report.as_deref().filter(|_| view.state == UnitState::Ready);
+                view.last_seen_running_at = last_seen_running(view, report);
             }
-            let said = vitals.map(|vitals| vitals.said());
-            let is_told = |said: &String| match view.state {
+            let said = report.map(|report| report.said());
+            let is_reported = |said: &String| match view.state {
                 UnitState::Starting => !said.is_empty(),
                 // Of one that runs only what is wrong.
                 UnitState::Ready => said.starts_with("unknown") && view.why.is_empty(),
                 _ => false,
             };
-            if let Some(said) = said.filter(is_told) {
+            if let Some(said) = said.filter(is_reported) {
                 view.why = said;
             }
         }
@@ -188,7 +188,7 @@ impl Supervisor {
                 Some((record.spec.name.clone(), spec, record.fired_at_ms))
             });
             self.timetable.set(units, ostler_os::wall_ms());
-            self.tend_deadmen();
+            self.maintain_deadmen();
         }
         let in_ms = self.timetable.due_in(ostler_os::wall_ms());
         in_ms.map_or(u64::MAX, |in_ms| now_ms.saturating_add(in_ms))
@@ -215,7 +215,7 @@ impl Supervisor {
                 Until::Stopped => waiter.names.iter().all(|name| {
                     (self.world.is_unit_stopped(name)
                         && !with_runs.contains(name)
-                        && !self.is_left_minded(name))
+                        && !self.is_left_watched(name))
                         || self.is_unit_wanted(name)
                 }),
             };
@@ -280,7 +280,7 @@ impl Supervisor {
             return self.events.push_back(Event::NotLaunched { unit: unit.to_owned() });
         };
         // If it cannot be heard now, it is not started: then that is told.
-        let _ = self.vitals_of(unit, run);
+        let _ = self.report_of(unit, run);
         let lacks = self.world.unit(unit).and_then(|record| lacks_tmux(&record.spec));
         match self.new_run(Box::new(spec), Actor::Supervisor) {
             // Made again when it is spawned: a thousand that wait would take more room than all else.
@@ -311,8 +311,8 @@ impl Supervisor {
             Resumption::Resume(words, _) => spec.argv = words,
             Resumption::Command | Resumption::NoSession => {}
         }
-        self.seat(&record.spec, run, &mut spec);
-        self.contain(&record.spec, run, &record.run_digest, &mut spec);
+        self.pane_slot(&record.spec, run, &mut spec);
+        self.make_container_run(&record.spec, run, &record.run_digest, &mut spec);
         Some(spec)
     }
 
@@ -343,7 +343,7 @@ impl Supervisor {
     }
 
     pub(crate) fn subject(&mut self, unit: String, run: RunId) -> Option<Subject> {
-        let vitals = self.vitals_of(&unit, run).ok().flatten();
+        let report = self.report_of(&unit, run).ok().flatten();
         let spec = &self.world.unit(&unit)?.spec;
         let mut like = Box::new(run_spec(spec));
         like.session_id = RunSpec::CHECK_SESSION.to_owned();
@@ -354,11 +354,11 @@ impl Supervisor {
         let mut before = Vec::new();
         if spec.container.is_some() {
             let digest = self.world.unit(&unit)?.run_digest.clone();
-            self.contain(&spec.clone(), run, &digest, &mut like);
+            self.make_container_run(&spec.clone(), run, &digest, &mut like);
             before = like.argv.clone();
             before.push(OsText::from("--"));
         }
-        Some(Subject { unit, run, output, vitals, like, before })
+        Some(Subject { unit, run, output, report, like, before })
     }
 
     pub(crate) fn check_health(&mut self, unit: String, run: RunId) {
@@ -366,8 +366,8 @@ impl Supervisor {
         let (health, heartbeat) = (spec.health.clone(), spec.heartbeat);
         let Some(subject) = self.subject(unit.clone(), run) else { return };
         let mut orders = Vec::new();
-        if let (Some(heartbeat), Some(vitals)) = (heartbeat, subject.vitals.clone()) {
-            orders.push(Order::Pulse { vitals, heartbeat });
+        if let (Some(heartbeat), Some(report)) = (heartbeat, subject.report.clone()) {
+            orders.push(Order::Liveness { report, heartbeat });
         }
         if let Some(health) = health {
             orders.push(Order::Health { subject, health });
@@ -392,9 +392,9 @@ impl Supervisor {
 }
 
 /// The engine tells at once when it is gone, and its silence is told too: until then it runs at this moment.
-fn last_seen_running(view: &UnitView, vitals: Option<&Vitals>) -> Option<u64> {
-    match vitals {
-        Some(vitals) if vitals.said().starts_with("unknown") => Some(vitals.said_at_ms()),
+fn last_seen_running(view: &UnitView, report: Option<&AppReport>) -> Option<u64> {
+    match report {
+        Some(report) if report.said().starts_with("unknown") => Some(report.said_at_ms()),
         Some(_) => Some(ostler_os::wall_ms()),
         None => view.ends.first().map(|end| end.at_ms),
     }

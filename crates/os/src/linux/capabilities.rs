@@ -6,7 +6,7 @@ use super::identity::fingerprint_of;
 use super::process::Process;
 
 #[derive(Clone, Debug)]
-pub struct Facts {
+pub struct Capabilities {
     pub system: String,
     /// A process can be held by descriptor.
     pub process_handles: bool,
@@ -18,12 +18,12 @@ pub struct Facts {
     pub descriptors_hard: Option<u64>,
 }
 
-pub fn facts() -> Facts {
+pub fn capabilities() -> Capabilities {
     let name = rustix::system::uname();
     let release = name.release().to_string_lossy().into_owned();
     let own = fingerprint_of(rustix::process::getpid().as_raw_pid());
     let limits = lift_descriptor_limit();
-    Facts {
+    Capabilities {
         process_handles: own.as_ref().and_then(Process::open).is_some(),
         foreign_exit_status: at_least(&release, 6, 15),
         system: format!("{} {release}", name.sysname().to_string_lossy()),

@@ -113,9 +113,9 @@ mod tests {
                 .expect("it can be asked")
         };
         match ask("read a; echo $a$HOME; echo no >&2; exit 3", 10_000) {
-            Asked::Told(told) => {
-                assert_eq!((told.code, &told.output[..]), (Some(3), &b"word\n"[..]));
-                assert_eq!(told.complaint, "no");
+            Asked::Told(description) => {
+                assert_eq!((description.code, &description.output[..]), (Some(3), &b"word\n"[..]));
+                assert_eq!(description.complaint, "no");
             }
             Asked::Silent => panic!("it answered"),
         }

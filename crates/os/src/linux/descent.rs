@@ -107,19 +107,19 @@ pub(super) fn orphans() -> Option<Vec<i32>> {
         return Some(children);
     }
     let mut children = Vec::new();
-    let mut is_told = false;
+    let mut is_reported = false;
     for task in fs::read_dir(format!("/proc/{pid}/task")).ok()?.flatten() {
         let is_own = task.file_name().to_str() == Some(&own.to_string());
         if is_own && own != pid {
             continue;
         }
         if let Ok(list) = fs::read_to_string(task.path().join("children")) {
-            is_told = true;
+            is_reported = true;
             children
                 .extend(list.split_ascii_whitespace().filter_map(|pid| pid.parse::<i32>().ok()));
         }
     }
-    is_told.then_some(children)
+    is_reported.then_some(children)
 }
 
 /// The first thread lives as long as we do, so that all orphans come to it. Asked at each end of each run: the file

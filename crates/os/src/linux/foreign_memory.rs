@@ -44,13 +44,13 @@ pub fn watch_memory_kills(pid: i32) -> Option<MemoryKills> {
         Kind::Old => Group::at(path.to_str()?).memory_alarm()?,
     };
     let kills = MemoryKills(Arc::default());
-    let told = kills.clone();
+    let description = kills.clone();
     let thread = std::thread::Builder::new().name("memory".to_owned()).stack_size(128 << 10);
-    thread.spawn(move || watch(&path, &kind, &alarm, &told.0)).ok()?;
+    thread.spawn(move || watch(&path, &kind, &alarm, &description.0)).ok()?;
     Some(kills)
 }
 
-fn watch(path: &Path, kind: &Kind, alarm: &OwnedFd, told: &AtomicU64) {
+fn watch(path: &Path, kind: &Kind, alarm: &OwnedFd, description: &AtomicU64) {
     let mut known = 0;
     loop {
         let flags = match kind {
@@ -73,7 +73,7 @@ fn watch(path: &Path, kind: &Kind, alarm: &OwnedFd, told: &AtomicU64) {
             };
             if kills > known {
                 known = kills;
-                told.store(mono_ms(), Ordering::Release);
+                description.store(mono_ms(), Ordering::Release);
                 break;
             }
             if matches!(kind, Kind::New) || mono_ms() >= until {

@@ -21,7 +21,7 @@ pub struct Contained {
 }
 
 /// Runs it to its end. Must be called while this process has no other thread.
-pub fn contain(program: &OsString, arguments: &[OsString]) -> io::Result<Contained> {
+pub fn make_container_run(program: &OsString, arguments: &[OsString]) -> io::Result<Contained> {
     let signals = AllSignals::block();
     // Where somebody else is process 1, orphans come to us all the same.
     let _ = become_reaper();
@@ -107,8 +107,9 @@ fn spawn(program: &OsString, arguments: &[OsString], signals: &AllSignals) -> io
             let _ = rustix::termios::tcsetpgrp(rustix::stdio::stdin(), getpid());
             signals.unblock();
             let error = Command::new(program).args(arguments).exec();
-            let told = format!("ostler: cannot execute {}: {error}\n", program.to_string_lossy());
-            let _ = rustix::io::write(rustix::stdio::stderr(), told.as_bytes());
+            let description =
+                format!("ostler: cannot execute {}: {error}\n", program.to_string_lossy());
+            let _ = rustix::io::write(rustix::stdio::stderr(), description.as_bytes());
             let is_missing = error.kind() == io::ErrorKind::NotFound;
             // SAFETY: nothing of our parent's is to be run in this copy.
             unsafe { libc::_exit(if is_missing { NOT_FOUND } else { NOT_EXECUTABLE }) }

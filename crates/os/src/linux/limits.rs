@@ -25,14 +25,14 @@ const BRAKE_SLACK: u64 = 512 << 20;
 
 /// How limits can be kept here, found out when the first run has one.
 #[derive(Debug)]
-pub(super) struct LimitRoom {
+pub(super) struct LimitSupport {
     instance: String,
     uses_groups: bool,
     memory_v1: OnceCell<Option<PathBuf>>,
     cpu_v1: OnceCell<Option<PathBuf>>,
 }
 
-impl LimitRoom {
+impl LimitSupport {
     pub(super) fn new(instance: &str, uses_groups: bool) -> Self {
         Self {
             instance: instance.to_owned(),
@@ -269,7 +269,7 @@ mod tests {
 
     #[test]
     fn without_groups_a_watch_and_a_priority_are_left() {
-        let room = LimitRoom::new("none", false);
+        let room = LimitSupport::new("none", false);
         assert_eq!(room.plan("x", Resources::default(), None), None);
         let resources = Resources { memory_bytes: Some(1), cpu_shares: Some(2), descriptors: None };
         let plan = room.plan("x", resources, None).expect("limits");

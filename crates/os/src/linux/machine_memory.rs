@@ -18,7 +18,7 @@ pub struct MemoryOutlook {
 /// The least free and the highest pressure of the machine and the groups above us.
 pub fn memory_outlook() -> MemoryOutlook {
     let text = |path: PathBuf| read_to_string(path).ok();
-    if let Some(folder) = told_elsewhere() {
+    if let Some(folder) = described_elsewhere() {
         return MemoryOutlook {
             free_bytes: text(folder.join("meminfo")).as_deref().and_then(available),
             pressure: text(folder.join("pressure")).as_deref().and_then(pressure),
@@ -36,7 +36,7 @@ pub fn memory_outlook() -> MemoryOutlook {
 }
 
 /// Tests name a folder with files of their own; a release does not look there.
-fn told_elsewhere() -> Option<PathBuf> {
+fn described_elsewhere() -> Option<PathBuf> {
     if cfg!(debug_assertions) {
         std::env::var_os("OSTLER_MEMORY_FROM").map(PathBuf::from)
     } else {
@@ -81,8 +81,9 @@ mod tests {
     fn the_kernels_words_are_understood() {
         let meminfo = "MemTotal:  100 kB\nMemFree:  1 kB\nMemAvailable:    2048 kB\n";
         assert_eq!(available(meminfo), Some(2 << 20));
-        let told = "some avg10=27.35 avg60=1.00 avg300=0.00 total=1\nfull avg10=99.00 avg60=0.00\n";
-        assert_eq!(pressure(told), Some(27_35));
+        let description =
+            "some avg10=27.35 avg60=1.00 avg300=0.00 total=1\nfull avg10=99.00 avg60=0.00\n";
+        assert_eq!(pressure(description), Some(27_35));
         for odd in ["", "some avg10=nan", "some avg10=101.0", "full avg10=1.00"] {
             assert_eq!(pressure(odd), None, "{odd}");
         }

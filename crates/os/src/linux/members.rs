@@ -74,7 +74,7 @@ pub struct Leader {
 
 /// What is known of everyone else, when members have to be searched for.
 #[derive(Clone, Copy)]
-pub struct Kin<'a> {
+pub struct Relations<'a> {
     /// The first processes of all our runs.
     pub leaders: &'a HashMap<i32, RunId>,
     /// The reapers of all our runs, with their start times.
@@ -91,7 +91,7 @@ pub struct Kin<'a> {
     pub census: &'a OnceCell<Census>,
 }
 
-impl fmt::Debug for Kin<'_> {
+impl fmt::Debug for Relations<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Kin").field("since", &self.since).finish_non_exhaustive()
     }
@@ -111,7 +111,7 @@ pub(super) fn left_to_us(guardian: Option<i32>) -> Option<Vec<i32>> {
 /// us behind our back. So a look in which somebody was newly found dead is taken again.
 pub(super) fn among_children(
     leader: Leader,
-    kin: &Kin<'_>,
+    relations: &Relations<'_>,
     in_leaf: &[i32],
     is_unexplained: &mut bool,
 ) -> Option<Vec<i32>> {
@@ -123,8 +123,8 @@ pub(super) fn among_children(
         let known_dead = dead.len();
         found.clear();
         *is_unexplained = false;
-        let mut children = left_to_us(kin.guardian)?;
-        if leader.is_pinned && kin.leaders.contains_key(&leader.group) {
+        let mut children = left_to_us(relations.guardian)?;
+        if leader.is_pinned && relations.leaders.contains_key(&leader.group) {
             children.push(leader.group);
         }
         for child in children {
@@ -132,14 +132,14 @@ pub(super) fn among_children(
                 continue;
             }
             let ours = (leader.is_pinned && child == leader.group)
-                || (!kin.leaders.contains_key(&child)
+                || (!relations.leaders.contains_key(&child)
                     && stat(child).is_some_and(|stat| {
-                        if kin.reapers.get(&child) == Some(&stat.start_time) {
+                        if relations.reapers.get(&child) == Some(&stat.start_time) {
                             return false;
                         }
-                        let whose = whose(child, &stat, leader, kin);
-                        *is_unexplained |= whose == Whose::Unknown;
-                        whose == Whose::Ours
+                        let run_of_pid = run_of_pid(child, &stat, leader, relations);
+                        *is_unexplained |= run_of_pid == Whose::Unknown;
+                        run_of_pid == Whose::Ours
                     }));
             if ours {
                 with_descendants(child, &mut found, &mut dead);
@@ -153,8 +153,8 @@ pub(super) fn among_children(
 }
 
 /// The leader's session and group, and all that descends from them.
-pub(super) fn in_census(leader: Leader, kin: &Kin<'_>) -> Vec<i32> {
-    let mut found = in_one_census(leader, kin.census.get_or_init(Census::take));
+pub(super) fn in_census(leader: Leader, relations: &Relations<'_>) -> Vec<i32> {
+    let mut found = in_one_census(leader, relations.census.get_or_init(Census::take));
     for _ in 0..LOOKS_MOST {
         let before = found.len();
         found.retain(|pid| stat(*pid).is_some_and(|stat| !stat.dead));
@@ -189,7 +189,7 @@ fn belongs(leader: Leader, stat: &Stat) -> bool {
 
 /// By the group each is in now; of a program that has a terminal of another's, by the kernel's session that it leads there:
 /// a shell gives each of its jobs a group. Corpses that wait for their parent are not alive.
-pub(super) fn sort_members(leader: Leader, seat: i32, pids: Vec<i32>) -> Members {
+pub(super) fn sort_members(leader: Leader, pane_slot: i32, pids: Vec<i32>) -> Members {
     let mut members = Members::default();
     for pid in pids {
         let Some(group) = Pid::from_raw(pid).and_then(|pid| getpgid(Some(pid)).ok()) else {
@@ -201,7 +201,7 @@ pub(super) fn sort_members(leader: Leader, seat: i32, pids: Vec<i32>) -> Members
                 .and_then(|pid| getsid(Some(pid)).ok())
                 .map_or(0, rustix::process::Pid::as_raw_pid)
         };
-        if group == leader.group || (seat > 0 && session() == seat) {
+        if group == leader.group || (pane_slot > 0 && session() == pane_slot) {
             members.inside += 1;
             members.inside_pids.push(pid);
         } else {
@@ -225,22 +225,23 @@ enum Whose {
 }
 
 /// Which run an orphan that came to us is of, by the kernel's word alone.
-fn whose(pid: i32, stat: &Stat, leader: Leader, kin: &Kin<'_>) -> Whose {
+fn run_of_pid(pid: i32, stat: &Stat, leader: Leader, relations: &Relations<'_>) -> Whose {
     if stat.dead || belongs(leader, stat) {
         return Whose::Ours;
     }
-    if kin.leaders.contains_key(&stat.session) || kin.leaders.contains_key(&stat.group) {
+    if relations.leaders.contains_key(&stat.session) || relations.leaders.contains_key(&stat.group)
+    {
         return Whose::Another;
     }
     // Nobody is older than the process it descends from.
-    if stat.start_time < kin.since
-        || kin.strays.contains(&(pid, stat.start_time))
+    if stat.start_time < relations.since
+        || relations.strays.contains(&(pid, stat.start_time))
         || cgroup::is_in_some_leaf(pid)
         || is_engines(pid)
     {
         return Whose::Another;
     }
-    match (kin.others_since)() {
+    match (relations.others_since)() {
         Some(since) if stat.start_time >= since => Whose::Unknown,
         Some(_) | None => Whose::Ours,
     }

@@ -45,7 +45,7 @@ impl Scope {
                     root,
                     boundary: self.boundary(),
                     reaper: self.reaper().map(|reaper| reaper.fingerprint().pid),
-                    seat: self.seat().cloned(),
+                    pane_slot: self.pane_slot().cloned(),
                 };
                 Some(MemoryAlarm::Looked(MemorySubject { tree, most_bytes }))
             }

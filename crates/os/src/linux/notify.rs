@@ -27,7 +27,7 @@ pub struct Notifier {
 pub enum Sent {
     Yes,
     /// The other side does not keep up; try again later.
-    Later,
+    LazyArgs,
     /// Nobody is there.
     Nobody,
 }
@@ -65,7 +65,7 @@ impl Notifier {
                 Ok(_) => Sent::Yes,
                 Err(Errno::INTR) => continue,
                 Err(Errno::AGAIN | Errno::NOBUFS | Errno::NOMEM | Errno::TOOMANYREFS) => {
-                    Sent::Later
+                    Sent::LazyArgs
                 }
                 Err(_) => Sent::Nobody,
             };
@@ -88,7 +88,7 @@ pub struct Heard {
 }
 
 /// A socket at which programs say in the words of sd_notify that they are ready. The path must fit into an address.
-pub fn listen_for_words(path: &Path) -> io::Result<(UnixDatagram, SocketFile)> {
+pub fn listen_for_stop(path: &Path) -> io::Result<(UnixDatagram, SocketFile)> {
     clear_socket(path)?;
     let socket = UnixDatagram::bind(path)?;
     // Before the first datagram: the kernel notes the sender when it is sent.
@@ -98,7 +98,7 @@ pub fn listen_for_words(path: &Path) -> io::Result<(UnixDatagram, SocketFile)> {
 }
 
 /// The next datagram. Descriptors that came with it are closed, which is what a sender of `BARRIER=1` waits for.
-pub fn hear_words(socket: impl AsFd, text: &mut [u8]) -> io::Result<Heard> {
+pub fn receive_stop(socket: impl AsFd, text: &mut [u8]) -> io::Result<Heard> {
     const DESCRIPTORS_MOST: usize = 8;
     let mut space = [MaybeUninit::uninit();
         rustix::cmsg_space!(ScmRights(DESCRIPTORS_MOST), ScmCredentials(1))];

@@ -17,7 +17,7 @@ use std::process::{Child, Command};
 
 /// Who sits there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SeatNote {
+pub struct PaneNote {
     pub pid: i32,
     start_time: u64,
     /// The kernel has it in the run's groups. If not, it is known only by its descent.
@@ -26,7 +26,7 @@ pub struct SeatNote {
     pub session: i32,
 }
 
-impl SeatNote {
+impl PaneNote {
     /// Of whoever has this pid now: it must be held back until this is written.
     pub fn of(pid: i32, is_joined: bool) -> Option<Self> {
         let stat = stat(pid)?;
@@ -57,9 +57,11 @@ impl SeatNote {
 
     /// Whether our own process that leads the session of its terminal lives. It is older than the program; whoever else
     /// has its number by now is not.
-    pub(super) fn is_seat_alive(&self) -> bool {
-        stat(self.session).is_some_and(|seat| {
-            !seat.dead && seat.session == self.session && seat.start_time <= self.start_time
+    pub(super) fn is_pane_process_alive(&self) -> bool {
+        stat(self.session).is_some_and(|pane_slot| {
+            !pane_slot.dead
+                && pane_slot.session == self.session
+                && pane_slot.start_time <= self.start_time
         })
     }
 
@@ -141,7 +143,7 @@ fn leave_groups_of(run: &str) -> bool {
 
 /// What a program is given by whoever starts it, beside its words: as we have it ourselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Manners {
+pub struct ProcessAttrs {
     pub umask: u32,
     /// Soft and hard; `None` is no limit.
     pub descriptors: [Option<u64>; 2],
@@ -151,14 +153,14 @@ pub struct Manners {
 }
 
 /// Our own.
-pub fn own_manners() -> Manners {
+pub fn own_attrs() -> ProcessAttrs {
     use rustix::process::{Resource, getpriority_process, getrlimit};
     let limit = |resource| {
         let limit = getrlimit(resource);
         [limit.current, limit.maximum]
     };
     let score = fs::read_to_string("/proc/self/oom_score_adj").unwrap_or_default();
-    Manners {
+    ProcessAttrs {
         umask: super::files::umask(),
         descriptors: limit(Resource::Nofile),
         data: limit(Resource::Data),
@@ -170,7 +172,7 @@ pub fn own_manners() -> Manners {
 /// The program on the terminal that we lead. It has a group of its own in the terminal's foreground, so that whoever asks
 /// the terminal finds the program and not us; we stay until what it wrote last has been read.
 #[derive(Debug)]
-pub struct Seated {
+pub struct PaneProgram {
     child: Child,
 }
 
@@ -178,7 +180,7 @@ pub struct Seated {
 const NOT_FOR_US: [i32; 6] =
     [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU];
 
-impl Seated {
+impl PaneProgram {
     /// With these manners and this environment; or the step that failed.
     #[expect(unsafe_code, reason = "signals, and a group for the child in the foreground")]
     #[expect(
@@ -189,17 +191,17 @@ impl Seated {
         arguments: &[OsString],
         environment: &[OsString],
         folder: &Path,
-        manners: &Manners,
+        attrs: &ProcessAttrs,
     ) -> Result<Self, (&'static str, io::Error)> {
         let Some((program, rest)) = arguments.split_first() else {
             return Err(("read its words", io::ErrorKind::InvalidInput.into()));
         };
         rustix::process::chdir(folder).map_err(|error| ("enter its folder", error.into()))?;
-        manners.take_on();
+        attrs.take_on();
         // SAFETY: plain calls about this process alone, which has one thread; the set is initialised before it is read.
         unsafe {
-            let heard = heard();
-            libc::sigprocmask(libc::SIG_BLOCK, &raw const heard, std::ptr::null_mut());
+            let received = received();
+            libc::sigprocmask(libc::SIG_BLOCK, &raw const received, std::ptr::null_mut());
             for signal in NOT_FOR_US {
                 libc::signal(signal, libc::SIG_IGN);
             }
@@ -244,8 +246,9 @@ impl Seated {
             unsafe {
                 let mut seen = std::mem::zeroed::<libc::siginfo_t>();
                 let which = libc::WEXITED | libc::WSTOPPED | libc::WNOHANG | libc::WNOWAIT;
-                let told = libc::waitid(libc::P_PID, pid as libc::id_t, &raw mut seen, which);
-                if told == 0 && seen.si_pid() == pid {
+                let description =
+                    libc::waitid(libc::P_PID, pid as libc::id_t, &raw mut seen, which);
+                if description == 0 && seen.si_pid() == pid {
                     let status = seen.si_status();
                     match seen.si_code {
                         libc::CLD_EXITED => return Ending::Code(status),
@@ -260,8 +263,8 @@ impl Seated {
                     libc::waitid(libc::P_PID, pid as libc::id_t, &raw mut seen, stopped);
                 }
                 reap_others(pid);
-                let heard = heard();
-                if libc::sigwaitinfo(&raw const heard, std::ptr::null_mut()) == libc::SIGHUP {
+                let received = received();
+                if libc::sigwaitinfo(&raw const received, std::ptr::null_mut()) == libc::SIGHUP {
                     libc::kill(pid, libc::SIGHUP);
                 }
             }
@@ -307,7 +310,7 @@ fn reap_others(program: i32) {
 
 /// That the terminal goes away, and that the child has changed.
 #[expect(unsafe_code, reason = "a set of signals")]
-fn heard() -> libc::sigset_t {
+fn received() -> libc::sigset_t {
     // SAFETY: initialised by sigemptyset before it is read.
     unsafe {
         let mut set = std::mem::zeroed::<libc::sigset_t>();
@@ -318,7 +321,7 @@ fn heard() -> libc::sigset_t {
     }
 }
 
-impl Manners {
+impl ProcessAttrs {
     /// More than we may give is what we have.
     fn take_on(&self) {
         use rustix::process::{Resource, Rlimit, setpriority_process, setrlimit};
@@ -364,13 +367,13 @@ mod tests {
     #[test]
     fn a_note_means_one_process_and_no_other() {
         let own = std::process::id() as i32;
-        let note = SeatNote::of(own, true).expect("we are there");
+        let note = PaneNote::of(own, true).expect("we are there");
         assert!(note.is_alive());
-        let again = SeatNote::parse(&format!("{}\n{{}}\n", note.line())).expect("it reads back");
+        let again = PaneNote::parse(&format!("{}\n{{}}\n", note.line())).expect("it reads back");
         assert_eq!(again, note);
-        assert!(!SeatNote { start_time: note.start_time + 1, ..note }.is_alive());
-        assert_eq!(SeatNote::parse(""), None);
-        assert_eq!(SeatNote::parse("12 x joined 7"), None);
+        assert!(!PaneNote { start_time: note.start_time + 1, ..note }.is_alive());
+        assert_eq!(PaneNote::parse(""), None);
+        assert_eq!(PaneNote::parse("12 x joined 7"), None);
     }
 
     #[test]

@@ -58,13 +58,13 @@ pub fn read_some(descriptor: impl AsFd, buffer: &mut [u8]) -> io::Result<Option<
 /// Moves bytes from a pipe into a file without copying them through our memory. They rest in a pipe of
 /// our own in between, so that the writer at the other end of theirs can go on meanwhile.
 #[derive(Debug)]
-pub struct Siphon {
+pub struct SplicePipe {
     read: Arc<OwnedFd>,
     write: Arc<OwnedFd>,
     held: usize,
 }
 
-impl Siphon {
+impl SplicePipe {
     const MOST: usize = 1 << 20;
 
     pub fn new() -> io::Result<Self> {

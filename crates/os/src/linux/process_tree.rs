@@ -64,11 +64,11 @@ pub fn alive_in_family(root: i32) -> Vec<Alive> {
 
 /// What came of a process that somebody else started for us, each held by descriptor: the youngest first.
 #[derive(Debug, Default)]
-pub struct Family {
+pub struct ProcessTree {
     members: Vec<Process>,
 }
 
-impl Family {
+impl ProcessTree {
     /// What descends from this process, and whoever is in the groups of this run with us; never ourselves, nor our own
     /// children.
     pub fn find(root: Option<&Process>, run: &str) -> Self {

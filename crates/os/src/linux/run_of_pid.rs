@@ -8,14 +8,14 @@ const GENERATIONS: usize = 256;
 
 /// Where a process stands.
 #[derive(Clone, Debug, Default)]
-pub struct KinOf {
+pub struct ProcessOrigin {
     /// Its cgroup, without the place where that is mounted.
     group: Option<String>,
     /// Itself, its parent, and so on.
     line: Vec<i32>,
 }
 
-pub fn kin_of(pid: i32) -> Option<KinOf> {
+pub fn origin_of(pid: i32) -> Option<ProcessOrigin> {
     let mut line = vec![pid];
     let mut current = stat(pid)?;
     while current.parent > 1 && line.len() < GENERATIONS {
@@ -27,10 +27,10 @@ pub fn kin_of(pid: i32) -> Option<KinOf> {
     }
     let groups = fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap_or_default();
     let group = groups.lines().find_map(|line| line.strip_prefix("0::"));
-    Some(KinOf { group: group.filter(|group| group.len() > 1).map(str::to_owned), line })
+    Some(ProcessOrigin { group: group.filter(|group| group.len() > 1).map(str::to_owned), line })
 }
 
-impl KinOf {
+impl ProcessOrigin {
     /// Whether it is inside this boundary.
     pub fn is_in(&self, boundary: &str) -> bool {
         self.group.as_ref().is_some_and(|group| boundary.ends_with(group.as_str()))

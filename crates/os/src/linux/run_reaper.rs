@@ -34,7 +34,7 @@ struct Noted {
     has_root_ended: bool,
     /// As `waitpid` gives it.
     status: i32,
-    is_nobody_left: bool,
+    is_empty_scope: bool,
     /// When the first process started, in the kernel's ticks; known when it has ended.
     root_started: u64,
 }
@@ -46,7 +46,7 @@ impl Noted {
             self.root,
             self.has_root_ended.into(),
             self.status,
-            self.is_nobody_left.into(),
+            self.is_empty_scope.into(),
             self.root_started as i32,
             (self.root_started >> 32) as i32,
         ];
@@ -72,7 +72,7 @@ impl Noted {
             root: word(1)?,
             has_root_ended: word(2)? != 0,
             status: word(3)?,
-            is_nobody_left: word(4)? != 0,
+            is_empty_scope: word(4)? != 0,
             root_started: u64::from(word(5)? as u32) | u64::from(word(6)? as u32) << 32,
         })
     }
@@ -103,7 +103,7 @@ pub(super) enum Held {
     /// It lives, and its children cannot be read: no descriptor is left. Its run is not empty.
     Unseen,
     /// It has ended because nobody of its run was left.
-    NobodyLeft,
+    ScopeEmpty,
     /// It was killed: what it held has gone to whoever is above it.
     Lost,
 }
@@ -210,7 +210,7 @@ impl RunReaper {
             }
         }
         match self.note.as_deref().and_then(Noted::read) {
-            Some(noted) if noted.is_nobody_left => Held::NobodyLeft,
+            Some(noted) if noted.is_empty_scope => Held::ScopeEmpty,
             Some(_) | None => Held::Lost,
         }
     }
@@ -268,16 +268,17 @@ pub fn reap_run() -> u8 {
     super::memory::forget_text();
     loop {
         // SAFETY: a plain out parameter, zeroed before.
-        let (told, seen) = unsafe {
+        let (description, seen) = unsafe {
             let mut seen = std::mem::zeroed::<libc::siginfo_t>();
-            let told = libc::waitid(libc::P_ALL, 0, &raw mut seen, libc::WEXITED | libc::WNOWAIT);
-            (told, seen)
+            let description =
+                libc::waitid(libc::P_ALL, 0, &raw mut seen, libc::WEXITED | libc::WNOWAIT);
+            (description, seen)
         };
-        if told != 0 {
+        if description != 0 {
             if last_errno() == Errno::INTR {
                 continue;
             }
-            noted.is_nobody_left = last_errno() == Errno::CHILD;
+            noted.is_empty_scope = last_errno() == Errno::CHILD;
             noted.write(&note);
             return 0;
         }
@@ -317,7 +318,7 @@ mod tests {
             root: 42,
             has_root_ended: true,
             status: 3 << 8,
-            is_nobody_left: true,
+            is_empty_scope: true,
             root_started: 7 << 32 | 5,
         };
         noted.write(&note);
@@ -325,7 +326,7 @@ mod tests {
         let reaper = RunReaper::new(past(), note);
         assert_eq!(reaper.ending_of(42), Some(Ending::Code(3)));
         assert_eq!(reaper.ending_of(43), None, "of the first process alone");
-        assert_eq!(reaper.held(), Held::NobodyLeft);
+        assert_eq!(reaper.held(), Held::ScopeEmpty);
     }
 
     #[test]

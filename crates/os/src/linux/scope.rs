@@ -10,14 +10,15 @@ use super::descent::with_descendants;
 use super::identity::stat;
 use super::limits::Held;
 use super::members::{
-    Kin, Leader, Members, MemoryState, among_children, in_census, is_untouchable, sort_members,
+    Leader, Members, MemoryState, Relations, among_children, in_census, is_untouchable,
+    sort_members,
 };
-use super::pane_process::SeatNote;
+use super::pane_process::PaneNote;
 use super::poll::Interest;
 use super::process::{Process, Signal, open_pid, signal_checked};
 use super::reserved_fds;
 use super::run_reaper::{self, RunReaper};
-use super::spare_cgroups::OpenLeaf;
+use super::spare_cgroups::OpenCgroup;
 use ostler_model::{Enforced, Means};
 use std::collections::HashSet;
 use std::fs;
@@ -52,14 +53,14 @@ pub(super) enum Boundary {
     /// Made for it, and removed with it.
     Own(Leaf),
     /// It was another's before, or will be. If the kernel will not have it in there, `fresh` is made for it.
-    Shared { leaf: OpenLeaf, fresh: Option<PathBuf> },
+    Shared { leaf: OpenCgroup, fresh: Option<PathBuf> },
 }
 
 impl Boundary {
     /// One that may be another's afterwards.
     pub(super) fn shared(path: PathBuf) -> Option<Self> {
         let leaf = Leaf::make(path).ok()?;
-        Some(match OpenLeaf::open(leaf.clone()) {
+        Some(match OpenCgroup::open(leaf.clone()) {
             Ok(leaf) => Boundary::Shared { leaf, fresh: None },
             Err(_) => Boundary::Own(leaf),
         })
@@ -88,7 +89,7 @@ pub struct Scope {
     pub(super) reaper: Option<RunReaper>,
     pub(super) lineage: Lineage,
     /// Where the note lies of who was started elsewhere for it, if somebody was.
-    pub(super) seat: Option<PathBuf>,
+    pub(super) pane_slot: Option<PathBuf>,
 }
 
 /// How many of a dying tree are watched one by one where the kernel does not watch the whole.
@@ -115,20 +116,20 @@ impl Scope {
 
     /// Its program is started by somebody else, who is not ours: the note tells who that is, as soon as it is there.
     pub fn sit_at(&mut self, note: PathBuf) {
-        self.seat = Some(note);
+        self.pane_slot = Some(note);
     }
 
     /// Where that note is.
-    pub fn seat(&self) -> Option<&PathBuf> {
-        self.seat.as_ref()
+    pub fn pane_slot(&self) -> Option<&PathBuf> {
+        self.pane_slot.as_ref()
     }
 
     /// The process that was started elsewhere, if it lives: the seat, which takes in the orphans of its program, or the
     /// program itself.
-    pub fn seated(&self) -> Option<i32> {
-        let note = SeatNote::read(self.seat.as_ref()?)?;
-        let seat = note.is_seat_alive().then_some(note.session);
-        seat.or_else(|| note.is_alive().then_some(note.pid))
+    pub fn pane_program(&self) -> Option<i32> {
+        let note = PaneNote::read(self.pane_slot.as_ref()?)?;
+        let pane_slot = note.is_pane_process_alive().then_some(note.session);
+        pane_slot.or_else(|| note.is_alive().then_some(note.pid))
     }
 
     pub(super) fn leaf(&self) -> Option<&Leaf> {
@@ -215,7 +216,7 @@ impl Scope {
 
     /// Who is alive in it. A process may leave its cgroup (whoever may write there can), so what descends
     /// from the run is looked for in any case.
-    pub fn members(&self, leader: Leader, kin: &Kin<'_>) -> Members {
+    pub fn members(&self, leader: Leader, relations: &Relations<'_>) -> Members {
         reserved_fds::hold_back();
         let mut is_unseen = false;
         let mut found = match &self.leaf {
@@ -232,17 +233,17 @@ impl Scope {
         match self.reaper.as_ref().map(RunReaper::held) {
             Some(run_reaper::Held::Alive(below)) => found.extend(below),
             Some(run_reaper::Held::Unseen) => is_unseen = true,
-            Some(run_reaper::Held::NobodyLeft) => {}
+            Some(run_reaper::Held::ScopeEmpty) => {}
             Some(run_reaper::Held::Lost) | None => {
-                self.search(leader, kin, &mut found, &mut is_unexplained);
+                self.search(leader, relations, &mut found, &mut is_unexplained);
             }
         }
-        let seat = self.seat.as_ref().and_then(|note| SeatNote::read(note));
-        if let Some(note) = seat.filter(|note| !note.is_joined) {
+        let pane_slot = self.pane_slot.as_ref().and_then(|note| PaneNote::read(note));
+        if let Some(note) = pane_slot.filter(|note| !note.is_joined) {
             // The kernel did not let it into the boundary. Its seat takes in the program's orphans; when that has ended,
             // they are another's and cannot be found.
-            is_unexplained |= !note.is_seat_alive();
-            if note.is_seat_alive() {
+            is_unexplained |= !note.is_pane_process_alive();
+            if note.is_pane_process_alive() {
                 with_descendants(note.session, &mut found, &mut HashSet::new());
             }
             if note.is_alive() {
@@ -252,8 +253,9 @@ impl Scope {
         found.sort_unstable();
         found.dedup();
         let memory = self.memory_state();
-        let seat = seat.map_or(0, |note| note.session);
-        let mut members = Members { is_unexplained, memory, ..sort_members(leader, seat, found) };
+        let pane_slot = pane_slot.map_or(0, |note| note.session);
+        let mut members =
+            Members { is_unexplained, memory, ..sort_members(leader, pane_slot, found) };
         if self.leaf.is_none() {
             let pids = members.outside.iter().map(|member| member.pid);
             let pids = pids.chain(members.inside_pids.iter().copied());
@@ -270,25 +272,27 @@ impl Scope {
     fn search(
         &self,
         leader: Leader,
-        kin: &Kin<'_>,
+        relations: &Relations<'_>,
         found: &mut Vec<i32>,
         is_unexplained: &mut bool,
     ) {
         let (searched, is_complete) = match (self.lineage, &self.leaf) {
             // All its orphans come to us.
             (Lineage::Child, _) => {
-                let kin = Kin { guardian: None, ..*kin };
-                (among_children(leader, &kin, found, is_unexplained), true)
+                let relations = Relations { guardian: None, ..*relations };
+                (among_children(leader, &relations, found, is_unexplained), true)
             }
             // Our predecessor's orphans are not ours; the kernel keeps those that matter.
             (Lineage::Adopted, Some(_)) => return,
             // They went to our guardian, or to somebody else if it was another then.
-            (Lineage::Adopted, None) => (among_children(leader, kin, found, is_unexplained), false),
+            (Lineage::Adopted, None) => {
+                (among_children(leader, relations, found, is_unexplained), false)
+            }
         };
         // Nor does every kernel list children.
         if self.leaf.is_none() && (searched.is_none() || !is_complete) {
             *is_unexplained = true;
-            found.extend(in_census(leader, kin));
+            found.extend(in_census(leader, relations));
         }
         found.extend(searched.unwrap_or_default());
     }

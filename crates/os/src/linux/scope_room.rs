@@ -1,41 +1,46 @@
 //! Where one instance's scopes are made, found again and cleared away.
 
 use super::cgroup::{self, Leaf};
-use super::limits::{Held, LimitRoom};
+use super::limits::{Held, LimitSupport};
 use super::reserved_fds;
 use super::scope::{Boundary, Lineage, Scope};
-use super::spare_cgroups::Spares;
+use super::spare_cgroups::SpareCgroups;
 use ostler_model::{Enforced, Resources};
 use std::fs;
 use std::path::PathBuf;
 
 /// Where one instance's scopes are made.
 #[derive(Debug)]
-pub struct ScopeRoom {
+pub struct ScopeFactory {
     room: Result<PathBuf, String>,
-    limits: LimitRoom,
-    spares: Spares,
+    limits: LimitSupport,
+    spares: SpareCgroups,
     /// What was killed in them was not gone yet when they were to be removed.
     dying: Vec<Leaf>,
 }
 
-impl ScopeRoom {
+impl ScopeFactory {
     pub fn open(instance: &str) -> Self {
         reserved_fds::hold_back();
-        let limits = LimitRoom::new(instance, true);
-        Self { room: cgroup::make_room(instance), limits, spares: Spares::new(), dying: Vec::new() }
+        let limits = LimitSupport::new(instance, true);
+        Self {
+            room: cgroup::make_room(instance),
+            limits,
+            spares: SpareCgroups::new(),
+            dying: Vec::new(),
+        }
     }
 
     /// A room that has no kernel boundary to offer.
     pub fn without_boundary(instance: &str, why: &str) -> Self {
         reserved_fds::hold_back();
-        let limits = LimitRoom::new(instance, true);
-        Self { room: Err(why.to_owned()), limits, spares: Spares::new(), dying: Vec::new() }
+        let limits = LimitSupport::new(instance, true);
+        Self { room: Err(why.to_owned()), limits, spares: SpareCgroups::new(), dying: Vec::new() }
     }
 
     /// Limits are kept by looking only.
     pub fn without_groups(self, instance: &str) -> Self {
-        Self { limits: LimitRoom::new(instance, false), ..self }
+        Self { limits: LimitSupport::new(instance, false), ..self }
     }
 
     /// How a run will be kept to its limits; `None` if it has none.
@@ -59,7 +64,7 @@ impl ScopeRoom {
         let leaf = self.planned(run).and_then(|path| Leaf::make(path.into()).ok());
         let held = limits.map(|plan| Held::set_up(plan, leaf.as_ref()));
         let leaf = leaf.map(Boundary::Own);
-        Scope { leaf, held, reaper: None, lineage: Lineage::Child, seat: None }
+        Scope { leaf, held, reaper: None, lineage: Lineage::Child, pane_slot: None }
     }
 
     /// The same for one that is over in a moment and is followed by others: it may have the boundary of one before
@@ -74,7 +79,7 @@ impl ScopeRoom {
             (None, Some(path)) => Boundary::shared(path.clone()),
             (None, None) => None,
         };
-        Scope { leaf, held: None, reaper: None, lineage: Lineage::Child, seat: None }
+        Scope { leaf, held: None, reaper: None, lineage: Lineage::Child, pane_slot: None }
     }
 
     /// The run is over: nothing is in it any more. What can serve another is kept.
@@ -112,7 +117,7 @@ impl ScopeRoom {
         let leaf = boundary.map(|path| Leaf::at(path.into())).filter(|leaf| leaf.path().exists());
         let leaf = leaf.map(Boundary::Own);
         let held = limits.map(Held::found);
-        Scope { leaf, held, reaper: None, lineage: Lineage::Adopted, seat: None }
+        Scope { leaf, held, reaper: None, lineage: Lineage::Adopted, pane_slot: None }
     }
 
     /// Removes groups of ours that no live run has. How many processes had to be killed for it.

@@ -104,8 +104,9 @@ pub fn clear_socket(path: &Path) -> io::Result<()> {
         Err(error) => return Err(error.into()),
     };
     if !matches!(found, FileType::Socket | FileType::Symlink) {
-        let told = format!("{} is in the way and is not a socket; move it away", path.display());
-        return Err(io::Error::new(io::ErrorKind::AlreadyExists, told));
+        let description =
+            format!("{} is in the way and is not a socket; move it away", path.display());
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, description));
     }
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -185,8 +186,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("s");
         std::fs::write(&path, "mine").expect("written");
-        let told = Door::open(&path).expect_err("refused").to_string();
-        assert!(told.contains("is not a socket"), "{told}");
+        let description = Door::open(&path).expect_err("refused").to_string();
+        assert!(description.contains("is not a socket"), "{description}");
         assert_eq!(std::fs::read_to_string(&path).expect("read"), "mine");
     }
 }

@@ -20,13 +20,13 @@ const PART_FOR_SPARES: u64 = 16;
 
 /// A leaf with its folder and its events held open.
 #[derive(Debug)]
-pub(super) struct OpenLeaf {
+pub(super) struct OpenCgroup {
     leaf: Leaf,
     folder: Arc<OwnedFd>,
     events: File,
 }
 
-impl OpenLeaf {
+impl OpenCgroup {
     pub(super) fn open(leaf: Leaf) -> io::Result<Self> {
         let folder = Arc::new(leaf.open()?);
         let events = File::open(leaf.path().join("cgroup.events"))?;
@@ -62,14 +62,14 @@ impl OpenLeaf {
 
 /// Those that nobody is in.
 #[derive(Debug)]
-pub(super) struct Spares {
-    spares: Vec<OpenLeaf>,
+pub(super) struct SpareCgroups {
+    spares: Vec<OpenCgroup>,
     most: usize,
     /// The fewest there were since `trim`: so many nobody needed.
     unneeded: usize,
 }
 
-impl Spares {
+impl SpareCgroups {
     pub(super) fn new() -> Self {
         let descriptors = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
         let most = SPARE_MOST.min(descriptors / PART_FOR_SPARES) as usize;
@@ -77,13 +77,13 @@ impl Spares {
     }
 
     /// The one that was used last, which is warm.
-    pub(super) fn take(&mut self) -> Option<OpenLeaf> {
+    pub(super) fn take(&mut self) -> Option<OpenCgroup> {
         let spare = self.spares.pop();
         self.unneeded = self.unneeded.min(self.spares.len());
         spare
     }
 
-    pub(super) fn give_back(&mut self, leaf: OpenLeaf) {
+    pub(super) fn give_back(&mut self, leaf: OpenCgroup) {
         if self.spares.len() < self.most && leaf.is_as_made() {
             self.spares.push(leaf);
         } else {

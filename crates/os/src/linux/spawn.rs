@@ -13,7 +13,7 @@ use super::process::{Process, open_pid, unique_number};
 use super::program::{Program, c_string};
 use super::run_reaper::{RunReaper, VERB, start_of_root};
 use super::scope::Scope;
-use super::stdio_slots::{Seats, open_nothing};
+use super::stdio_slots::{StdioSlots, open_nothing};
 use crate::error::{SpawnError, SpawnStage};
 use ostler_model::Fingerprint;
 use std::ffi::CString;
@@ -68,7 +68,7 @@ pub struct Launched {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Birth {
+enum SpawnMethod {
     /// Into the cgroup, all in one.
     Clone3,
     /// Where a sandbox forbids the newer call.
@@ -81,8 +81,8 @@ pub struct Launcher {
     stack: Vec<u128>,
     /// Of a child that is made by its reaper. Until the first one, there is none.
     second_stack: Vec<u128>,
-    birth: Birth,
-    seats: Option<Seats>,
+    spawn_method: SpawnMethod,
+    seats: Option<StdioSlots>,
     /// The signals we ignore, which would stay ignored in a program we execute.
     ignored: Vec<libc::c_int>,
 }
@@ -99,8 +99,8 @@ impl Launcher {
         Self {
             stack: vec![0; STACK_WORDS],
             second_stack: Vec::new(),
-            birth: Birth::Clone3,
-            seats: Seats::take(),
+            spawn_method: SpawnMethod::Clone3,
+            seats: StdioSlots::take(),
             ignored: ignored_signals(),
         }
     }
@@ -123,7 +123,7 @@ impl Launcher {
             None => None,
         };
         loop {
-            match self.give_birth(launch, scope, group.as_deref()) {
+            match self.make_child(launch, scope, group.as_deref()) {
                 Err(error) if scope.held().is_some() && error.stage == SpawnStage::Group => {
                     scope.drop_groups();
                 }
@@ -141,7 +141,7 @@ impl Launcher {
         clippy::disallowed_methods,
         reason = "a child that failed before it was a run is reaped here"
     )]
-    fn give_birth(
+    fn make_child(
         &mut self,
         launch: &Launch<'_>,
         scope: &Scope,
@@ -179,7 +179,7 @@ impl Launcher {
         }
         if let Some(seats) = &mut self.seats {
             if let Stdio::Given(stdio) = &launch.stdio
-                && let Err(error) = seats.seat(stdio)
+                && let Err(error) = seats.pane_slot(stdio)
             {
                 seats.clear();
                 let errno = error.raw_os_error().unwrap_or(0);
@@ -190,7 +190,7 @@ impl Launcher {
         }
         let order = launch.reaper.as_ref().filter(|_| group.is_none());
         if let (Some(order), Some(seats)) = (order, &mut self.seats) {
-            let note = seats.seat_note(order.note.as_fd());
+            let note = seats.pane_note(order.note.as_fd());
             plan.reaper = note.ok().and_then(|note| reaper_plan(order, note));
         }
         let entry: Entry = match &mut plan.reaper {
@@ -211,13 +211,13 @@ impl Launcher {
             libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
         }
         let mut pid = -libc::ENOSYS as isize;
-        if self.birth == Birth::Clone3 {
+        if self.spawn_method == SpawnMethod::Clone3 {
             pid = self.clone3(&mut plan, &mut pidfd, group, entry);
             if pid == -libc::ENOSYS as isize || (pid == -libc::EPERM as isize && group.is_none()) {
-                self.birth = Birth::Clone;
+                self.spawn_method = SpawnMethod::Clone;
             }
         }
-        if self.birth == Birth::Clone {
+        if self.spawn_method == SpawnMethod::Clone {
             let members =
                 scope.leaf().filter(|_| group.is_some()).map(super::cgroup::Leaf::open_members);
             let members = match members {
@@ -230,8 +230,8 @@ impl Launcher {
         if let Some(own) = plan.reaper.as_ref().filter(|own| own.root > 0) {
             own.child_holds.wait();
         }
-        let is_seated = matches!(launch.stdio, Stdio::Given(_)) || plan.reaper.is_some();
-        if let Some(seats) = self.seats.as_mut().filter(|_| is_seated) {
+        let is_in_pane = matches!(launch.stdio, Stdio::Given(_)) || plan.reaper.is_some();
+        if let Some(seats) = self.seats.as_mut().filter(|_| is_in_pane) {
             seats.clear();
         }
         // SAFETY: gives back the mask we found.
@@ -445,12 +445,12 @@ fn plan_of(launch: &Launch<'_>, ignored: &[libc::c_int]) -> Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Pipe, ScopeRoom};
+    use crate::{Pipe, ScopeFactory};
     use ostler_model::SpawnErrorKind;
 
     fn launch_in(
-        (birth, on_our_table): (Birth, bool),
-        room: &ScopeRoom,
+        (spawn_method, on_our_table): (SpawnMethod, bool),
+        room: &ScopeFactory,
         command: &[&str],
         directory: &str,
     ) -> (Result<(Launched, Scope), SpawnError>, String) {
@@ -458,12 +458,16 @@ mod tests {
             vec![CString::from(c"PATH=/usr/bin:/bin"), CString::from(c"OSTLER_RUN_ID=x")];
         let pipe = Pipe::from_run().expect("a pipe");
         let nothing = std::fs::File::open("/dev/null").expect("/dev/null");
-        let mut launcher = Launcher { birth, ..Launcher::new() };
+        let mut launcher = Launcher { spawn_method, ..Launcher::new() };
         if !on_our_table {
             launcher.seats = None;
         }
-        let name =
-            format!("{:?}-{}-{}", birth, rustix::process::getpid().as_raw_pid(), fastest_unique());
+        let name = format!(
+            "{:?}-{}-{}",
+            spawn_method,
+            rustix::process::getpid().as_raw_pid(),
+            fastest_unique()
+        );
         let mut scope = room.make(&name, None);
         let launched = launcher.launch(
             &Launch {
@@ -496,11 +500,11 @@ mod tests {
         (launched.map(|launched| (launched, scope)), String::from_utf8_lossy(&written).into_owned())
     }
 
-    const WAYS: [(Birth, bool); 4] = [
-        (Birth::Clone3, true),
-        (Birth::Clone3, false),
-        (Birth::Clone, true),
-        (Birth::Clone, false),
+    const WAYS: [(SpawnMethod, bool); 4] = [
+        (SpawnMethod::Clone3, true),
+        (SpawnMethod::Clone3, false),
+        (SpawnMethod::Clone, true),
+        (SpawnMethod::Clone, false),
     ];
 
     fn fastest_unique() -> u32 {
@@ -522,28 +526,29 @@ mod tests {
     fn every_way_of_birth_gives_the_same_child() {
         let probe = "ps -o pid=,pgid=,sid= -p $$ 2>/dev/null || awk '{print $1,$5,$6}' /proc/$$/stat; \
                      umask; ulimit -n; grep -E 'SigIgn|SigBlk' /proc/self/status; pwd; ls /proc/$$/fd | wc -l";
-        for birth in WAYS {
+        for spawn_method in WAYS {
             for mut room in [
-                ScopeRoom::open(&format!("test-{}", rustix::process::getpid().as_raw_pid())),
-                ScopeRoom::without_boundary("test", "test"),
+                ScopeFactory::open(&format!("test-{}", rustix::process::getpid().as_raw_pid())),
+                ScopeFactory::without_boundary("test", "test"),
             ] {
-                let (launched, told) = launch_in(birth, &room, &["sh", "-c", probe], "/tmp");
+                let (launched, description) =
+                    launch_in(spawn_method, &room, &["sh", "-c", probe], "/tmp");
                 let (launched, scope) = launched.expect("launched");
                 let pid = launched.process.fingerprint().pid;
-                assert_eq!(reap(&launched), 0, "{told}");
-                let lines: Vec<&str> = told.lines().collect();
+                assert_eq!(reap(&launched), 0, "{description}");
+                let lines: Vec<&str> = description.lines().collect();
                 let ids: Vec<i32> =
                     lines[0].split_whitespace().map(|id| id.parse().expect("a pid")).collect();
                 assert_eq!(
                     ids,
                     [pid, pid, pid],
-                    "pid, group and session are the child's own: {told}"
+                    "pid, group and session are the child's own: {description}"
                 );
-                assert!(lines[1].ends_with("027") && lines[2] == "256", "{told}");
+                assert!(lines[1].ends_with("027") && lines[2] == "256", "{description}");
                 assert!(
                     lines[3].ends_with("0000000000000000")
                         && lines[4].ends_with("0000000000000000"),
-                    "{told}"
+                    "{description}"
                 );
                 assert_eq!(lines[5], "/tmp");
                 scope.remove();
@@ -555,13 +560,14 @@ mod tests {
     /// W6: a boundary is handed on only as it was made, and one that is gone is made anew.
     #[test]
     fn a_kept_boundary_is_as_good_as_a_new_one() {
-        let mut room = ScopeRoom::open(&format!("kept-{}", rustix::process::getpid().as_raw_pid()));
+        let mut room =
+            ScopeFactory::open(&format!("kept-{}", rustix::process::getpid().as_raw_pid()));
         if room.why_no_boundary().is_some() {
             return;
         }
         let mut launcher = Launcher::new();
         let environment = vec![CString::from(c"PATH=/usr/bin:/bin")];
-        let mut run = |room: &mut ScopeRoom, name: &str, spoil: &dyn Fn(&Path)| {
+        let mut run = |room: &mut ScopeFactory, name: &str, spoil: &dyn Fn(&Path)| {
             let mut scope = room.make_passing(name, None);
             spoil(Path::new(&scope.boundary().expect("a boundary")));
             let launch = Launch {
@@ -606,10 +612,10 @@ mod tests {
 
     #[test]
     fn a_spawn_error_names_the_step_and_leaves_nothing() {
-        let room = ScopeRoom::without_boundary("test", "test");
-        for birth in WAYS {
+        let room = ScopeFactory::without_boundary("test", "test");
+        for spawn_method in WAYS {
             let kind = |command: &[&str], directory: &str| {
-                launch_in(birth, &room, command, directory)
+                launch_in(spawn_method, &room, command, directory)
                     .0
                     .map(|_| ())
                     .expect_err("cannot work")
@@ -632,11 +638,11 @@ mod tests {
         let mut permissions = std::fs::metadata(&folder).expect("there").permissions();
         std::os::unix::fs::PermissionsExt::set_mode(&mut permissions, 0o755);
         std::fs::set_permissions(&folder, permissions).expect("set");
-        let room = ScopeRoom::without_boundary("test", "test");
+        let room = ScopeFactory::without_boundary("test", "test");
         let path = folder.to_string_lossy().into_owned();
-        let (launched, told) = launch_in(WAYS[0], &room, &[&path, "one"], "/");
+        let (launched, description) = launch_in(WAYS[0], &room, &[&path, "one"], "/");
         assert_eq!(reap(&launched.expect("launched").0), 0);
-        assert_eq!(told, "script one\n");
+        assert_eq!(description, "script one\n");
         std::fs::remove_file(folder).expect("removed");
     }
 }

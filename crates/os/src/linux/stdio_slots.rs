@@ -11,23 +11,23 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
 #[derive(Debug)]
-pub(super) struct Seats {
+pub(super) struct StdioSlots {
     seats: [OwnedFd; 3],
     /// For the note of a run's reaper.
     note: OwnedFd,
     nothing: OwnedFd,
 }
 
-impl Seats {
+impl StdioSlots {
     /// `None` where the kernel cannot do it (before Linux 5.9, or in a sandbox), or has no room left.
     pub(super) fn take() -> Option<Self> {
         if !can_leave_table() {
             return None;
         }
         let nothing = open_nothing().ok()?;
-        let seat = || fcntl_dupfd_cloexec(&nothing, 3).ok();
-        let seats = [seat()?, seat()?, seat()?];
-        Some(Self { seats, note: seat()?, nothing })
+        let pane_slot = || fcntl_dupfd_cloexec(&nothing, 3).ok();
+        let seats = [pane_slot()?, pane_slot()?, pane_slot()?];
+        Some(Self { seats, note: pane_slot()?, nothing })
     }
 
     pub(super) fn numbers(&self) -> [RawFd; 3] {
@@ -41,23 +41,23 @@ impl Seats {
     }
 
     /// Where the reaper of a run finds its note.
-    pub(super) fn seat_note(&mut self, note: BorrowedFd<'_>) -> io::Result<RawFd> {
+    pub(super) fn pane_note(&mut self, note: BorrowedFd<'_>) -> io::Result<RawFd> {
         dup3(note, &mut self.note, DupFlags::CLOEXEC)?;
         Ok(self.note.as_raw_fd())
     }
 
-    pub(super) fn seat(&mut self, stdio: &[BorrowedFd<'_>; 3]) -> io::Result<()> {
-        for (seat, descriptor) in self.seats.iter_mut().zip(stdio) {
-            dup3(descriptor, seat, DupFlags::CLOEXEC)?;
+    pub(super) fn pane_slot(&mut self, stdio: &[BorrowedFd<'_>; 3]) -> io::Result<()> {
+        for (pane_slot, descriptor) in self.seats.iter_mut().zip(stdio) {
+            dup3(descriptor, pane_slot, DupFlags::CLOEXEC)?;
         }
         Ok(())
     }
 
     /// The child has its own now; nobody else's end of a pipe may stay open with us.
     pub(super) fn clear(&mut self) {
-        for seat in self.seats.iter_mut().chain([&mut self.note]) {
+        for pane_slot in self.seats.iter_mut().chain([&mut self.note]) {
             // It replaces what is open by what is open: there is nothing that it could run out of.
-            let _ = dup3(self.nothing.as_fd(), seat, DupFlags::CLOEXEC);
+            let _ = dup3(self.nothing.as_fd(), pane_slot, DupFlags::CLOEXEC);
         }
     }
 }

@@ -5,11 +5,11 @@ use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
 
 /// Must be made before other threads, which then inherit the blocked signals.
 #[derive(Debug)]
-pub struct StopWords {
+pub struct StopListener {
     descriptor: OwnedFd,
 }
 
-impl StopWords {
+impl StopListener {
     #[expect(unsafe_code, reason = "rustix has no signalfd")]
     pub fn listen() -> io::Result<Self> {
         // SAFETY: the set is initialised by sigemptyset before it is read; the descriptor is new.
@@ -42,7 +42,7 @@ impl StopWords {
     }
 }
 
-impl AsFd for StopWords {
+impl AsFd for StopListener {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.descriptor.as_fd()
     }

@@ -32,10 +32,10 @@ pub enum Swept {
 /// TERM, some time, KILL. We must be the reaper of our descendants.
 pub fn sweep() -> Swept {
     let begun = mono_ms();
-    let mut told = Vec::new();
+    let mut description = Vec::new();
     loop {
         while let Some(reaped) = next_ended() {
-            told.retain(|other| *other != reaped.pid);
+            description.retain(|other| *other != reaped.pid);
         }
         let children = children();
         if children.is_empty() {
@@ -48,14 +48,14 @@ pub fn sweep() -> Swept {
         for child in children {
             if passed > GRACE_MS {
                 end(child, Signal::KILL);
-            } else if !told.contains(&child) {
+            } else if !description.contains(&child) {
                 end(child, Signal::TERM);
                 end(child, Signal::CONT);
-                told.push(child);
+                description.push(child);
             }
             if passed <= GRACE_MS && is_run_reaper(child) {
                 // It passes nothing on: its run is asked one by one.
-                ask_below(child, &mut told);
+                ask_below(child, &mut description);
             }
         }
         nap(LOOK_EVERY);
@@ -70,12 +70,12 @@ fn end(child: i32, signal: Signal) {
     let _ = rustix::process::kill_process(pid, signal);
 }
 
-fn ask_below(child: i32, told: &mut Vec<i32>) {
+fn ask_below(child: i32, description: &mut Vec<i32>) {
     for pid in below(child).unwrap_or_default() {
-        if told.contains(&pid) {
+        if description.contains(&pid) {
             continue;
         }
-        told.push(pid);
+        description.push(pid);
         let known = stat(pid).map(|stat| (stat.parent, stat.start_time));
         let is_meant = || stat(pid).map(|stat| (stat.parent, stat.start_time)) == known;
         for signal in [super::process::Signal::Term, super::process::Signal::Continue] {
@@ -103,7 +103,7 @@ pub fn strays(
 /// TERM, some time, KILL, to these and to all that descends from them. How many are left.
 pub fn end_strays(list: impl Fn() -> Vec<(i32, u64)>) -> usize {
     let begun = mono_ms();
-    let mut told = HashSet::new();
+    let mut description = HashSet::new();
     loop {
         // Our own corpses; our guardian clears away its.
         while next_ended().is_some() {}
@@ -122,7 +122,7 @@ pub fn end_strays(list: impl Fn() -> Vec<(i32, u64)>) -> usize {
             let is_meant = || stat(pid).map(|stat| (stat.parent, stat.start_time)) == known;
             if passed > GRACE_MS {
                 signal_checked(pid, super::process::Signal::Kill, is_meant);
-            } else if told.insert((pid, known)) {
+            } else if description.insert((pid, known)) {
                 signal_checked(pid, super::process::Signal::Term, is_meant);
                 signal_checked(pid, super::process::Signal::Continue, is_meant);
             }

@@ -74,7 +74,8 @@ pub fn trust_folder(path: &Path) -> Result<(), FolderRefused> {
 /// be a real folder of ours with mode 0700, in a folder where nobody else can put another in its place.
 pub fn make_own_folder(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::DirBuilderExt;
-    let refused = |told: String| io::Error::new(io::ErrorKind::PermissionDenied, told);
+    let refused =
+        |description: String| io::Error::new(io::ErrorKind::PermissionDenied, description);
     if let Some(above) = path.parent() {
         let found = stat(above)?;
         let is_ours = [0, super::files::user_id()].contains(&found.st_uid);
@@ -186,10 +187,11 @@ mod tests {
             assert!(trust_folder(folder(mode).path()).is_ok(), "{mode:o}");
         }
         for mode in [0o770, 0o777, 0o722] {
-            let told = trust_folder(folder(mode).path()).expect_err("refused").to_string();
+            let description = trust_folder(folder(mode).path()).expect_err("refused").to_string();
             assert!(
-                told.contains(&format!("mode 0{mode:o}")) && told.contains("chmod 700"),
-                "{told}"
+                description.contains(&format!("mode 0{mode:o}"))
+                    && description.contains("chmod 700"),
+                "{description}"
             );
         }
     }

@@ -5,7 +5,7 @@
 
 use super::cgroup::Leaf;
 use super::descent::children_of;
-use super::pane_process::SeatNote;
+use super::pane_process::PaneNote;
 use super::stat_line::StatLine;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, fstat, openat, statat};
 use std::collections::{HashMap, HashSet};
@@ -21,7 +21,7 @@ pub struct TreeSubject {
     /// The reaper of the run, where it has no boundary.
     pub reaper: Option<i32>,
     /// The note of who was started elsewhere for it.
-    pub seat: Option<PathBuf>,
+    pub pane_slot: Option<PathBuf>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -165,11 +165,13 @@ fn quick_members(leaf: &OwnedFd) -> Option<Vec<i32>> {
 
 /// Who was started elsewhere, and could not join the boundary.
 fn apart(subject: &TreeSubject, members: &[i32]) -> Vec<i32> {
-    let seat = subject.seat.as_ref().and_then(|note| SeatNote::read(note));
-    let Some(seat) = seat.filter(|seat| !seat.is_joined && seat.is_alive()) else {
+    let pane_slot = subject.pane_slot.as_ref().and_then(|note| PaneNote::read(note));
+    let Some(pane_slot) =
+        pane_slot.filter(|pane_slot| !pane_slot.is_joined && pane_slot.is_alive())
+    else {
         return Vec::new();
     };
-    let mut open = vec![seat.pid];
+    let mut open = vec![pane_slot.pid];
     let mut found = Vec::new();
     while let Some(pid) = open.pop() {
         if !found.contains(&pid) && !members.contains(&pid) {
@@ -183,8 +185,8 @@ fn apart(subject: &TreeSubject, members: &[i32]) -> Vec<i32> {
 /// What the root's children are, however deep, and what came to us of it when their parents ended.
 fn descendants(subject: &TreeSubject, orphans: &HashMap<i32, Vec<i32>>) -> Vec<i32> {
     let mut open = vec![subject.root];
-    let seat = subject.seat.as_ref().and_then(|note| SeatNote::read(note));
-    open.extend(seat.filter(SeatNote::is_alive).map(|note| note.pid));
+    let pane_slot = subject.pane_slot.as_ref().and_then(|note| PaneNote::read(note));
+    open.extend(pane_slot.filter(PaneNote::is_alive).map(|note| note.pid));
     match subject.reaper {
         Some(reaper) => open.extend(children_of(reaper)),
         None => open.extend(orphans.get(&subject.root).into_iter().flatten()),
@@ -305,7 +307,7 @@ mod tests {
     #[test]
     fn who_stands_in_line_for_a_processor_is_seen() {
         let pid = rustix::process::getpid().as_raw_pid();
-        let subject = TreeSubject { root: pid, boundary: None, reaper: None, seat: None };
+        let subject = TreeSubject { root: pid, boundary: None, reaper: None, pane_slot: None };
         let own = fs::read_to_string("/proc/self/schedstat").expect("the kernel counts it");
         let own_ms = own.split(' ').nth(1).and_then(|ns| ns.parse::<u64>().ok()).expect("a number")
             / 1_000_000;
@@ -315,7 +317,7 @@ mod tests {
     #[test]
     fn our_own_tree_is_seen() {
         let pid = rustix::process::getpid().as_raw_pid();
-        let subject = TreeSubject { root: pid, boundary: None, reaper: None, seat: None };
+        let subject = TreeSubject { root: pid, boundary: None, reaper: None, pane_slot: None };
         let seen = look_at_trees(&[subject], Detail::Processes);
         let usage = seen[0].as_ref().expect("we are there");
         assert!(usage.members >= 1 && usage.memory_bytes > 0, "{usage:?}");

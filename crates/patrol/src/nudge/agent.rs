@@ -1,6 +1,6 @@
 //! The agent program inside a unit: its profile, its process, and what it writes down itself.
 
-use ostler_agents::{Book, Judged, Place, Profile, Recorded};
+use ostler_agents::{Judged, Place, Profile, ProfileSet, Recorded};
 use ostler_model::AgentState;
 use ostler_model::ScreenText;
 use ostler_model::{ProcessUsage, UnitView};
@@ -23,14 +23,14 @@ pub fn own_profiles() -> Option<PathBuf> {
     Some(config.join("ostler/agents"))
 }
 
-pub fn book() -> Book {
-    Book::with_folder(own_profiles().as_deref()).0
+pub fn book() -> ProfileSet {
+    ProfileSet::with_folder(own_profiles().as_deref()).0
 }
 
 impl Agent {
     /// By what the unit declares, else by the processes of its run.
     pub fn find(
-        book: &Book,
+        book: &ProfileSet,
         declared: Option<&str>,
         view: &UnitView,
         tree: &[ProcessUsage],

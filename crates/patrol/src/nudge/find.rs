@@ -81,7 +81,7 @@ pub fn place(
     connection: &mut Connection,
     folder: &Path,
     found: &Found,
-    whose: Whose,
+    run_of_pid: Whose,
 ) -> Result<Result<Place, Nowhere>, PatrolError> {
     let view = &found.view;
     let name = &view.name;
@@ -96,7 +96,7 @@ pub fn place(
         Place { agent, awaited, started_at_ms: view.started_at_ms, ..place }
     };
     let Some(run) = view.run_id else {
-        return Ok(match (&view.tmux, whose) {
+        return Ok(match (&view.tmux, run_of_pid) {
             (Some(tmux), Whose::Anyones) => others_session(view, tmux),
             (None, _) | (_, Whose::Ours) => Err(not_running(view)),
         });
@@ -112,7 +112,7 @@ pub fn place(
         (Backend::Tmux, Some(tmux)) => {
             let memo = folder.join(format!("{}.modes", name.replace('/', "_")));
             let modes = Modes::new(connector.clone(), run.to_string(), memo);
-            let place = session(modes, view, &record, tmux, whose);
+            let place = session(modes, view, &record, tmux, run_of_pid);
             Ok(place.map(known))
         }
         (Backend::Tmux, None) => Ok(Err(not_running(view))),
@@ -131,7 +131,7 @@ fn session(
     view: &UnitView,
     record: &RunRecord,
     tmux: &TmuxSpec,
-    whose: Whose,
+    run_of_pid: Whose,
 ) -> Result<Place, Nowhere> {
     let server = server(tmux);
     let run = record.run_id.to_string();
@@ -148,7 +148,7 @@ fn session(
             let terminal = Box::new(TmuxTerminal::new(server, pane, Some(modes)));
             Ok(Place::of(terminal, run))
         }
-        None if whose == Whose::Anyones => others_session(view, tmux),
+        None if run_of_pid == Whose::Anyones => others_session(view, tmux),
         None => Err((
             Refusal::NotRunning,
             format!("{} runs, and its session {} is not there", view.name, tmux.session),
@@ -179,9 +179,9 @@ fn server(tmux: &TmuxSpec) -> Server {
 
 fn not_running(view: &UnitView) -> Nowhere {
     let why = if view.why.is_empty() { String::new() } else { format!(" ({})", view.why) };
-    let told = format!(
+    let description = format!(
         "{} does not run: it is {}{why}; `--mode queue` keeps the text for when it does",
         view.name, view.state
     );
-    (Refusal::NotRunning, told)
+    (Refusal::NotRunning, description)
 }

@@ -36,7 +36,7 @@ use send::{Wanted, say};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use turn::Turn;
-use typing::Said;
+use typing::OscState;
 
 pub use agent::{Agent, book, own_profiles};
 pub use waiting::{Patience, deliver_waiting};
@@ -145,7 +145,7 @@ pub fn nudge(connector: &Connector, speech: &Speech<'_>) -> Result<Spoken, Patro
 pub fn nudge_as(
     connector: &Connector,
     speech: &Speech<'_>,
-    whose: Whose,
+    run_of_pid: Whose,
     prefix: Prefix,
 ) -> Result<Spoken, PatrolError> {
     let mut connection = connector.open()?;
@@ -165,7 +165,7 @@ pub fn nudge_as(
     }
     let view = &found.view;
     let folder = folder(&mut connection)?;
-    let place = || find::place(connector, &mut connector.open()?, &folder, &found, whose);
+    let place = || find::place(connector, &mut connector.open()?, &folder, &found, run_of_pid);
     match speech.mode {
         Mode::Queue => match place()? {
             Err((refusal @ Refusal::NoTerminal, why)) => Ok(refused(refusal, why)),
@@ -183,7 +183,8 @@ pub fn nudge_as(
             Ok(place) => {
                 let again = |connection: &mut Connection| {
                     let Ok(found) = find::unit(connection, speech.to)? else { return Ok(None) };
-                    Ok(find::place(connector, &mut connector.open()?, &folder, &found, whose)?.ok())
+                    Ok(find::place(connector, &mut connector.open()?, &folder, &found, run_of_pid)?
+                        .ok())
                 };
                 when_idle(&mut connection, &folder, speech, text, place, again)
             }
@@ -245,9 +246,9 @@ fn when_idle(
             }
             Idle::Yes => match say(connection, &turn, &mut place, &text, &Wanted::now(speech)) {
                 // It was idle a moment ago: it is looked at again.
-                Said::Refused(Refusal::Obstacle | Refusal::NotReady, why) => why,
+                OscState::Refused(Refusal::Obstacle | Refusal::NotReady, why) => why,
                 // It may show its box before it listens. What was taken back may be tried again.
-                Said::Refused(Refusal::NotTaken, why) if place.agent.is_some() => why,
+                OscState::Refused(Refusal::NotTaken, why) if place.agent.is_some() => why,
                 said => {
                     learn(connection, speech.to, &said);
                     return Ok(spoken(said));
@@ -327,8 +328,8 @@ fn is_quiet(before: &ScreenText, now: &ScreenText) -> bool {
 }
 
 /// The agent told its session by where it wrote the text down.
-fn learn(connection: &mut Connection, unit: &str, said: &Said) {
-    if let Said::Delivered { session: Some(session), .. } = said {
+fn learn(connection: &mut Connection, unit: &str, said: &OscState) {
+    if let OscState::Delivered { session: Some(session), .. } = said {
         connection.learn_session(unit, session);
     }
 }
@@ -357,12 +358,12 @@ fn queue(
     })
 }
 
-fn spoken(said: Said) -> Spoken {
+fn spoken(said: OscState) -> Spoken {
     match said {
-        Said::Delivered { proof, .. } => {
+        OscState::Delivered { proof, .. } => {
             Spoken { receipt: Receipt::Delivered, why: proof, id: None, refusal: None }
         }
-        Said::Refused(refusal, why) => refused(refusal, why),
+        OscState::Refused(refusal, why) => refused(refusal, why),
     }
 }
 

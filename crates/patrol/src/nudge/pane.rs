@@ -66,8 +66,9 @@ impl Terminal for TmuxTerminal {
 
     /// tmux knows, and older ones do not tell: then the last that the program said of it is in its output.
     fn paste_mode(&mut self) -> Result<Paste, Trouble> {
-        let told = self.takes_paste.or_else(|| self.modes.as_ref().and_then(Modes::takes_paste));
-        Ok(if told == Some(true) { Paste::Bracketed } else { Paste::Plain })
+        let description =
+            self.takes_paste.or_else(|| self.modes.as_ref().and_then(Modes::takes_paste));
+        Ok(if description == Some(true) { Paste::Bracketed } else { Paste::Plain })
     }
 
     fn type_in(&mut self, text: &str, _: Paste) -> Result<(), Trouble> {

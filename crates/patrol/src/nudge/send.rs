@@ -2,7 +2,7 @@
 
 use super::find::Place;
 use super::turn::{HalfDone, Turn};
-use super::typing::{Said, Stage, Typed, speak};
+use super::typing::{OscState, Stage, Typed, speak};
 use super::{Before, Refusal, Speech};
 use crate::connection::Connection;
 use ostler_model::{NudgeDraft, Priority, Receipt, letter_id};
@@ -30,11 +30,11 @@ pub(super) fn say(
     place: &mut Place,
     text: &str,
     wanted: &Wanted<'_>,
-) -> Said {
+) -> OscState {
     match place.unready() {
         Ok(None) => {}
-        Ok(Some(why)) => return Said::Refused(Refusal::NotReady, why),
-        Err(trouble) => return Said::Refused(Refusal::Gone, trouble.to_string()),
+        Ok(Some(why)) => return OscState::Refused(Refusal::NotReady, why),
+        Err(trouble) => return OscState::Refused(Refusal::Gone, trouble.to_string()),
     }
     let run = place.run.clone();
     let Place { terminal, agent, .. } = place;
@@ -79,10 +79,10 @@ fn return_to_queue(
 }
 
 /// An agent's profile shows what stands in its input box. Without one that has to be remembered.
-pub(super) fn over(turn: &Turn, place: &Place, said: &Said) {
+pub(super) fn over(turn: &Turn, place: &Place, said: &OscState) {
     match said {
-        Said::Refused(Refusal::StillThere, _) if place.agent.is_none() => turn.leave(),
-        Said::Refused(Refusal::StillThere, _) => turn.leave_for_next(),
-        Said::Refused(..) | Said::Delivered { .. } => turn.over(),
+        OscState::Refused(Refusal::StillThere, _) if place.agent.is_none() => turn.leave(),
+        OscState::Refused(Refusal::StillThere, _) => turn.leave_for_next(),
+        OscState::Refused(..) | OscState::Delivered { .. } => turn.over(),
     }
 }

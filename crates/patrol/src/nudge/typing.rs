@@ -27,7 +27,7 @@ pub(super) const LOOK_EVERY_MS: u64 = 20;
 
 /// What came of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Said {
+pub enum OscState {
     Delivered { proof: String, session: Option<String> },
     Refused(Refusal, String),
 }
@@ -60,14 +60,14 @@ pub fn speak(
     text: &str,
     before: Before,
     note: &mut dyn FnMut(Stage, &Typed) -> std::io::Result<()>,
-) -> Said {
+) -> OscState {
     let said = match agent {
         Some(agent) if agent.profile.input.is_some() => {
             with_profile::speak(terminal, agent, text, before, note)
         }
         Some(_) | None => without_profile::speak(terminal, text, before, note),
     };
-    said.unwrap_or_else(|trouble| Said::Refused(Refusal::Gone, trouble.to_string()))
+    said.unwrap_or_else(|trouble| OscState::Refused(Refusal::Gone, trouble.to_string()))
 }
 
 /// A note that could not be kept ends it.
@@ -75,18 +75,18 @@ pub(super) fn noted(
     note: &mut dyn FnMut(Stage, &Typed) -> std::io::Result<()>,
     stage: Stage,
     typed: &Typed,
-) -> Result<(), Said> {
+) -> Result<(), OscState> {
     note(stage, typed).map_err(|error| {
-        Said::Refused(Refusal::Gone, format!("no note can be kept of it: {error}"))
+        OscState::Refused(Refusal::Gone, format!("no note can be kept of it: {error}"))
     })
 }
 
 /// The text as it may be typed, or why nothing of it can be.
-pub(super) fn cleaned(text: &str, paste: Paste) -> Result<String, Said> {
+pub(super) fn cleaned(text: &str, paste: Paste) -> Result<String, OscState> {
     let text = clean(text, paste);
     if text.trim().is_empty() {
         let why = "nothing of it can be typed: it has only control characters and blanks";
-        return Err(Said::Refused(Refusal::Nothing, why.to_owned()));
+        return Err(OscState::Refused(Refusal::Nothing, why.to_owned()));
     }
     Ok(text)
 }

@@ -4,7 +4,7 @@ use super::find::{self, Place};
 use super::recover::recover;
 use super::send::{Wanted, over, say};
 use super::turn::Turn;
-use super::typing::Said;
+use super::typing::OscState;
 use super::{Before, Idle, Refusal, Whose, folder, is_idle, learn, receipt_of, take_turn};
 use crate::connection::{Connection, Connector};
 use crate::error::PatrolError;
@@ -83,11 +83,11 @@ pub fn deliver_one(
     let said = say(connection, turn, place, &nudge.text, &wanted);
     learn(connection, unit, &said);
     let (receipt, why) = match said.clone() {
-        Said::Delivered { proof, .. } => (Receipt::Delivered, proof),
-        Said::Refused(Refusal::Obstacle | Refusal::NotReady | Refusal::Gone, why) => {
+        OscState::Delivered { proof, .. } => (Receipt::Delivered, proof),
+        OscState::Refused(Refusal::Obstacle | Refusal::NotReady | Refusal::Gone, why) => {
             (Receipt::Queued, why)
         }
-        Said::Refused(refusal, why) => (receipt_of(refusal), why),
+        OscState::Refused(refusal, why) => (receipt_of(refusal), why),
     };
     let settled = connection.call(&Settle { id: nudge.id, receipt, why })?;
     // Not before: one that is killed in between leaves its note.

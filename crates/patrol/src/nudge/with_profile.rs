@@ -5,7 +5,7 @@ use super::proof::{Found, Proof, newest_messages};
 use super::recover::Remains;
 use super::terminal::{Editing, Key, Paste, Terminal, Trouble};
 use super::typing::{
-    LOOK_EVERY_MS, Said, Stage, Typed, cleaned, forget_unread, noted, pause, press,
+    LOOK_EVERY_MS, OscState, Stage, Typed, cleaned, forget_unread, noted, pause, press,
 };
 use super::{Before, Refusal};
 use ostler_agents::{AfterKey, Holds, InputBox, InputTable, Judged, WhileBusy};
@@ -33,13 +33,13 @@ pub(super) fn speak(
     text: &str,
     before: Before,
     note: &mut dyn FnMut(Stage, &Typed) -> std::io::Result<()>,
-) -> Result<Said, Trouble> {
+) -> Result<OscState, Trouble> {
     let Some(table) = agent.profile.input.as_ref() else {
-        return Ok(Said::Refused(Refusal::NotReady, "its profile has no input box".to_owned()));
+        return Ok(OscState::Refused(Refusal::NotReady, "its profile has no input box".to_owned()));
     };
     let mut talk = Talk { terminal, agent, table };
     match talk.say(text, before, note) {
-        Ok(said) | Err(Stop::Said(said)) => Ok(said),
+        Ok(said) | Err(Stop::OscState(said)) => Ok(said),
         Err(Stop::Trouble(trouble)) => Err(trouble),
     }
 }
@@ -98,13 +98,13 @@ pub(super) fn obstacle(judged: &Judged) -> Option<(Refusal, String)> {
 }
 
 enum Stop {
-    Said(Said),
+    OscState(OscState),
     Trouble(Trouble),
 }
 
-impl From<Said> for Stop {
-    fn from(said: Said) -> Self {
-        Stop::Said(said)
+impl From<OscState> for Stop {
+    fn from(said: OscState) -> Self {
+        Stop::OscState(said)
     }
 }
 
@@ -115,7 +115,7 @@ impl From<Trouble> for Stop {
 }
 
 fn refused(refusal: Refusal, why: impl Into<String>) -> Stop {
-    Stop::Said(Said::Refused(refusal, why.into()))
+    Stop::OscState(OscState::Refused(refusal, why.into()))
 }
 
 struct Talk<'a> {
@@ -130,7 +130,7 @@ impl Talk<'_> {
         text: &str,
         before: Before,
         note: &mut dyn FnMut(Stage, &Typed) -> std::io::Result<()>,
-    ) -> Result<Said, Stop> {
+    ) -> Result<OscState, Stop> {
         self.ready(text, before, note)?;
         let paste = self.terminal.paste_mode()?;
         let text = cleaned(text, Paste::Bracketed)?;
@@ -173,10 +173,10 @@ impl Talk<'_> {
         }
         let judged = self.look()?;
         // Its limit is over, and only what it said of it is still there.
-        let is_told_on =
+        let is_reported_on =
             before == Before::LimitOver && judged.input.as_ref().is_some_and(InputBox::is_empty);
         match obstacle(&judged) {
-            Some(_) if is_told_on && judged.state == AgentState::Limited => {}
+            Some(_) if is_reported_on && judged.state == AgentState::Limited => {}
             Some((refusal, why)) => return Err(refused(refusal, why)),
             None => {}
         }
@@ -310,7 +310,7 @@ impl Talk<'_> {
         }
     }
 
-    fn enter(&mut self, text: &str, typed: &str, proof: Option<&Proof>) -> Result<Said, Stop> {
+    fn enter(&mut self, text: &str, typed: &str, proof: Option<&Proof>) -> Result<OscState, Stop> {
         for _ in 0..ENTERS {
             press(self.terminal, Key::Enter)?;
             let began = ostler_os::mono_ms();
@@ -355,10 +355,15 @@ impl Talk<'_> {
     }
 
     /// The text is not in the box any more. Where the agent writes its messages down, it is to be found there.
-    fn left(&mut self, text: &str, proof: Option<&Proof>, judged: &Judged) -> Result<Said, Stop> {
+    fn left(
+        &mut self,
+        text: &str,
+        proof: Option<&Proof>,
+        judged: &Judged,
+    ) -> Result<OscState, Stop> {
         let seen = "it left the input box".to_owned();
         let Some(proof) = proof else {
-            return Ok(Said::Delivered { proof: seen, session: None });
+            return Ok(OscState::Delivered { proof: seen, session: None });
         };
         if let Some(said) = written_soon(proof, text) {
             return Ok(said);
@@ -367,13 +372,13 @@ impl Talk<'_> {
         if judged.state == AgentState::Working || is_there(AgentState::Working) {
             // It is in the agent's own queue, which not all of them write down.
             let proof = format!("{seen} while it works");
-            return Ok(Said::Delivered { proof, session: None });
+            return Ok(OscState::Delivered { proof, session: None });
         }
         let why = format!("{seen}, but the agent did not write it into its conversation");
-        Ok(Said::Refused(Refusal::NotKnown, why))
+        Ok(OscState::Refused(Refusal::NotKnown, why))
     }
 
-    fn lost(&self, text: &str, proof: Option<&Proof>, trouble: &Trouble) -> Said {
+    fn lost(&self, text: &str, proof: Option<&Proof>, trouble: &Trouble) -> OscState {
         let began = ostler_os::mono_ms();
         while ostler_os::mono_ms() - began < 1_000 {
             if let Some(said) = proof.and_then(|proof| written(proof, text)) {
@@ -382,7 +387,7 @@ impl Talk<'_> {
             pause(2 * LOOK_EVERY_MS);
         }
         let why = format!("Enter was pressed, then {trouble}; whether it was taken is not known");
-        Said::Refused(Refusal::NotKnown, why)
+        OscState::Refused(Refusal::NotKnown, why)
     }
 
     /// Taken back where that is possible: refused. Else it stands there, and the receipt says so.
@@ -423,7 +428,7 @@ impl Talk<'_> {
 }
 
 /// What the agent's own conversation says of it within the time that it may take to write it down.
-fn written_soon(proof: &Proof, text: &str) -> Option<Said> {
+fn written_soon(proof: &Proof, text: &str) -> Option<OscState> {
     let began = ostler_os::mono_ms();
     while ostler_os::mono_ms() - began < WRITTEN_WITHIN_MS {
         if let Some(said) = written(proof, text) {
@@ -435,14 +440,14 @@ fn written_soon(proof: &Proof, text: &str) -> Option<Said> {
 }
 
 /// What the agent's own conversation says of it, once it says something.
-fn written(proof: &Proof, text: &str) -> Option<Said> {
+fn written(proof: &Proof, text: &str) -> Option<OscState> {
     match proof.look(text) {
         Found::Nothing => None,
-        Found::Alone { session } => Some(Said::Delivered {
+        Found::Alone { session } => Some(OscState::Delivered {
             proof: "the agent wrote it into its conversation".to_owned(),
             session,
         }),
-        Found::Mixed { with } => Some(Said::Refused(
+        Found::Mixed { with } => Some(OscState::Refused(
             Refusal::NotKnown,
             format!("it was sent together with another text: {with:?}"),
         )),

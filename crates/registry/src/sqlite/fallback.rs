@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 /// What came of an attempt to go back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WentBack {
+pub enum Rollback {
     /// The registry is as it was, with so many runs that the other program had saved since.
     Yes { runs: u64 },
     /// There is no copy: a supervisor has been ready since.
@@ -83,14 +83,14 @@ impl Registry {
         path: &Path,
         instance: InstanceId,
         now_ms: u64,
-    ) -> Result<WentBack, RegistryError> {
+    ) -> Result<Rollback, RegistryError> {
         let copy = copy_of(path);
         if !copy.exists() {
-            return Ok(WentBack::NoCopy);
+            return Ok(Rollback::NoCopy);
         }
         let newer = schema::open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         if is_shared(&newer, instance, now_ms) {
-            return Ok(WentBack::Shared);
+            return Ok(Rollback::Shared);
         }
         let restored = beside(path, ".restored");
         fs::copy(&copy, &restored).map_err(|error| failed(&restored, error))?;
@@ -112,7 +112,7 @@ impl Registry {
         }
         // One step: whoever is killed before it tries again.
         fs::rename(&restored, path).map_err(|error| failed(path, error))?;
-        Ok(WentBack::Yes { runs })
+        Ok(Rollback::Yes { runs })
     }
 }
 

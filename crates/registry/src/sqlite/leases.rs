@@ -18,7 +18,7 @@ pub struct Claims {
 
 /// What came of an attempt to take over a run.
 #[derive(Clone, Debug)]
-pub enum Theft {
+pub enum StealOutcome {
     Won(Box<RunRecord>),
     /// Its owner renewed, another was quicker, or the run is over.
     Lost,
@@ -58,17 +58,17 @@ impl Registry {
         let version = transaction
             .query_row("PRAGMA data_version", [], |row| row.get::<_, i64>(0))
             .map_err(RegistryError::read)?;
-        let is_told = self.told_version == Some(version);
-        let owned = if is_told { None } else { Some(owned(&transaction, instance)?) };
+        let is_reported = self.described_version == Some(version);
+        let owned = if is_reported { None } else { Some(owned(&transaction, instance)?) };
         transaction.commit().map_err(RegistryError::write)?;
-        self.told_version = Some(version);
+        self.described_version = Some(version);
         self.at(Moment::AfterCommit);
         Ok(owned)
     }
 
     /// The next renewal says it again: not all of what it said could be heeded.
-    pub fn tell_again(&mut self) {
-        self.told_version = None;
+    pub fn report_again(&mut self) {
+        self.described_version = None;
     }
 
     /// Which live runs are ours: what can still be known when nothing can be written.
@@ -108,9 +108,9 @@ impl Registry {
         seen: Option<&Claims>,
         thief: InstanceId,
         at_ms: u64,
-    ) -> Result<Theft, RegistryError> {
+    ) -> Result<StealOutcome, RegistryError> {
         self.at(Moment::BeforeCommit);
-        self.told_version = None;
+        self.described_version = None;
         let transaction = self
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)
@@ -138,9 +138,11 @@ impl Registry {
                 )
                 .optional()
                 .map_err(RegistryError::read)?;
-            stolen.transpose()?.map_or(Theft::Lost, |record| Theft::Won(Box::new(record)))
+            stolen
+                .transpose()?
+                .map_or(StealOutcome::Lost, |record| StealOutcome::Won(Box::new(record)))
         } else {
-            Theft::Lost
+            StealOutcome::Lost
         };
         transaction.commit().map_err(RegistryError::write)?;
         self.at(Moment::AfterCommit);

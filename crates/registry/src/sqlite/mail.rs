@@ -405,7 +405,7 @@ pub(super) fn word<T>(
 ) -> rusqlite::Result<T> {
     let text: String = row.get(index)?;
     parse(&text).ok_or_else(|| {
-        let told = format!("{text:?} is no word of ours");
-        rusqlite::Error::FromSqlConversionFailure(index, Type::Text, told.into())
+        let description = format!("{text:?} is no word of ours");
+        rusqlite::Error::FromSqlConversionFailure(index, Type::Text, description.into())
     })
 }

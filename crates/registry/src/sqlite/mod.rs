@@ -14,9 +14,9 @@ mod sessions;
 mod units;
 mod writer;
 
-pub use fallback::WentBack;
+pub use fallback::Rollback;
 pub use journal::{EntryQuery, SliceMost, Step};
-pub use leases::{Claims, Theft};
+pub use leases::{Claims, StealOutcome};
 pub use mail::Sent;
 pub use patrol::Ordered;
 pub use pruner::{JournalBounds, Pruned, Pruner};

@@ -3,7 +3,7 @@
 use super::reader::Reader;
 use super::writer::Registry;
 use crate::error::RegistryError;
-use ostler_model::{InstanceId, PatrolMemory, PatrolSave, TownOrders, WatchSaid};
+use ostler_model::{InstanceId, PatrolMemory, PatrolOrders, PatrolSave, WatchSaid};
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -44,7 +44,7 @@ impl Registry {
     }
 
     /// Who says nothing any more is forgotten.
-    pub fn say_of_agent(
+    pub fn report_agent(
         &mut self,
         instance: InstanceId,
         agent: &str,
@@ -67,11 +67,12 @@ impl Registry {
     pub fn order_patrol(
         &mut self,
         instance: InstanceId,
-        seen: &TownOrders,
-        now: &TownOrders,
+        seen: &PatrolOrders,
+        now: &PatrolOrders,
     ) -> Result<Ordered, RegistryError> {
         // There is one writer in this process, and other processes have other instances.
-        let orders: TownOrders = document(&self.connection, instance, ORDERS)?.unwrap_or_default();
+        let orders: PatrolOrders =
+            document(&self.connection, instance, ORDERS)?.unwrap_or_default();
         if orders != *seen {
             return Ok(Ordered::Changed);
         }

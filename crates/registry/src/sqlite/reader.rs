@@ -58,8 +58,8 @@ impl Reader {
     }
 
     /// Runs of this boot that are over, and of which something was left.
-    pub fn undead(&self, boot_id: &str) -> Result<Vec<RunRecord>, RegistryError> {
-        super::units::undead(&self.connection, boot_id)
+    pub fn unkillable(&self, boot_id: &str) -> Result<Vec<RunRecord>, RegistryError> {
+        super::units::unkillable(&self.connection, boot_id)
     }
 
     pub fn run(&self, id: RunId) -> Result<Option<RunRecord>, RegistryError> {

@@ -71,7 +71,7 @@ pub(super) fn runs_of(
 }
 
 /// The few that could not be ended are found without an index: this is asked once in a supervisor's life.
-pub(super) fn undead(
+pub(super) fn unkillable(
     connection: &Connection,
     boot_id: &str,
 ) -> Result<Vec<RunRecord>, RegistryError> {

@@ -55,7 +55,7 @@ pub struct Registry {
     path: PathBuf,
     hook: Option<Box<dyn FnMut(Moment) + Send>>,
     /// The state of the file, as far as others write it, for which it was said which runs are ours.
-    pub(super) told_version: Option<i64>,
+    pub(super) described_version: Option<i64>,
 }
 
 impl std::fmt::Debug for Registry {
@@ -70,7 +70,7 @@ impl Registry {
         let mut connection = schema::open(path, flags)?;
         schema::prepare(&mut connection, path)?;
         connection.set_prepared_statement_cache_capacity(32);
-        Ok(Self { connection, path: path.to_owned(), hook: None, told_version: None })
+        Ok(Self { connection, path: path.to_owned(), hook: None, described_version: None })
     }
 
     /// Calls this at both sides of every commit.
@@ -200,12 +200,12 @@ impl Registry {
     }
 
     /// Runs of this instance and boot that are over, and of which something was left.
-    pub fn undead(
+    pub fn unkillable(
         &self,
         instance: InstanceId,
         boot_id: &str,
     ) -> Result<Vec<RunRecord>, RegistryError> {
-        let mut left = super::units::undead(&self.connection, boot_id)?;
+        let mut left = super::units::unkillable(&self.connection, boot_id)?;
         left.retain(|record| record.owner_instance_id == instance);
         Ok(left)
     }

@@ -3,7 +3,7 @@
 
 use super::End;
 use super::make::Made;
-use super::pane_protocol::Sitting;
+use super::pane_protocol::PaneSession;
 use crate::call::{Server, TmuxError};
 use crate::list::list;
 use ostler_model::TmuxOrder;
@@ -50,7 +50,7 @@ pub(crate) fn ended(
     server: &Server,
     order: &TmuxOrder,
     made: &Made,
-    sitting: Sitting,
+    sitting: PaneSession,
     ending: Option<Ending>,
 ) -> End {
     let known = ending.or_else(|| sitting.process.ending());
@@ -62,7 +62,7 @@ pub(crate) fn ended(
         let output = sitting.release();
         close(server, made);
         output.finish();
-        return End::Taken(taken_told(order, made));
+        return End::Taken(describe_taken(order, made));
     }
     sitting.output.wait_last();
     let output = sitting.release();
@@ -75,7 +75,7 @@ pub(crate) fn ended(
 }
 
 /// Its session went, or its server did.
-pub(crate) fn taken_told(order: &TmuxOrder, made: &Made) -> String {
+pub(crate) fn describe_taken(order: &TmuxOrder, made: &Made) -> String {
     let has_ended = |server: &Process| server.wait_gone(Some(SERVER_MS)).unwrap_or(false);
     // One that ends does not listen any more, and takes its time for the rest.
     let is_absent = Server::at(&order.spec.socket).is_absent();
@@ -97,6 +97,6 @@ pub(crate) fn close_id(server: &Server, session_id: &str) {
     match server.ask(&["kill-session", "-t", session_id]) {
         // Gone already is gone.
         Ok(_) | Err(TmuxError::NoServer { .. } | TmuxError::Refused { .. }) => {}
-        Err(error) => super::tell(&format!("its session could not be closed: {error}")),
+        Err(error) => super::notify(&format!("its session could not be closed: {error}")),
     }
 }

@@ -5,7 +5,7 @@ use super::{End, end_tree, failed, pane_protocol, sd_notify::Words};
 use crate::call::{Server, TmuxError};
 use crate::list::{HOME, Pane, RUN, UNIT, list};
 use ostler_model::TmuxOrder;
-use ostler_os::{Process, StopWords, fingerprint_of};
+use ostler_os::{Process, StopListener, fingerprint_of};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -22,16 +22,16 @@ pub(crate) struct Made {
 
 /// Sees to it that the name is free. A session is ours by its marks, never by its name; one that has the name and not the
 /// marks is somebody's, and is left alone.
-pub(crate) fn clear(server: &Server, order: &TmuxOrder, stop: &StopWords) -> Result<(), End> {
+pub(crate) fn clear(server: &Server, order: &TmuxOrder, stop: &StopListener) -> Result<(), End> {
     let is_left = |pane: &&Pane| pane.is_marked_for(&order.home, &order.unit);
     let listing = list(server).map_err(|error| failed(order, &error))?;
     let left: Vec<Pane> = listing.panes.iter().filter(is_left).cloned().collect();
     let stranger =
         listing.panes.iter().find(|pane| pane.session == order.spec.session && !is_left(pane));
     if let Some(pane) = stranger {
-        return Err(End::Refused(stranger_told(order, pane)));
+        return Err(End::Refused(describe_stranger(order, pane)));
     }
-    for pane in left.iter().filter(|pane| pane.is_seat()) {
+    for pane in left.iter().filter(|pane| pane.is_pane_process()) {
         let root = fingerprint_of(pane.pid).filter(|_| !pane.is_dead);
         let root = root.and_then(|found| Process::open(&found));
         let before = TmuxOrder { run: pane.run.clone(), ..order.clone() };
@@ -68,18 +68,18 @@ pub(crate) fn clear(server: &Server, order: &TmuxOrder, stop: &StopWords) -> Res
             "the session {:?} of an earlier run came back to life while it was being closed",
             pane.session
         ))),
-        Some(pane) => Err(End::Refused(stranger_told(order, pane))),
+        Some(pane) => Err(End::Refused(describe_stranger(order, pane))),
     }
 }
 
-fn stranger_told(order: &TmuxOrder, pane: &Pane) -> String {
-    let whose = match (pane.home.as_str(), pane.unit.as_str()) {
+fn describe_stranger(order: &TmuxOrder, pane: &Pane) -> String {
+    let run_of_pid = match (pane.home.as_str(), pane.unit.as_str()) {
         ("", _) | (_, "") => "it was not made by this daemon".to_owned(),
         (home, unit) if home == order.home => format!("it is unit {unit:?}'s"),
         (_, unit) => format!("it is unit {unit:?}'s of another daemon"),
     };
     format!(
-        "a session {:?} is there already, and {whose}: close or rename it, or give the unit another name with session = \"…\"",
+        "a session {:?} is there already, and {run_of_pid}: close or rename it, or give the unit another name with session = \"…\"",
         order.spec.session
     )
 }
@@ -99,9 +99,9 @@ pub(crate) fn make(server: &Server, order: &TmuxOrder) -> Result<Made, End> {
     let program = program.to_string_lossy().into_owned();
     // tmux reads what follows a # as a question, even as a command that it runs.
     let cwd = order.cwd.replace('#', "##");
-    let seat = pane_protocol::place(order);
+    let pane_slot = pane_protocol::place(order);
     let mut words: Vec<&str> = vec!["new-session", "-d", "-P", "-F", PRINTED, "-s", name];
-    words.extend(["-x", &columns, "-y", &rows, "-c", &cwd, "--", &program, "seat", &seat]);
+    words.extend(["-x", &columns, "-y", &rows, "-c", &cwd, "--", &program, "seat", &pane_slot]);
     let marks = [(HOME, &order.home), (UNIT, &order.unit), (RUN, &order.run)];
     for (mark, value) in marks {
         words.extend([";", "set-option", "-t", &exact, mark, value]);

@@ -27,8 +27,8 @@ use crate::note;
 use close::{Taken, close};
 use make::{Made, make};
 use ostler_model::{TmuxEnd, TmuxEndKind, TmuxOrder, TmuxOwner};
-use ostler_os::{Ending, Family, Interest, Poller, Process, Ready, Signal, StopWords};
-use pane_protocol::Sitting;
+use ostler_os::{Ending, Interest, Poller, Process, ProcessTree, Ready, Signal, StopListener};
+use pane_protocol::PaneSession;
 use sd_notify::Words;
 
 /// The same again would fail again.
@@ -72,20 +72,20 @@ pub fn keep() -> i32 {
     let order = match order() {
         Ok(order) => order,
         Err(error) => {
-            tell(&format!("no session is described: {error}"));
+            notify(&format!("no session is described: {error}"));
             return CONFIG;
         }
     };
-    let end = match StopWords::listen() {
+    let end = match StopListener::listen() {
         Ok(stop) => live(&order, &stop),
         Err(error) => End::Failed(format!("signals cannot be heard: {error}")),
     };
-    note::close_seat(&order);
+    note::close_pane(&order);
     for left in [output::place(&order), pane_protocol::place(&order)] {
         let _ = std::fs::remove_file(left);
     }
     let noted = |kind, why: String| {
-        tell(&why);
+        notify(&why);
         note::write_end(&order, &TmuxEnd { run: order.run.clone(), kind, why });
     };
     match end {
@@ -117,17 +117,17 @@ pub fn keep() -> i32 {
 /// Ends whatever is left of a unit's sessions.
 pub fn sweep() -> i32 {
     let Ok(order) = order() else { return CONFIG };
-    let Ok(stop) = StopWords::listen() else { return GONE };
+    let Ok(stop) = StopListener::listen() else { return GONE };
     match make::clear(&server(&order), &order, &stop) {
         Ok(()) => {
-            let _ = std::fs::remove_file(order.seat_note());
+            let _ = std::fs::remove_file(order.pane_note());
             0
         }
         Err(_) => UNAVAILABLE,
     }
 }
 
-pub(crate) fn tell(text: &str) {
+pub(crate) fn notify(text: &str) {
     use std::io::Write;
     let _ = writeln!(std::io::stderr(), "ostler: {text}");
 }
@@ -140,7 +140,7 @@ fn server(order: &TmuxOrder) -> Server {
     }
 }
 
-fn live(order: &TmuxOrder, stop: &StopWords) -> End {
+fn live(order: &TmuxOrder, stop: &StopListener) -> End {
     let words = Words::open(order.spec.is_ready_when_seated);
     let server = server(order);
     if order.spec.server == TmuxOwner::Ours && !come(&server, stop, &words) {
@@ -157,8 +157,8 @@ fn live(order: &TmuxOrder, stop: &StopWords) -> End {
         Ok(made) => made,
         Err(end) => return end,
     };
-    let seated = pane_protocol::hand_over(&server, order, &made, door, stop);
-    let sitting = match seated {
+    let pane_program = pane_protocol::hand_over(&server, order, &made, door, stop);
+    let sitting = match pane_program {
         Ok(sitting) => sitting,
         Err(end) => {
             close(&server, &made);
@@ -170,12 +170,12 @@ fn live(order: &TmuxOrder, stop: &StopWords) -> End {
 }
 
 /// Our own server is a unit, and will be there again if it is not: it is waited for. False if we are told to end before.
-fn come(server: &Server, stop: &StopWords, words: &Words) -> bool {
+fn come(server: &Server, stop: &StopListener, words: &Words) -> bool {
     let until = ostler_os::mono_ms() + SERVER_MS;
-    let mut is_told = false;
+    let mut is_reported = false;
     let mut ready = Vec::new();
     while server.is_absent() && ostler_os::mono_ms() < until {
-        if !std::mem::replace(&mut is_told, true) {
+        if !std::mem::replace(&mut is_reported, true) {
             words.say("STATUS=its tmux server does not run; it is waited for");
         }
         let waited = Poller::new().and_then(|poller| {
@@ -202,8 +202,8 @@ fn wait(
     server: &Server,
     order: &TmuxOrder,
     made: &Made,
-    mut sitting: Sitting,
-    stop: &StopWords,
+    mut sitting: PaneSession,
+    stop: &StopListener,
     words: &Words,
 ) -> End {
     let watched = Poller::new().and_then(|poller| {
@@ -223,7 +223,7 @@ fn wait(
     let mut ready: Vec<Ready> = Vec::new();
     // While its output is not heard, nothing else tells that its session was closed: it is looked at now and then.
     let mut look_in_ms = None;
-    let mut is_told = false;
+    let mut is_reported = false;
     while !sitting.has_news() {
         if poller.wait(look_in_ms, &mut ready).is_err() {
             continue;
@@ -239,7 +239,7 @@ fn wait(
         if has(SERVER) {
             end_tree(order, Some(&sitting.process), words);
             sitting.release().finish();
-            return End::Taken(close::taken_told(order, made));
+            return End::Taken(close::describe_taken(order, made));
         }
         if has(OUTPUT) {
             poller.remove(sitting.output.ended());
@@ -262,8 +262,8 @@ fn wait(
                     look_in_ms = Some(LOOK_SOON_MS);
                 }
                 Taken::Pipe | Taken::Unknown => {
-                    if !std::mem::replace(&mut is_told, true) {
-                        tell(
+                    if !std::mem::replace(&mut is_reported, true) {
+                        notify(
                             "somebody else took the output of its pane: it is not in this log any more",
                         );
                     }
@@ -271,7 +271,7 @@ fn wait(
                 }
                 Taken::Nothing => {
                     sitting.output = sitting.output.again(server, order, made);
-                    look_in_ms = match sitting.output.is_heard() {
+                    look_in_ms = match sitting.output.is_received() {
                         true => None,
                         false => Some(LOOK_AGAIN_MS),
                     };
@@ -299,12 +299,12 @@ const SETTLE_MS: u64 = 500;
 /// the run's groups with us; who has left even those is its supervisor's to end.
 fn end_tree(order: &TmuxOrder, root: Option<&Process>, words: &Words) {
     words.say("STOPPING=1");
-    let family = Family::find(root, &order.run);
+    let family = ProcessTree::find(root, &order.run);
     family.signal(Signal::Other(order.stop_signal));
     if !family.wait_gone(order.grace_ms) {
-        tell(&format!("it did not end within {} ms: it is killed", order.grace_ms));
+        notify(&format!("it did not end within {} ms: it is killed", order.grace_ms));
     }
-    Family::kill(root, &order.run);
+    ProcessTree::kill(root, &order.run);
 }
 
 pub(crate) fn failed(order: &TmuxOrder, error: &TmuxError) -> End {

@@ -42,10 +42,10 @@ impl Output {
             .ask(&["pipe-pane", "-O", "-t", &made.pane_id, &command])
             .map_err(|error| error.to_string())?;
         let has_last = Arc::new(AtomicBool::new(false));
-        let (awaited, told) = (Awaited::new(last.clone()), Arc::clone(&has_last));
+        let (awaited, description) = (Awaited::new(last.clone()), Arc::clone(&has_last));
         let thread = std::thread::Builder::new()
             .name("output".to_owned())
-            .spawn(move || pass(fifo, awaited, &told, theirs))
+            .spawn(move || pass(fifo, awaited, &description, theirs))
             .map_err(|error| error.to_string())?;
         Ok(Self { thread: Some(thread), ended, last, has_last })
     }
@@ -55,7 +55,7 @@ impl Output {
         match Self::begin(server, order, made, self.last.clone()) {
             Ok(output) => output,
             Err(why) => {
-                super::tell(&format!("its output cannot be heard any more: {why}"));
+                super::notify(&format!("its output cannot be heard any more: {why}"));
                 // Never readable again.
                 let (ended, kept) = match UnixStream::pair() {
                     Ok(pair) => pair,
@@ -67,7 +67,7 @@ impl Output {
         }
     }
 
-    pub(crate) fn is_heard(&self) -> bool {
+    pub(crate) fn is_received(&self) -> bool {
         self.thread.is_some()
     }
 

@@ -4,7 +4,7 @@
 
 use super::pane_protocol::{GO, Joined, News, Orders};
 use ostler_model::OsText;
-use ostler_os::{Ending, Seated, join_group};
+use ostler_os::{Ending, PaneProgram, join_group};
 use std::ffi::{OsStr, OsString};
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::ffi::OsStringExt;
@@ -47,9 +47,9 @@ pub fn take(place: &OsStr) -> i32 {
     let arguments: Vec<OsString> = orders.argv.iter().map(OsString::from).collect();
     let environment = environment(&orders.env, orders.own_sockets.as_deref());
     let started =
-        Seated::start(&arguments, &environment, Path::new(&orders.cwd), &orders.manners());
-    let seated = match started {
-        Ok(seated) => seated,
+        PaneProgram::start(&arguments, &environment, Path::new(&orders.cwd), &orders.attrs());
+    let pane_program = match started {
+        Ok(pane_program) => pane_program,
         Err((step, error)) => {
             let program = orders.argv.first().map(String::as_str).unwrap_or_default();
             let what = match step {
@@ -61,9 +61,9 @@ pub fn take(place: &OsStr) -> i32 {
         }
     };
     // Whoever kept us may have gone meanwhile; the program goes on until somebody ends it.
-    let _ = say(&mut stream, &News::Started(seated.pid()));
-    let ending = seated.wait_ended();
-    seated.write_last(orders.last.as_bytes());
+    let _ = say(&mut stream, &News::Started(pane_program.pid()));
+    let ending = pane_program.wait_ended();
+    pane_program.write_last(orders.last.as_bytes());
     let news = match ending {
         Ending::Code(code) => News::Code(code),
         Ending::Signal(signal) => News::Signal(signal),
@@ -73,7 +73,7 @@ pub fn take(place: &OsStr) -> i32 {
         // Until it has been read, or nobody reads any more.
         let _ = stream.read_line(&mut line);
     }
-    seated.release();
+    pane_program.release();
     if is_apart {
         // Whoever is left would be nobody's without us.
         ostler_os::sweep();

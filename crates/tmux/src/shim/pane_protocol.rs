@@ -17,10 +17,10 @@ use super::{End, failed};
 use crate::call::Server;
 use crate::list::SEAT;
 use crate::note;
-use ostler_model::{OsText, TmuxOrder, TmuxSeat};
+use ostler_model::{OsText, PaneRecord, TmuxOrder};
 use ostler_os::{
-    Door, Ending, Interest, Manners, Poller, Process, SeatNote, StopWords, fingerprint_of,
-    groups_of_run, own_environment, own_manners, peer_of,
+    Door, Ending, Interest, PaneNote, Poller, Process, ProcessAttrs, StopListener, fingerprint_of,
+    groups_of_run, own_attrs, own_environment, peer_of,
 };
 use serde::{Deserialize, Serialize};
 use std::io::{BufRead, BufReader, Write};
@@ -53,9 +53,9 @@ pub(super) struct Orders {
 }
 
 impl Orders {
-    pub(super) fn manners(&self) -> Manners {
+    pub(super) fn attrs(&self) -> ProcessAttrs {
         let Self { umask, descriptors, data, nice, memory_score, .. } = self;
-        Manners {
+        ProcessAttrs {
             umask: *umask,
             descriptors: *descriptors,
             data: *data,
@@ -82,14 +82,14 @@ pub(super) enum News {
 }
 
 /// The program in the pane, and the line to the seat that waits for it.
-pub(super) struct Sitting {
+pub(super) struct PaneSession {
     pub(super) process: Process,
     pub(super) output: Output,
-    seat: Process,
+    pane_slot: Process,
     line: BufReader<UnixStream>,
 }
 
-impl Sitting {
+impl PaneSession {
     /// Readable when the seat has something to tell, or is no more.
     pub(super) fn line(&self) -> &UnixStream {
         self.line.get_ref()
@@ -102,7 +102,7 @@ impl Sitting {
 
     /// How it ended, as the seat has it; `None` if the seat is no more.
     pub(super) fn ending(&mut self) -> Option<Ending> {
-        match hear(&mut self.line)? {
+        match receive(&mut self.line)? {
             News::Code(code) => Some(Ending::Code(code)),
             News::Signal(signal) => Some(Ending::Signal(signal)),
             News::Refused(_) | News::Started(_) => None,
@@ -111,15 +111,15 @@ impl Sitting {
 
     /// Nothing more is wanted of the seat.
     pub(super) fn release(self) -> Output {
-        let Self { output, seat, mut line, .. } = self;
+        let Self { output, pane_slot, mut line, .. } = self;
         let _ = line.get_mut().write_all(b"enough\n");
         // Or it would be found in the run when we have gone.
-        let _ = seat.wait_gone(Some(LEAVE_MS));
+        let _ = pane_slot.wait_gone(Some(LEAVE_MS));
         output
     }
 }
 
-fn hear(line: &mut BufReader<UnixStream>) -> Option<News> {
+fn receive(line: &mut BufReader<UnixStream>) -> Option<News> {
     let mut text = String::new();
     line.read_line(&mut text).ok()?;
     serde_json::from_str(&text).ok()
@@ -149,8 +149,8 @@ pub(super) fn hand_over(
     order: &TmuxOrder,
     made: &Made,
     door: Door,
-    stop: &StopWords,
-) -> Result<Sitting, End> {
+    stop: &StopListener,
+) -> Result<PaneSession, End> {
     let sitter = fingerprint_of(made.pane_pid)
         .and_then(|found| Process::open(&found))
         .ok_or_else(|| End::Failed(TOO_SOON.to_owned()))?;
@@ -179,14 +179,14 @@ pub(super) fn hand_over(
         .map_err(|why| End::Failed(format!("its output cannot be heard: {why}")))?;
     mark(server, order, made)?;
     let note =
-        SeatNote::of(made.pane_pid, is_joined).ok_or_else(|| End::Failed(TOO_SOON.to_owned()))?;
-    note::write_seat(order, &note, &seat(server, order, made, None))
+        PaneNote::of(made.pane_pid, is_joined).ok_or_else(|| End::Failed(TOO_SOON.to_owned()))?;
+    note::write_pane_note(order, &note, &pane_slot(server, order, made, None))
         .map_err(failed_to("its note cannot be written"))?;
     if stop.take() {
         return Err(End::Asked);
     }
     stream.get_mut().write_all(GO.as_bytes()).map_err(failed_to("its seat does not listen"))?;
-    let pid = match hear(&mut stream) {
+    let pid = match receive(&mut stream) {
         Some(News::Started(pid)) => pid,
         Some(News::Refused(why)) => return Err(End::NotExecuted(why)),
         Some(News::Code(_) | News::Signal(_)) | None => {
@@ -195,10 +195,10 @@ pub(super) fn hand_over(
     };
     // Its parent keeps its number for us, also if it has ended by now.
     let process = Process::at(pid).ok_or_else(|| End::Failed(TOO_SOON.to_owned()))?;
-    if let Some(note) = SeatNote::of(pid, is_joined) {
-        let _ = note::write_seat(order, &note, &seat(server, order, made, Some(pid)));
+    if let Some(note) = PaneNote::of(pid, is_joined) {
+        let _ = note::write_pane_note(order, &note, &pane_slot(server, order, made, Some(pid)));
     }
-    Ok(Sitting { process, output, seat: sitter, line: stream })
+    Ok(PaneSession { process, output, pane_slot: sitter, line: stream })
 }
 
 /// Nothing that a program writes by itself, and nothing that is to be seen: terminals pass over what they do not know.
@@ -209,7 +209,12 @@ fn last_words() -> Result<String, End> {
 }
 
 /// The one process that tmux has started in our pane; anybody else is sent away.
-fn come(door: &Door, made: &Made, process: &Process, stop: &StopWords) -> Result<UnixStream, End> {
+fn come(
+    door: &Door,
+    made: &Made,
+    process: &Process,
+    stop: &StopListener,
+) -> Result<UnixStream, End> {
     const DOOR: u64 = 0;
     const STOP: u64 = 1;
     const PANE: u64 = 2;
@@ -252,8 +257,8 @@ fn mark(server: &Server, order: &TmuxOrder, made: &Made) -> Result<(), End> {
     server.ask(&words).map(|_| ()).map_err(|error| failed(order, &error))
 }
 
-fn seat(server: &Server, order: &TmuxOrder, made: &Made, pid: Option<i32>) -> TmuxSeat {
-    TmuxSeat {
+fn pane_slot(server: &Server, order: &TmuxOrder, made: &Made, pid: Option<i32>) -> PaneRecord {
+    PaneRecord {
         run: order.run.clone(),
         unit: order.unit.clone(),
         home: order.home.clone(),
@@ -287,7 +292,7 @@ fn orders(order: &TmuxOrder, last: String) -> Orders {
         .map(|word| OsText(word.into_vec()))
         .filter(|word| !is_hidden(word.as_bytes()))
         .collect();
-    let Manners { umask, descriptors, data, nice, memory_score } = own_manners();
+    let ProcessAttrs { umask, descriptors, data, nice, memory_score } = own_attrs();
     let groups = groups_of_run(&order.run);
     Orders {
         groups: groups.iter().map(|group| group.display().to_string()).collect(),

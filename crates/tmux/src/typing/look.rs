@@ -48,10 +48,10 @@ pub fn look(server: &Server, pane: &str) -> Result<Option<PaneLook>, TmuxError> 
 }
 
 fn read(text: &str, pane: &str) -> Option<PaneLook> {
-    let (facts, screen) = text.split_once('\n')?;
+    let (capabilities, screen) = text.split_once('\n')?;
     // The title is last: it may hold anything.
-    let facts: Vec<&str> = facts.splitn(FIELDS.len(), '\t').collect();
-    let facts: [&str; FIELDS.len()] = facts.try_into().ok()?;
+    let capabilities: Vec<&str> = capabilities.splitn(FIELDS.len(), '\t').collect();
+    let capabilities: [&str; FIELDS.len()] = capabilities.try_into().ok()?;
     let [
         id,
         pid,
@@ -65,7 +65,7 @@ fn read(text: &str, pane: &str) -> Option<PaneLook> {
         columns,
         rows,
         title,
-    ] = facts;
+    ] = capabilities;
     (id == pane).then_some(())?;
     let number = |text: &str| text.parse().unwrap_or(0);
     let size = TerminalSize { columns: number(columns), rows: number(rows) };

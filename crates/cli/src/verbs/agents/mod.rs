@@ -7,9 +7,9 @@ mod test;
 use crate::args::{AgentsArguments, AgentsVerb};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::print::{say, tell};
+use crate::print::{errln, outln};
 use crate::render::{self, Colours};
-use ostler_agents::{Book, Profile, Source};
+use ostler_agents::{Profile, ProfileSet, Source};
 use ostler_patrol::nudge::own_profiles;
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub fn agents(context: &Context, arguments: AgentsArguments) -> Result<Exit, Fai
 }
 
 fn list(json: bool) -> Result<Exit, Failure> {
-    let (book, problems) = Book::with_folder(own_profiles().as_deref());
+    let (book, problems) = ProfileSet::with_folder(own_profiles().as_deref());
     let from = |source: &Source| match source {
         Source::BuiltIn => "built in".to_owned(),
         Source::File(path) => path.display().to_string(),
@@ -40,7 +40,7 @@ fn list(json: bool) -> Result<Exit, Failure> {
             })
             .collect();
         let wrong: Vec<String> = problems.iter().map(ToString::to_string).collect();
-        say!("{}", serde_json::json!({ "profiles": profiles, "problems": wrong }));
+        outln!("{}", serde_json::json!({ "profiles": profiles, "problems": wrong }));
     } else {
         let rows: Vec<Vec<render::Cell>> = book
             .all()
@@ -51,28 +51,28 @@ fn list(json: bool) -> Result<Exit, Failure> {
             })
             .collect();
         let width = render::width();
-        say!("{}", render::table(&render::AGENT_COLUMNS, &rows, width, Colours::of_output()));
+        outln!("{}", render::table(&render::AGENT_COLUMNS, &rows, width, Colours::of_output()));
         for problem in &problems {
-            tell!("ostler: a profile is left out: {problem}");
+            errln!("ostler: a profile is left out: {problem}");
         }
     }
     Ok(if problems.is_empty() { Exit::DONE } else { Exit::FAILED })
 }
 
 fn show(name: &str) -> Result<Exit, Failure> {
-    let book = Book::with_folder(own_profiles().as_deref()).0;
+    let book = ProfileSet::with_folder(own_profiles().as_deref()).0;
     let (source, profile) = find(&book, name)?;
     match source {
-        Source::BuiltIn => match Book::text_of(&profile.name) {
-            Some(text) => say!("{}", text.trim_end()),
+        Source::BuiltIn => match ProfileSet::text_of(&profile.name) {
+            Some(text) => outln!("{}", text.trim_end()),
             None => return Err(Failure::failed(anyhow::anyhow!("{name} has no text"))),
         },
-        Source::File(path) => say!("{}", std::fs::read_to_string(path)?.trim_end()),
+        Source::File(path) => outln!("{}", std::fs::read_to_string(path)?.trim_end()),
     }
     Ok(Exit::DONE)
 }
 
-fn find<'a>(book: &'a Book, name: &str) -> Result<(&'a Source, &'a Arc<Profile>), Failure> {
+fn find<'a>(book: &'a ProfileSet, name: &str) -> Result<(&'a Source, &'a Arc<Profile>), Failure> {
     book.all().find(|(_, profile)| profile.name == name).ok_or_else(|| {
         let known: Vec<&str> = book.all().map(|(_, profile)| profile.name.as_str()).collect();
         let known = known.join(", ");

@@ -1,7 +1,7 @@
 //! The settings by which an agent reports what it does: printed, or put into its own configuration.
 
 use crate::exit::{Exit, Failure};
-use crate::print::say;
+use crate::print::outln;
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 
@@ -11,9 +11,9 @@ const CLAUDE_EVENTS: [&str; 6] =
 
 pub fn hooks(name: &str, install: bool) -> Result<Exit, Failure> {
     match (name, install) {
-        ("claude", false) => say!("{}", serde_json::to_string_pretty(&claude(&own_words()?))?),
+        ("claude", false) => outln!("{}", serde_json::to_string_pretty(&claude(&own_words()?))?),
         ("claude", true) => install_claude()?,
-        ("codex", false) => say!("{}", codex(&own_words()?)),
+        ("codex", false) => outln!("{}", codex(&own_words()?)),
         ("codex", true) => {
             let path = folder("CODEX_HOME", ".codex")?.join("config.toml");
             let line = codex(&own_words()?);
@@ -26,7 +26,7 @@ pub fn hooks(name: &str, install: bool) -> Result<Exit, Failure> {
             }
             // A key of the whole file has to come before the first table.
             write(&path, &format!("{line}\n{text}"))?;
-            say!("{}: notify is set", path.display());
+            outln!("{}: notify is set", path.display());
         }
         (other, _) => {
             return Err(Failure {
@@ -98,7 +98,7 @@ fn install_claude() -> Result<(), Failure> {
         list.extend(ours["hooks"][event].as_array().into_iter().flatten().cloned());
     }
     write(&path, &serde_json::to_string_pretty(&settings)?)?;
-    say!("{}: {} hooks are set", path.display(), CLAUDE_EVENTS.len());
+    outln!("{}: {} hooks are set", path.display(), CLAUDE_EVENTS.len());
     Ok(())
 }
 

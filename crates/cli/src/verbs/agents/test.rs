@@ -4,9 +4,9 @@ use super::find;
 use crate::args::{RunArguments, TestArguments};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::print::say;
+use crate::print::outln;
 use crate::verbs::run::begin_unshown;
-use ostler_agents::{Book, Judged, Profile};
+use ostler_agents::{Judged, Profile, ProfileSet};
 use ostler_client::{Client, ClientError};
 use ostler_model::{AgentState, RunId, ScreenText};
 use ostler_ops::runs::{Cancel, Screen};
@@ -16,13 +16,13 @@ use std::time::Duration;
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 pub fn test(context: &Context, arguments: &TestArguments, json: bool) -> Result<Exit, Failure> {
-    let book = Book::with_folder(own_profiles().as_deref()).0;
+    let book = ProfileSet::with_folder(own_profiles().as_deref()).0;
     let profile = find(&book, &arguments.name)?.1.clone();
     let words: Vec<String> =
         arguments.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     if !profile.is_program(&words) {
         let known = profile.process.names.join(", ");
-        say!(
+        outln!(
             "process: {:?} is not one of its programs ({known}); `agent = …` declares it",
             words[0]
         );
@@ -50,7 +50,7 @@ fn watch(
         let screen = match client.call(&Screen::of(run)) {
             Ok(screen) => screen,
             Err(ClientError::Refused(_)) => {
-                say!("the program has ended");
+                outln!("the program has ended");
                 break;
             }
             Err(error) => return Err(error.into()),
@@ -75,9 +75,9 @@ fn watch(
                     client.give(&run.to_string(), pasted.as_bytes(), false)?;
                     ostler_os::nap(Duration::from_millis(profile.send.enter_after_ms.max(300)));
                     client.give(&run.to_string(), &b"\r"[..], false)?;
-                    say!("sent {typed:?}");
+                    outln!("sent {typed:?}");
                 }
-                Err(why) => say!("not sent: {why}"),
+                Err(why) => outln!("not sent: {why}"),
             }
         }
         before = Some(judged);
@@ -86,17 +86,17 @@ fn watch(
     let is_known = seen.iter().any(|state| *state != AgentState::Unknown);
     if !json {
         let states: Vec<String> = seen.iter().map(ToString::to_string).collect();
-        say!("states seen: {}", states.join(", "));
+        outln!("states seen: {}", states.join(", "));
     }
     Ok(if is_known { Exit::DONE } else { Exit::FAILED })
 }
 
 fn is_news(before: &Judged, now: &Judged) -> bool {
-    let told = |judged: &Judged| {
+    let description = |judged: &Judged| {
         let text = judged.input.as_ref().map(|input| input.text.clone());
         (judged.state, judged.dialogue.clone(), text, judged.menu)
     };
-    told(before) != told(now)
+    description(before) != description(now)
 }
 
 fn print(after_ms: u64, judged: &Judged, screen: &ScreenText, json: bool) -> Result<(), Failure> {
@@ -105,7 +105,7 @@ fn print(after_ms: u64, judged: &Judged, screen: &ScreenText, json: bool) -> Res
         let asked = judged.dialogue.as_ref().map(|asked| {
             serde_json::json!({ "kind": format!("{:?}", asked.kind).to_lowercase(), "text": asked.text, "choices": asked.choices })
         });
-        say!(
+        outln!(
             "{}",
             serde_json::json!({
                 "afterMs": after_ms, "state": judged.state, "evidence": judged.evidence, "question": asked,
@@ -115,22 +115,26 @@ fn print(after_ms: u64, judged: &Judged, screen: &ScreenText, json: bool) -> Res
         );
         return Ok(());
     }
-    say!("{:>7.1} s  {}: {}", after_ms as f64 / 1_000.0, judged.state, judged.evidence);
+    outln!("{:>7.1} s  {}: {}", after_ms as f64 / 1_000.0, judged.state, judged.evidence);
     match input {
         Some(input) => {
             let text: String = input.text.chars().take(60).collect();
-            say!("           input box: rows {} to {}, {text:?}", input.top + 1, input.bottom + 1);
+            outln!(
+                "           input box: rows {} to {}, {text:?}",
+                input.top + 1,
+                input.bottom + 1
+            );
         }
-        None => say!("           input box: none"),
+        None => outln!("           input box: none"),
     }
     if let Some(asked) = &judged.dialogue {
-        say!("           question ({:?}): {}", asked.kind, asked.text);
+        outln!("           question ({:?}): {}", asked.kind, asked.text);
         for choice in &asked.choices {
-            say!("             {choice}");
+            outln!("             {choice}");
         }
     }
     if judged.menu {
-        say!("           a list of completions is open");
+        outln!("           a list of completions is open");
     }
     Ok(())
 }

@@ -29,8 +29,8 @@ pub fn turn(context: &Context, place: &Place) -> Result<Option<HomeLock>, Failur
             return Ok(Some(lock));
         }
         if ostler_os::mono_ms() >= until_ms {
-            let told = format!("somebody else types into {}; try again", unit.name);
-            return Err(Failure::failed(anyhow::anyhow!(told)));
+            let description = format!("somebody else types into {}; try again", unit.name);
+            return Err(Failure::failed(anyhow::anyhow!(description)));
         }
         ostler_os::nap(TRY_AGAIN);
     }
@@ -45,10 +45,11 @@ impl Hand {
     pub fn of(context: &Context, place: &Place) -> Result<Self, Failure> {
         let run = place.run.to_string();
         let in_tmux = place.unit.as_ref().filter(|view| view.tmux.is_some());
-        let seat = in_tmux.and_then(|view| ostler_tmux::seat_of(context.home.path(), &view.name));
-        if let Some(seat) = seat.filter(|seat| seat.run == run) {
-            let server = Server::at(&seat.socket).with_program(&seat.program);
-            return Ok(Self::Pane { server, pane: seat.pane_id });
+        let pane_slot =
+            in_tmux.and_then(|view| ostler_tmux::pane_of(context.home.path(), &view.name));
+        if let Some(pane_slot) = pane_slot.filter(|pane_slot| pane_slot.run == run) {
+            let server = Server::at(&pane_slot.socket).with_program(&pane_slot.program);
+            return Ok(Self::Pane { server, pane: pane_slot.pane_id });
         }
         let client = context.connect_running()?;
         client.be_patient(Some(PATIENCE))?;

@@ -93,7 +93,7 @@ impl Answer {
     }
 
     /// For the journal.
-    pub fn told(&self) -> String {
+    pub fn description(&self) -> String {
         match self {
             Answer::Key(key) => format!("the key {}", key.name()),
             Answer::Letter(letter) => format!("the key {letter}"),

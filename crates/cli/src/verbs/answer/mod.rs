@@ -8,7 +8,7 @@ use super::screen::{Place, agent, read, shown};
 use crate::args::AnswerArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::print::{say, tell};
+use crate::print::{errln, outln};
 use crate::render;
 use keyboard::{Hand, turn};
 use keys::Answer;
@@ -42,7 +42,7 @@ pub fn answer(context: &Context, arguments: &AnswerArguments) -> Result<Exit, Fa
     let answer = match takes_lines {
         true => answer,
         false => text::for_choices(answer, before.agent.as_ref())
-            .map_err(|told| Failure::failed(anyhow::anyhow!("{name}: {told}")))?,
+            .map_err(|description| Failure::failed(anyhow::anyhow!("{name}: {description}")))?,
     };
     let mut hand = Hand::of(context, &place)?;
     note(&mut client, &place, &answer, asked)?;
@@ -77,20 +77,20 @@ pub fn answer(context: &Context, arguments: &AnswerArguments) -> Result<Exit, Fa
             "agent": after.agent,
             "screen": shown(&after.screen),
         });
-        say!("{document}");
+        outln!("{document}");
         return Ok(outcome.exit());
     }
     for line in shown(&after.screen) {
-        say!("{line}");
+        outln!("{line}");
     }
     match outcome {
-        Outcome::Gone => tell!("ostler: the question is gone; {name} is {}", after.word()),
-        Outcome::Ended => tell!("ostler: {name} has ended, and its question with it"),
-        Outcome::Changed => tell!("ostler: there is another question"),
-        Outcome::Moved => tell!("ostler: the question is still there, and its choice has moved"),
+        Outcome::Gone => errln!("ostler: the question is gone; {name} is {}", after.word()),
+        Outcome::Ended => errln!("ostler: {name} has ended, and its question with it"),
+        Outcome::Changed => errln!("ostler: there is another question"),
+        Outcome::Moved => errln!("ostler: the question is still there, and its choice has moved"),
         Outcome::Unchanged => {
-            let told = format!("the question is still there, {} s later", HEARD_MS / 1_000);
-            return Err(Failure::failed(anyhow::anyhow!(told)));
+            let description = format!("the question is still there, {} s later", HEARD_MS / 1_000);
+            return Err(Failure::failed(anyhow::anyhow!(description)));
         }
     }
     Ok(outcome.exit())
@@ -107,7 +107,7 @@ fn note(
     let note = PatrolNote {
         unit: Some(unit.name.clone()),
         what: What::AgentAnswered,
-        why: format!("with {}", answer.told()),
+        why: format!("with {}", answer.description()),
         evidence: Map::from_iter([("question".to_owned(), json!(asked))]),
     };
     client.call(&Note { notes: vec![note] })?;

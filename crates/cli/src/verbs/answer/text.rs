@@ -66,7 +66,9 @@ mod tests {
         let given = |text: &str| for_choices(Answer::Text(text.to_owned()), Some(&agent));
         assert_eq!(given("no"), Ok(Answer::Letter('3')));
         assert_eq!(given("yes"), Ok(Answer::Letter('1')));
-        assert!(given("no, do not do that").is_err_and(|told| told.contains("3. No")));
+        assert!(
+            given("no, do not do that").is_err_and(|description| description.contains("3. No"))
+        );
         assert_eq!(for_choices(Answer::Letter('x'), Some(&agent)), Ok(Answer::Letter('x')));
         let free = Answer::Text("anything".to_owned());
         assert_eq!(for_choices(free.clone(), Some(&AgentView::default())), Ok(free));

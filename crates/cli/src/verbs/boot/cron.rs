@@ -4,7 +4,7 @@ use super::environment::{Starts, to_be_set};
 use super::quoting::cron_word;
 use super::tool::{ask, complain, demand};
 use super::written::Change;
-use super::{Daemon, Disabled, Enabled, Starter, utf8};
+use super::{BootManager, Daemon, Disabled, Enabled, utf8};
 use crate::args::Means;
 use crate::exit::Failure;
 
@@ -14,7 +14,7 @@ const MARK: &[u8] = b" # by `ostler enable`";
 
 pub struct Cron;
 
-impl Starter for Cron {
+impl BootManager for Cron {
     fn means(&self) -> Means {
         Means::Cron
     }
@@ -48,12 +48,12 @@ impl Starter for Cron {
             text.extend_from_slice(line.as_bytes());
             write(&text)?;
         }
-        let told = vec![if daemon.is_running {
+        let description = vec![if daemon.is_running {
             "the daemon that runs goes on; cron starts it from the next boot on".to_owned()
         } else {
             "cron starts the daemon from the next boot on; now: ostler start".to_owned()
         }];
-        Ok(Enabled { place: "the user's crontab".to_owned(), change, told })
+        Ok(Enabled { place: "the user's crontab".to_owned(), change, description })
     }
 
     fn disable(&self) -> Result<Option<Disabled>, Failure> {
@@ -62,7 +62,7 @@ impl Starter for Cron {
             return Ok(None);
         }
         write(&table.others)?;
-        Ok(Some(Disabled { place: "the user's crontab".to_owned(), told: Vec::new() }))
+        Ok(Some(Disabled { place: "the user's crontab".to_owned(), description: Vec::new() }))
     }
 }
 
@@ -74,13 +74,13 @@ struct Table {
 
 impl Table {
     fn read() -> Result<Self, Failure> {
-        let told = ask("crontab", &["-l"], b"")?;
-        let none = told.complaint.to_ascii_lowercase().contains("no crontab");
-        match told.code {
-            Some(0) => Ok(Self::parse(&told.output)),
+        let description = ask("crontab", &["-l"], b"")?;
+        let none = description.complaint.to_ascii_lowercase().contains("no crontab");
+        match description.code {
+            Some(0) => Ok(Self::parse(&description.output)),
             // Anything else may hide lines that we would overwrite.
             Some(_) if none => Ok(Self::parse(b"")),
-            Some(_) | None => Err(complain("crontab", &["-l"], &told)),
+            Some(_) | None => Err(complain("crontab", &["-l"], &description)),
         }
     }
 

@@ -4,7 +4,7 @@ use super::environment::{Starts, to_be_set};
 use super::quoting::xml_text;
 use super::tool::{ask, demand, failed};
 use super::written::{MARK, read_own, remove, write_own};
-use super::{Daemon, Disabled, Enabled, Starter, utf8};
+use super::{BootManager, Daemon, Disabled, Enabled, utf8};
 use crate::args::Means;
 use crate::exit::Failure;
 use std::path::PathBuf;
@@ -33,7 +33,7 @@ impl Launchd {
     }
 }
 
-impl Starter for Launchd {
+impl BootManager for Launchd {
     fn means(&self) -> Means {
         Means::Launchd
     }
@@ -78,13 +78,13 @@ impl Starter for Launchd {
             Self::unload()?;
             demand("launchctl", &["bootstrap", &Self::domain(), utf8(&self.file)?], b"").map(|_| ())
         })?;
-        let told = if daemon.is_running {
+        let description = if daemon.is_running {
             "the daemon that runs goes on"
         } else {
             "the daemon was started; it starts again when you log in"
         };
-        let told = vec![told.to_owned()];
-        Ok(Enabled { place: self.file.display().to_string(), change, told })
+        let description = vec![description.to_owned()];
+        Ok(Enabled { place: self.file.display().to_string(), change, description })
     }
 
     fn disable(&self) -> Result<Option<Disabled>, Failure> {
@@ -94,6 +94,6 @@ impl Starter for Launchd {
         // What it started and abandoned goes on.
         Self::unload()?;
         remove(&self.file)?;
-        Ok(Some(Disabled { place: self.file.display().to_string(), told: Vec::new() }))
+        Ok(Some(Disabled { place: self.file.display().to_string(), description: Vec::new() }))
     }
 }

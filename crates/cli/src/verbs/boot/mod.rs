@@ -12,7 +12,7 @@ use super::status::Status;
 use crate::args::{BootArguments, EnableArguments, Means};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::print::say;
+use crate::print::outln;
 use cron::Cron;
 use launchd::Launchd;
 use ostler_os::InitSystem;
@@ -35,11 +35,11 @@ struct Enabled {
     place: String,
     change: Change,
     /// In a person's words: what follows from it, and what is left to do.
-    told: Vec<String>,
+    description: Vec<String>,
 }
 
 /// One of those who start things at boot.
-trait Starter {
+trait BootManager {
     fn means(&self) -> Means;
     /// What would be written.
     fn text(&self, daemon: &Daemon) -> Result<String, Failure>;
@@ -50,7 +50,7 @@ trait Starter {
 
 struct Disabled {
     place: String,
-    told: Vec<String>,
+    description: Vec<String>,
 }
 
 pub fn enable(context: &Context, arguments: &EnableArguments) -> Result<Exit, Failure> {
@@ -58,32 +58,32 @@ pub fn enable(context: &Context, arguments: &EnableArguments) -> Result<Exit, Fa
     let mut daemon =
         Daemon { program: own_program()?, home: context.home.path().to_owned(), is_running: false };
     if arguments.print {
-        say!("{}", starter.text(&daemon)?.trim_end());
+        outln!("{}", starter.text(&daemon)?.trim_end());
         return Ok(Exit::DONE);
     }
     daemon.is_running = Status::look(context)?.running;
     let enabled = starter.enable(&daemon)?;
     let means = starter.means().name();
     if arguments.boot.json {
-        say!(
+        outln!(
             "{}",
             json!({
                 "enabled": true,
                 "with": means,
                 "place": enabled.place,
                 "changed": enabled.change != Change::None,
-                "told": enabled.told,
+                "description": enabled.description,
             })
         );
         return Ok(Exit::DONE);
     }
     match enabled.change {
-        Change::New => say!("enabled with {means}: {}", enabled.place),
-        Change::Other => say!("enabled with {means}: {} was replaced", enabled.place),
-        Change::None => say!("already enabled with {means}: {}", enabled.place),
+        Change::New => outln!("enabled with {means}: {}", enabled.place),
+        Change::Other => outln!("enabled with {means}: {} was replaced", enabled.place),
+        Change::None => outln!("already enabled with {means}: {}", enabled.place),
     }
-    for line in enabled.told {
-        say!("{line}");
+    for line in enabled.description {
+        outln!("{line}");
     }
     Ok(Exit::DONE)
 }
@@ -104,26 +104,26 @@ pub fn disable(arguments: &BootArguments) -> Result<Exit, Failure> {
         let list: Vec<_> = disabled
             .iter()
             .map(
-                |(means, found)| json!({ "with": means, "place": found.place, "told": found.told }),
+                |(means, found)| json!({ "with": means, "place": found.place, "description": found.description }),
             )
             .collect();
-        say!("{}", json!({ "enabled": false, "disabled": list }));
+        outln!("{}", json!({ "enabled": false, "disabled": list }));
         return Ok(Exit::DONE);
     }
     if disabled.is_empty() {
-        say!("was not enabled; nothing was changed");
+        outln!("was not enabled; nothing was changed");
     }
     for (means, found) in disabled {
-        say!("disabled with {means}: {}", found.place);
-        for line in found.told {
-            say!("{line}");
+        outln!("disabled with {means}: {}", found.place);
+        for line in found.description {
+            outln!("{line}");
         }
     }
     Ok(Exit::DONE)
 }
 
 /// The one that was named, or the best that this machine has.
-fn choose(arguments: &BootArguments) -> Result<Box<dyn Starter>, Failure> {
+fn choose(arguments: &BootArguments) -> Result<Box<dyn BootManager>, Failure> {
     let means = match arguments.with {
         Some(means) => means,
         None if arguments.system => Means::Systemd,
@@ -153,8 +153,8 @@ fn available() -> Result<Means, Failure> {
 }
 
 /// Everyone who may have something of ours.
-fn everyone() -> Result<Vec<Box<dyn Starter>>, Failure> {
-    let mut everyone: Vec<Box<dyn Starter>> = vec![Box::new(Systemd::new(false)?)];
+fn everyone() -> Result<Vec<Box<dyn BootManager>>, Failure> {
+    let mut everyone: Vec<Box<dyn BootManager>> = vec![Box::new(Systemd::new(false)?)];
     if ostler_os::init_system() == Some(InitSystem::Launchd) {
         everyone.push(Box::new(Launchd::new()?));
     }

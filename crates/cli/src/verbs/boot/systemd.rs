@@ -5,7 +5,7 @@ use super::environment::{Starts, to_be_set};
 use super::quoting::{unit_command, unit_word};
 use super::tool::{ask, demand, failed};
 use super::written::{Change, MARK, read_own, remove, write_own};
-use super::{Daemon, Disabled, Enabled, Starter, utf8};
+use super::{BootManager, Daemon, Disabled, Enabled, utf8};
 use crate::args::Means;
 use crate::exit::Failure;
 use ostler_guardian::HAND_OVER;
@@ -59,20 +59,20 @@ impl Systemd {
     }
 
     fn systemctl(&self, words: &[&str]) -> Result<(), Failure> {
-        let told = demand("systemctl", &self.words(words), b"");
-        told.map(|_| ()).map_err(|failure| match self.manager {
+        let description = demand("systemctl", &self.words(words), b"");
+        description.map(|_| ()).map_err(|failure| match self.manager {
             Manager::User if std::env::var_os("XDG_RUNTIME_DIR").is_none() => failed(format!(
                 "{} (XDG_RUNTIME_DIR is not set, so the user's systemd cannot be found; log in as this user)",
-                failure.told()
+                failure.description()
             )),
             Manager::User | Manager::System => failure,
         })
     }
 
     fn is_active(&self) -> bool {
-        let told = ask("systemctl", &self.words(&["is-active", UNIT]), b"");
-        told.is_ok_and(|told| {
-            let state = String::from_utf8_lossy(&told.output).trim().to_owned();
+        let description = ask("systemctl", &self.words(&["is-active", UNIT]), b"");
+        description.is_ok_and(|description| {
+            let state = String::from_utf8_lossy(&description.output).trim().to_owned();
             ["active", "activating", "reloading", "deactivating"].contains(&state.as_str())
         })
     }
@@ -92,8 +92,9 @@ impl Systemd {
             .filter(|name| !name.is_empty())
             .unwrap_or_else(|| ostler_os::user_id().to_string());
         let words = ["show-user", &user, "--property=Linger"];
-        let lingers = ask("loginctl", &words, b"")
-            .is_ok_and(|told| String::from_utf8_lossy(&told.output).contains("Linger=yes"));
+        let lingers = ask("loginctl", &words, b"").is_ok_and(|description| {
+            String::from_utf8_lossy(&description.output).contains("Linger=yes")
+        });
         (!lingers).then(|| {
             format!(
                 "it starts when you log in and ends when you log out; to have it from boot on: loginctl enable-linger {user}"
@@ -105,12 +106,12 @@ impl Systemd {
 /// How many are held, and the limit that a successor must be given to be handed so many: systemd would
 /// otherwise fail to start it, for ever. No more than can be had.
 fn descriptors() -> (u64, u64) {
-    let most = ostler_os::facts().descriptors_hard.unwrap_or(u64::MAX);
+    let most = ostler_os::capabilities().descriptors_hard.unwrap_or(u64::MAX);
     let limit = most.min(DESCRIPTORS_MOST + DESCRIPTORS_BESIDE);
     (limit.saturating_sub(DESCRIPTORS_BESIDE).max(limit / 2), limit)
 }
 
-impl Starter for Systemd {
+impl BootManager for Systemd {
     fn means(&self) -> Means {
         Means::Systemd
     }
@@ -182,26 +183,26 @@ WantedBy={target}
             self.systemctl(&["daemon-reload"])?;
             self.systemctl(start)
         })?;
-        let mut told = Vec::new();
+        let mut description = Vec::new();
         match (daemon.is_running, was_active) {
-            (false, false) => told.push("the daemon was started".to_owned()),
-            (false, true) => told.push(format!(
+            (false, false) => description.push("the daemon was started".to_owned()),
+            (false, true) => description.push(format!(
                 "the unit still runs as it was before; for this home: {} && {} (the other's runs end)",
                 self.typed("stop"),
                 self.typed("start")
             )),
             (true, true) if change == Change::None => {}
-            (true, true) => told.push(format!(
+            (true, true) => description.push(format!(
                 "the daemon goes on as it was started; for the new unit: {} (every run goes on)",
                 self.typed("restart")
             )),
-            (true, false) => told.push(format!(
+            (true, false) => description.push(format!(
                 "the daemon that runs goes on; systemd starts it from the next boot on, or now: ostler stop && {}",
                 self.typed("start")
             )),
         }
-        told.extend(self.linger_hint());
-        Ok(Enabled { place: self.file.display().to_string(), change, told })
+        description.extend(self.linger_hint());
+        Ok(Enabled { place: self.file.display().to_string(), change, description })
     }
 
     fn disable(&self) -> Result<Option<Disabled>, Failure> {
@@ -212,14 +213,14 @@ WantedBy={target}
         let place = self.file.display().to_string();
         if self.is_active() {
             // Without its unit, systemd would forget how to treat what runs.
-            let told = format!(
+            let description = format!(
                 "the daemon goes on until `{}`; its unit is kept until then, `ostler disable` removes it",
                 self.typed("stop")
             );
-            return Ok(Some(Disabled { place, told: vec![told] }));
+            return Ok(Some(Disabled { place, description: vec![description] }));
         }
         remove(&self.file)?;
         self.systemctl(&["daemon-reload"])?;
-        Ok(Some(Disabled { place, told: Vec::new() }))
+        Ok(Some(Disabled { place, description: Vec::new() }))
     }
 }

@@ -15,15 +15,20 @@ pub fn ask(tool: &str, words: &[&str], input: &[u8]) -> Result<Told, Failure> {
 
 /// The same where anything but success is a failure.
 pub fn demand(tool: &str, words: &[&str], input: &[u8]) -> Result<Told, Failure> {
-    let told = ask(tool, words, input)?;
-    if told.code == Some(0) { Ok(told) } else { Err(complain(tool, words, &told)) }
+    let description = ask(tool, words, input)?;
+    if description.code == Some(0) {
+        Ok(description)
+    } else {
+        Err(complain(tool, words, &description))
+    }
 }
 
-pub fn complain(tool: &str, words: &[&str], told: &Told) -> Failure {
-    let how = match told.code {
+pub fn complain(tool: &str, words: &[&str], description: &Told) -> Failure {
+    let how = match description.code {
         Some(code) => format!("ended with {code}"),
         None => "was killed".to_owned(),
     };
-    let why = if told.complaint.is_empty() { "without a word" } else { &told.complaint };
+    let why =
+        if description.complaint.is_empty() { "without a word" } else { &description.complaint };
     failed(format!("`{tool} {}` {how}: {why}", words.join(" ")))
 }

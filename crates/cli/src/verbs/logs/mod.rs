@@ -13,7 +13,7 @@ use ostler_ops::wire::ErrorCode;
 use printer::{Printer, Shown};
 use serde::Serialize;
 pub use source::Stream;
-use source::{Liner, RawLine, Source, Target};
+use source::{LineAssembler, RawLine, Source, Target};
 use std::sync::mpsc;
 
 /// A line as it is shown.
@@ -84,7 +84,7 @@ fn several(
     follow: bool,
     printer: &mut Printer<'_>,
 ) -> Result<Shown, Failure> {
-    let mut liners: Vec<Liner> = sources.into_iter().map(Liner::new).collect();
+    let mut liners: Vec<LineAssembler> = sources.into_iter().map(LineAssembler::new).collect();
     let mut heads: Vec<Option<RawLine>> = Vec::new();
     for liner in &mut liners {
         heads.push(liner.next_line()?);
@@ -114,15 +114,15 @@ fn several(
     for (index, liner) in liners.into_iter().enumerate() {
         let sender = sender.clone();
         std::thread::spawn(move || {
-            let told = follow_one(index, liner, &sender);
-            if let Err(failure) = told {
+            let description = follow_one(index, liner, &sender);
+            if let Err(failure) = description {
                 let _ = sender.send(Err(failure));
             }
         });
     }
     drop(sender);
-    for heard in lines {
-        let (index, line) = heard?;
+    for received in lines {
+        let (index, line) = received?;
         let shown = printer.line(index, &line)?;
         printer.flush()?;
         if shown == Shown::NobodyReads {
@@ -136,7 +136,7 @@ type Heard = Result<(usize, RawLine), Failure>;
 
 fn follow_one(
     index: usize,
-    mut liner: Liner,
+    mut liner: LineAssembler,
     sender: &mpsc::SyncSender<Heard>,
 ) -> Result<(), Failure> {
     liner.follow()?;
@@ -161,7 +161,7 @@ pub fn follow_unit(context: &Context, unit: &str, most: u64) -> mpsc::Receiver<L
         let follow = || -> Result<(), Failure> {
             let from = ViewFrom::Lines(most);
             let runs = source::runs(&mut context.connect_running()?, &target, from, false)?;
-            let mut liner = Liner::new(Source::new(&context, target, runs, from));
+            let mut liner = LineAssembler::new(Source::new(&context, target, runs, from));
             liner.follow()?;
             while let Some(line) = liner.next_line()? {
                 if sender.send(show(&line)).is_err() {
@@ -172,7 +172,7 @@ pub fn follow_unit(context: &Context, unit: &str, most: u64) -> mpsc::Receiver<L
             Ok(())
         };
         if let Err(failure) = follow() {
-            let _ = sender.send(now(failure.told()));
+            let _ = sender.send(now(failure.description()));
         }
     });
     lines
@@ -192,7 +192,7 @@ pub fn last_lines(context: &Context, unit: &str, most: u64) -> Result<Vec<Line>,
     let target = Target::Unit(unit.to_owned());
     let from = ViewFrom::Lines(most);
     let runs = source::runs(&mut client, &target, from, false)?;
-    let mut liner = Liner::new(Source::new(context, target, runs, from));
+    let mut liner = LineAssembler::new(Source::new(context, target, runs, from));
     let mut lines = Vec::new();
     while let Some(line) = liner.next_line()? {
         lines.push(line);

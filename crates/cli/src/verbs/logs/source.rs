@@ -2,8 +2,8 @@
 
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::print::tell;
-use crate::verbs::reconnecting_view::LastingView;
+use crate::print::errln;
+use crate::verbs::reconnecting_view::ReconnectingView;
 use crate::verbs::unit;
 use ostler_client::{Client, ClientError, Frame};
 use ostler_model::{Depth, Entry, RunId, RunRecord, UnitState};
@@ -94,7 +94,7 @@ pub struct Source {
     runs: VecDeque<RunId>,
     from: ViewFrom,
     is_following: bool,
-    view: Option<LastingView>,
+    view: Option<ReconnectingView>,
     at_ms: u64,
     /// The run that was shown last, and how far.
     shown: Option<(RunId, u64)>,
@@ -137,7 +137,7 @@ impl Source {
             size: None,
         };
         let client = self.context.connect_again()?;
-        self.view = Some(LastingView::open(&self.context, client, call)?);
+        self.view = Some(ReconnectingView::open(&self.context, client, call)?);
         Ok(())
     }
 
@@ -174,7 +174,7 @@ impl Source {
                 }
                 Frame::Gap(gap) => {
                     let (from, to) = (gap.from, gap.to);
-                    tell!("ostler: {} bytes (offset {from} to {to}) are not kept", to - from);
+                    errln!("ostler: {} bytes (offset {from} to {to}) are not kept", to - from);
                     continue;
                 }
                 Frame::Ended(_) | Frame::Caught => {
@@ -198,7 +198,7 @@ impl Source {
         let last = self.shown.map(|(run, _)| run);
         let entries = Entries { unit: Some(unit.clone()), newest: Some(1), ..Entries::default() };
         let follow = Follow { entries, output: false };
-        let mut is_told = false;
+        let mut is_reported = false;
         'anew: loop {
             let Some(mut journal) = self.context.connect_successor()? else { return Ok(None) };
             let Some(mut client) = self.context.connect_successor()? else { return Ok(None) };
@@ -230,9 +230,9 @@ impl Source {
                 let Some(look) = looks.first() else { return Ok(None) };
                 match look.view.state {
                     UnitState::Stopped | UnitState::Done => return Ok(None),
-                    UnitState::Error if !is_told => {
-                        is_told = true;
-                        tell!("ostler: {unit} is not started again: {}", look.view.why);
+                    UnitState::Error if !is_reported => {
+                        is_reported = true;
+                        errln!("ostler: {unit} is not started again: {}", look.view.why);
                     }
                     UnitState::Error
                     | UnitState::Waiting
@@ -259,13 +259,13 @@ pub struct RawLine {
 
 /// Puts pieces together to lines. A line is of one stream and one run only, so a character that was written in two parts is
 /// whole.
-pub struct Liner {
+pub struct LineAssembler {
     source: Source,
     cutter: Cutter,
     ready: VecDeque<RawLine>,
 }
 
-impl Liner {
+impl LineAssembler {
     pub fn new(source: Source) -> Self {
         Self { source, cutter: Cutter::default(), ready: VecDeque::new() }
     }

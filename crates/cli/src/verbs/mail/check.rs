@@ -3,7 +3,7 @@ use super::identity::name_or_overseer;
 use crate::args::MailCheckArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::print::say;
+use crate::print::outln;
 use crate::render;
 use ostler_model::Mail;
 use ostler_ops::mail::{Claim, Settle};
@@ -22,9 +22,9 @@ pub fn check(context: &Context, arguments: MailCheckArguments) -> Result<Exit, F
     }
     let unread = client.unread(&name)?;
     if json {
-        say!("{}", json!({ "name": name, "unread": unread }));
+        outln!("{}", json!({ "name": name, "unread": unread }));
     } else if unread > 0 {
-        say!("{} for {name}", render::count(unread, "unread message"));
+        outln!("{} for {name}", render::count(unread, "unread message"));
     }
     Ok(if unread > 0 { Exit::DONE } else { Exit::FAILED })
 }
@@ -34,7 +34,7 @@ fn give(client: &mut MailClient, name: String, json: bool) -> Result<Exit, Failu
     let mails = client.call(&Claim { to: name.clone(), most: INJECTED_MOST })?;
     if mails.is_empty() {
         if json {
-            say!("[]");
+            outln!("[]");
         }
         return Ok(Exit::FAILED);
     }

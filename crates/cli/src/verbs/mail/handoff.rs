@@ -4,7 +4,7 @@ use super::identity::own_name;
 use crate::args::HandoffArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::print::say;
+use crate::print::outln;
 use ostler_model::MailKind;
 
 /// Mail to oneself, for the session that follows. The journal tells of it.
@@ -17,9 +17,9 @@ pub fn handoff(context: &Context, arguments: HandoffArguments) -> Result<Exit, F
     };
     let mail = client.send(name.clone(), name, subject, body, MailKind::Handoff)?;
     if json {
-        say!("{}", serde_json::to_string(&mail)?);
+        outln!("{}", serde_json::to_string(&mail)?);
     } else {
-        say!("{}", mail.id);
+        outln!("{}", mail.id);
     }
     Ok(Exit::DONE)
 }

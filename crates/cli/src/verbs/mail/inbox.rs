@@ -3,7 +3,7 @@ use super::identity::name_or_overseer;
 use crate::args::MailInboxArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::print::say;
+use crate::print::outln;
 use crate::render::{self, Colours};
 
 pub fn inbox(context: &Context, arguments: MailInboxArguments) -> Result<Exit, Failure> {
@@ -12,16 +12,16 @@ pub fn inbox(context: &Context, arguments: MailInboxArguments) -> Result<Exit, F
     let name = name_or_overseer(&mut client, name)?;
     let mails = client.mailbox(&name, !all)?;
     if json {
-        say!("{}", serde_json::to_string(&mails)?);
+        outln!("{}", serde_json::to_string(&mails)?);
         return Ok(Exit::DONE);
     }
     if mails.is_empty() {
-        say!("no {}mail for {name}", if all { "" } else { "unread " });
+        outln!("no {}mail for {name}", if all { "" } else { "unread " });
         return Ok(Exit::DONE);
     }
     let now_ms = ostler_os::wall_ms();
     let rows: Vec<_> = mails.iter().map(|mail| render::mail_row(mail, now_ms)).collect();
     let table = render::table(&render::MAIL_COLUMNS, &rows, render::width(), Colours::of_output());
-    say!("{table}");
+    outln!("{table}");
     Ok(Exit::DONE)
 }

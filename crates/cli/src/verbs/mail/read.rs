@@ -2,7 +2,7 @@ use super::client::MailClient;
 use crate::args::MailReadArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::print::{is_lost, say};
+use crate::print::{is_lost, outln};
 use crate::render;
 use ostler_ops::mail::{Settle, Show};
 
@@ -10,11 +10,11 @@ pub fn read(context: &Context, arguments: &MailReadArguments) -> Result<Exit, Fa
     let mut client = MailClient::new(context)?;
     let mail = client.call(&Show { id: arguments.id.clone() })?;
     if arguments.json {
-        say!("{}", serde_json::to_string(&mail)?);
+        outln!("{}", serde_json::to_string(&mail)?);
     } else if ostler_os::is_terminal(std::io::stdout()) {
-        say!("{}", render::harmless(&render::mail_text(&mail)));
+        outln!("{}", render::harmless(&render::mail_text(&mail)));
     } else {
-        say!("{}", render::mail_text(&mail));
+        outln!("{}", render::mail_text(&mail));
     }
     if !is_lost() {
         client.call(&Settle { ids: vec![mail.id], is_read: true })?;

@@ -2,7 +2,7 @@ use super::client::MailClient;
 use crate::args::MailRemoveArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::print::say;
+use crate::print::outln;
 use ostler_ops::mail::{Remove, Show};
 
 /// Every id must be one: nothing is done by halves.
@@ -15,7 +15,7 @@ pub fn remove(context: &Context, arguments: &MailRemoveArguments) -> Result<Exit
     let ids = mails.iter().map(|mail| mail.id.clone()).collect();
     let removed = client.call(&Remove { ids })?;
     if arguments.json {
-        say!("{}", serde_json::to_string(&removed)?);
+        outln!("{}", serde_json::to_string(&removed)?);
     }
     Ok(Exit::DONE)
 }

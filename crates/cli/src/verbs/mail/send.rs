@@ -4,7 +4,7 @@ use super::identity::name_or_overseer;
 use crate::args::MailSendArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::print::say;
+use crate::print::outln;
 use ostler_model::{Mail, MailKind};
 
 pub fn send(context: &Context, arguments: MailSendArguments) -> Result<Exit, Failure> {
@@ -15,9 +15,9 @@ pub fn send(context: &Context, arguments: MailSendArguments) -> Result<Exit, Fai
     let from = name_or_overseer(&mut client, sender)?;
     let mail = client.send(from, to, subject, body, MailKind::Message)?;
     if json {
-        say!("{}", serde_json::to_string(&mail)?);
+        outln!("{}", serde_json::to_string(&mail)?);
     } else {
-        say!("{}", mail.id);
+        outln!("{}", mail.id);
     }
     Ok(Exit::DONE)
 }

@@ -10,7 +10,7 @@ mod tick;
 use crate::args::{PatrolArguments, PatrolVerb};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::print::say;
+use crate::print::outln;
 use ostler_client::UnitAsk;
 use ostler_patrol::{Checked, PatrolError, health_check, killed};
 
@@ -30,7 +30,7 @@ pub fn patrol(context: &Context, arguments: &PatrolArguments) -> Result<Exit, Fa
                 connection.ask_unit(&name, UnitAsk::Restart).map_err(failure)?;
                 killed(&plan, &name).map_err(failure)?;
             }
-            tell_checked(&check.agent, &checked, check.json)
+            report_checked(&check.agent, &checked, check.json)
         }
         PatrolVerb::Pause(pause) => orders::pause(context, &pause.reason),
         PatrolVerb::Resume => orders::resume(context),
@@ -43,22 +43,22 @@ pub fn patrol(context: &Context, arguments: &PatrolArguments) -> Result<Exit, Fa
     }
 }
 
-fn tell_checked(agent: &str, checked: &Checked, json: bool) -> Result<Exit, Failure> {
+fn report_checked(agent: &str, checked: &Checked, json: bool) -> Result<Exit, Failure> {
     if json {
-        say!("{}", serde_json::to_string(checked)?);
+        outln!("{}", serde_json::to_string(checked)?);
     } else {
         match checked {
-            Checked::Responsive { why } => say!("{agent} answers: {why}"),
-            Checked::NotRunning { why } => say!("{agent} was not asked: {why}"),
-            Checked::Waiting { why } => say!("{agent} waits for a person: {why}"),
+            Checked::Responsive { why } => outln!("{agent} answers: {why}"),
+            Checked::NotRunning { why } => outln!("{agent} was not asked: {why}"),
+            Checked::Waiting { why } => outln!("{agent} waits for a person: {why}"),
             Checked::InCooldown { seconds } => {
-                say!("{agent} was killed a moment ago; asked again in {seconds} s");
+                outln!("{agent} was killed a moment ago; asked again in {seconds} s");
             }
             Checked::Silent { failures } => {
-                say!("{agent} did not answer, {failures} of 3 times in a row");
+                outln!("{agent} did not answer, {failures} of 3 times in a row");
             }
             Checked::ShouldBeKilled { failures } => {
-                say!(
+                outln!(
                     "{agent} did not answer {failures} times in a row: it should be killed (ostler restart {agent})"
                 );
             }

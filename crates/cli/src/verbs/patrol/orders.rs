@@ -4,9 +4,11 @@ use super::{failure, plan};
 use crate::args::{SaidState, SayArguments};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::print::{say, tell};
+use crate::print::{errln, outln};
 use ostler_client::{ClientError, UnitAsk};
-use ostler_model::{Declared, DeclaredState, Desired, Order, PendingSpawn, TownOrders, WatchSaid};
+use ostler_model::{
+    Declared, DeclaredState, Desired, Order, PatrolOrders, PendingSpawn, WatchSaid,
+};
 use ostler_ops::patrol;
 use ostler_ops::wire::ErrorCode;
 use ostler_patrol::{Connection, PatrolError, Plan, show_paused, show_stopped};
@@ -15,7 +17,7 @@ pub fn pause(context: &Context, reason: &str) -> Result<Exit, Failure> {
     let given = order(reason);
     let plan = change(context, |orders| orders.paused = Some(given.clone()))?;
     complain(show_paused(&plan, Some(&given)));
-    say!("paused: every agent is still looked at, and nothing is done");
+    outln!("paused: every agent is still looked at, and nothing is done");
     Ok(Exit::DONE)
 }
 
@@ -24,7 +26,7 @@ pub fn resume(context: &Context) -> Result<Exit, Failure> {
     let (_, plan) = plan::open(context)?;
     show_paused(&plan, None).map_err(failure)?;
     change(context, |orders| orders.paused = None)?;
-    say!("no longer paused");
+    outln!("no longer paused");
     Ok(Exit::DONE)
 }
 
@@ -52,9 +54,9 @@ pub fn stop(context: &Context, reason: &str) -> Result<Exit, Failure> {
     let mut wrong = None;
     for (name, asked) in asked {
         match asked.and_then(|()| connection.stopped(name)) {
-            Ok(()) => say!("{name}: stopped"),
+            Ok(()) => outln!("{name}: stopped"),
             Err(error) => {
-                tell!("{name}: {error}");
+                errln!("{name}: {error}");
                 wrong = Some(error);
             }
         }
@@ -62,7 +64,7 @@ pub fn stop(context: &Context, reason: &str) -> Result<Exit, Failure> {
     if let Some(error) = wrong {
         return Err(failure(error));
     }
-    say!("every agent is stopped, until `ostler patrol estop --clear`");
+    outln!("every agent is stopped, until `ostler patrol estop --clear`");
     Ok(Exit::DONE)
 }
 
@@ -78,11 +80,11 @@ pub fn lift(context: &Context) -> Result<Exit, Failure> {
     let mut connection = connector.open().map_err(failure)?;
     for name in &ended {
         match connection.ask_unit(name, UnitAsk::Start) {
-            Ok(()) => say!("{name}: started"),
-            Err(error) => say!("{name}: {error}"),
+            Ok(()) => outln!("{name}: started"),
+            Err(error) => outln!("{name}: {error}"),
         }
     }
-    say!("lifted");
+    outln!("lifted");
     Ok(Exit::DONE)
 }
 
@@ -94,8 +96,8 @@ pub fn busy(context: &Context, agent: Option<&str>, time_ms: u64) -> Result<Exit
     let until = (time_ms > 0).then(|| ostler_os::wall_ms() + time_ms);
     speak(&mut connection, &name, WatchSaid { busy_until_ms: until, ..before })?;
     match until {
-        Some(_) => say!("{name}: busy for {}", crate::render::plain_duration(time_ms)),
-        None => say!("{name}: no longer busy"),
+        Some(_) => outln!("{name}: busy for {}", crate::render::plain_duration(time_ms)),
+        None => outln!("{name}: no longer busy"),
     }
     Ok(Exit::DONE)
 }
@@ -114,9 +116,9 @@ pub fn said(context: &Context, arguments: &SayArguments) -> Result<Exit, Failure
     });
     speak(&mut connection, &name, WatchSaid { declared, ..before })?;
     match arguments.state {
-        SaidState::Stuck => say!("{name}: stuck"),
-        SaidState::AwaitingGate => say!("{name}: awaiting a gate"),
-        SaidState::Clear => say!("{name}: neither stuck nor awaiting a gate"),
+        SaidState::Stuck => outln!("{name}: stuck"),
+        SaidState::AwaitingGate => outln!("{name}: awaiting a gate"),
+        SaidState::Clear => outln!("{name}: neither stuck nor awaiting a gate"),
     }
     Ok(Exit::DONE)
 }
@@ -133,7 +135,7 @@ pub fn spawn(context: &Context, agent: &str, message: &str) -> Result<Exit, Fail
         orders.spawns.retain(|other| other.agent != name);
         orders.spawns.push(spawn.clone());
     })?;
-    say!("{name}: started at the next tick (now: ostler patrol tick)");
+    outln!("{name}: started at the next tick (now: ostler patrol tick)");
     Ok(Exit::DONE)
 }
 
@@ -141,7 +143,7 @@ pub fn clear(context: &Context, agent: &str) -> Result<Exit, Failure> {
     let (connector, plan) = plan::open(context)?;
     let name = plan.agent(agent).map_err(failure)?.name.clone();
     ostler_patrol::forget(&connector, &plan, &name).map_err(failure)?;
-    say!("{name}: its crash loop and its waits are forgotten");
+    outln!("{name}: its crash loop and its waits are forgotten");
     Ok(Exit::DONE)
 }
 
@@ -178,7 +180,7 @@ fn speak(connection: &mut Connection, name: &str, said: WatchSaid) -> Result<(),
 }
 
 /// Until nobody else has changed them in between.
-fn change(context: &Context, mut with: impl FnMut(&mut TownOrders)) -> Result<Plan, Failure> {
+fn change(context: &Context, mut with: impl FnMut(&mut PatrolOrders)) -> Result<Plan, Failure> {
     let (connector, plan) = plan::open(context)?;
     let mut connection = connector.open().map_err(failure)?;
     loop {
@@ -196,7 +198,7 @@ fn change(context: &Context, mut with: impl FnMut(&mut TownOrders)) -> Result<Pl
 /// The order stands without the file: that is for other tools.
 fn complain(shown: Result<(), PatrolError>) {
     if let Err(error) = shown {
-        tell!("the order is given, but not to other tools: {}", failure(error).told());
+        errln!("the order is given, but not to other tools: {}", failure(error).description());
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::print::tell;
+use crate::print::errln;
 use crate::verbs::unit::file;
 use ostler_ops::units::List;
 use ostler_patrol::{Connector, Plan};
@@ -15,7 +15,7 @@ pub fn open(context: &Context) -> Result<(Connector, Plan), Failure> {
     let path = declared_in(context)?;
     let Read { plan, wrong } = read(context, &path)?;
     if let Some(wrong) = wrong {
-        tell!("{wrong}");
+        errln!("{wrong}");
     }
     Ok((door(context), plan))
 }
@@ -50,9 +50,9 @@ pub fn read(context: &Context, path: &Path) -> Result<Read, Failure> {
     let problems = match file::attempt(path) {
         Ok(Ok(config)) => {
             let spec = config.patrol.ok_or_else(|| {
-                let told =
+                let description =
                     format!("{} declares no [patrol] any more; call `ostler up`", path.display());
-                Failure::failed(anyhow::anyhow!(told))
+                Failure::failed(anyhow::anyhow!(description))
             })?;
             let plan = Plan::new(spec, &config.units, instance, home.to_owned());
             plan.keep();
@@ -61,7 +61,7 @@ pub fn read(context: &Context, path: &Path) -> Result<Read, Failure> {
         Ok(Err(problems)) => problems,
         Err(failure) => {
             let Some(plan) = Plan::kept(home, instance) else { return Err(failure) };
-            let wrong = format!("{}: what it said before counts", failure.told());
+            let wrong = format!("{}: what it said before counts", failure.description());
             return Ok(Read { plan, wrong: Some(wrong) });
         }
     };

@@ -3,7 +3,7 @@
 use super::plan;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::print::{say, tell};
+use crate::print::{errln, outln};
 use ostler_patrol::{How, PatrolError, Ticked, log, note_running, tick};
 use std::path::Path;
 use std::time::Duration;
@@ -13,7 +13,7 @@ const USUAL_TICK_MS: u64 = 180_000;
 
 pub fn run(context: &Context, path: &Path) -> Result<Exit, Failure> {
     let connector = plan::door(context);
-    let mut told = String::new();
+    let mut description = String::new();
     // Those that were declared a moment ago are just being started: they are looked at when they are there.
     let mut next_ms = ostler_os::mono_ms();
     loop {
@@ -27,32 +27,32 @@ pub fn run(context: &Context, path: &Path) -> Result<Exit, Failure> {
                 note_running(&plan);
                 match tick(&connector, &plan, &How::default()) {
                     Ok(ticked) => {
-                        tell_ticked(&ticked);
+                        report_ticked(&ticked);
                         wrong.unwrap_or_default()
                     }
                     // Somebody ticks by hand: that is this tick.
                     Err(PatrolError::Overlapping { .. }) => wrong.unwrap_or_default(),
                     Err(error) => {
-                        let told = super::failure(error).told();
-                        log(&plan, &format!("the tick failed: {told}"));
-                        told
+                        let description = super::failure(error).description();
+                        log(&plan, &format!("the tick failed: {description}"));
+                        description
                     }
                 }
             }
-            Err(failure) => failure.told(),
+            Err(failure) => failure.description(),
         };
         // Once, and not at every tick.
-        if wrong != told && !wrong.is_empty() {
-            tell!("{wrong}");
+        if wrong != description && !wrong.is_empty() {
+            errln!("{wrong}");
         }
-        told = wrong;
+        description = wrong;
         // Ticks that were slept through are not made up for.
         next_ms = begun_ms + tick_ms;
     }
 }
 
-fn tell_ticked(ticked: &Ticked) {
+fn report_ticked(ticked: &Ticked) {
     for agent in ticked.agents.iter().filter(|agent| agent.is_news()) {
-        say!("{}", agent.told());
+        outln!("{}", agent.description());
     }
 }

@@ -3,7 +3,7 @@
 use super::{failure, plan};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::print::say;
+use crate::print::outln;
 use crate::render::{Align, Cell, Colours, Column, Room, ago, plain_duration, table, width};
 use ostler_model::{HeartbeatSeen, Order, PendingSeen, Step};
 use ostler_patrol::{Judged, judge};
@@ -40,7 +40,7 @@ pub fn status(context: &Context, json: bool) -> Result<Exit, Failure> {
             .collect();
         let town = &judgement.memory.town;
         let pid = connection.patrol_pid();
-        say!(
+        outln!(
             "{}",
             json!({ "pid": pid, "town": town, "orders": judgement.orders, "agents": agents })
         );
@@ -52,18 +52,18 @@ pub fn status(context: &Context, json: bool) -> Result<Exit, Failure> {
         .patrol_pid()
         .map_or_else(|| "no patrol runs".to_owned(), |pid| format!("pid {pid}"));
     let every = plain_duration(plan.spec.tick_ms);
-    say!("{}  {pid}, every {every}, last tick {last}", plan.spec.root);
-    tell_order("paused", judgement.orders.paused.as_ref(), now_ms);
-    tell_order("stopped", judgement.orders.stopped.as_ref(), now_ms);
+    outln!("{}  {pid}, every {every}, last tick {last}", plan.spec.root);
+    report_order("paused", judgement.orders.paused.as_ref(), now_ms);
+    report_order("stopped", judgement.orders.stopped.as_ref(), now_ms);
     let rows: Vec<Vec<Cell>> = judgement.judged.iter().map(|judged| row(judged, now_ms)).collect();
-    say!("{}", table(COLUMNS, &rows, width(), Colours::of_output()));
+    outln!("{}", table(COLUMNS, &rows, width(), Colours::of_output()));
     Ok(Exit::DONE)
 }
 
-fn tell_order(word: &str, order: Option<&Order>, now_ms: u64) {
+fn report_order(word: &str, order: Option<&Order>, now_ms: u64) {
     if let Some(order) = order {
         let Order { by, reason, at_ms, .. } = order;
-        say!("{word} {} by {by}: {reason}", ago(now_ms.saturating_sub(*at_ms)));
+        outln!("{word} {} by {by}: {reason}", ago(now_ms.saturating_sub(*at_ms)));
     }
 }
 

@@ -2,13 +2,13 @@ use super::{failure, plan};
 use crate::args::TriageArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::print::say;
+use crate::print::outln;
 use ostler_patrol::{How, Ticked, tick as one_tick, would_ask};
 
 /// One tick, now.
 pub fn tick(context: &Context, json: bool) -> Result<Exit, Failure> {
     let (connector, plan) = plan::open(context)?;
-    tell(&one_tick(&connector, &plan, &How::default()).map_err(failure)?, json)
+    notify(&one_tick(&connector, &plan, &How::default()).map_err(failure)?, json)
 }
 
 /// The judgement alone, of one agent or all of them.
@@ -22,27 +22,27 @@ pub fn triage(context: &Context, arguments: &TriageArguments) -> Result<Exit, Fa
         let questions = would_ask(&connector, &plan, only.as_deref()).map_err(failure)?;
         for question in &questions {
             if arguments.json {
-                say!("{}", serde_json::to_string(question)?);
+                outln!("{}", serde_json::to_string(question)?);
             } else {
-                say!("{}", super::show::question(question)?);
+                outln!("{}", super::show::question(question)?);
             }
         }
         return Ok(Exit::DONE);
     }
     let how = How { only, is_degraded: arguments.degraded, is_triage_alone: true };
-    tell(&one_tick(&connector, &plan, &how).map_err(failure)?, arguments.json)
+    notify(&one_tick(&connector, &plan, &how).map_err(failure)?, arguments.json)
 }
 
-fn tell(ticked: &Ticked, json: bool) -> Result<Exit, Failure> {
+fn notify(ticked: &Ticked, json: bool) -> Result<Exit, Failure> {
     if json {
-        say!("{}", serde_json::to_string(ticked)?);
+        outln!("{}", serde_json::to_string(ticked)?);
         return Ok(Exit::DONE);
     }
     for agent in &ticked.agents {
-        say!("{}", agent.told());
+        outln!("{}", agent.description());
     }
     for note in &ticked.others {
-        say!("{note}");
+        outln!("{note}");
     }
     Ok(Exit::DONE)
 }

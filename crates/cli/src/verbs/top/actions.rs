@@ -26,7 +26,7 @@ pub fn ask(context: &Context, name: &str, key: char, sender: mpsc::Sender<Told>)
     std::thread::spawn(move || {
         let message = match carry_out(&context, &unit, ask) {
             Ok(message) => message,
-            Err(failure) => format!("{unit}: {}", failure.told()),
+            Err(failure) => format!("{unit}: {}", failure.description()),
         };
         let _ = sender.send(Told { message });
     });
@@ -60,7 +60,7 @@ pub fn may_attach(context: &Context, state: &State) -> Result<(), String> {
             Err(format!("{name} has no terminal of its own (backend = \"pty\"); l shows its log"))
         }
         Ok(None) => Err(format!("{name} does not run")),
-        Err(failure) => Err(format!("{name}: {}", failure.told())),
+        Err(failure) => Err(format!("{name}: {}", failure.description())),
     }
 }
 

@@ -86,8 +86,9 @@ fn table(state: &mut State, width: usize, height: usize) -> Vec<Line<'static>> {
         lines.push(shown);
     }
     if rows.is_empty() {
-        let told = if state.units.is_empty() { "no units yet" } else { "no unit has such a name" };
-        lines.push(Line::raw(told));
+        let description =
+            if state.units.is_empty() { "no units yet" } else { "no unit has such a name" };
+        lines.push(Line::raw(description));
     }
     lines
 }
@@ -98,9 +99,10 @@ fn title(state: &State, width: usize, now_ms: u64) -> Line<'static> {
     };
     let ready = count(&[UnitState::Ready]);
     let bad = count(&[UnitState::Error, UnitState::Backoff]);
-    let mut told = format!("ostler  {}: {ready} ready", render::count(state.units.len(), "unit"));
+    let mut description =
+        format!("ostler  {}: {ready} ready", render::count(state.units.len(), "unit"));
     if bad > 0 {
-        told += &format!(", {bad} in trouble");
+        description += &format!(", {bad} in trouble");
     }
     let waits = |look: &&UnitLook| {
         let agent = render::agent_of(&look.view);
@@ -108,14 +110,14 @@ fn title(state: &State, width: usize, now_ms: u64) -> Line<'static> {
     };
     match state.units.iter().filter(waits).count() {
         0 => {}
-        1 => told += ", 1 waits for you",
-        waiting => told += &format!(", {waiting} wait for you"),
+        1 => description += ", 1 waits for you",
+        waiting => description += &format!(", {waiting} wait for you"),
     }
     if !state.filter.is_empty() {
-        told += &format!("  /{}", state.filter);
+        description += &format!("  /{}", state.filter);
     }
-    told += &format!("  {}", render::plain_time(now_ms));
-    Line::styled(render::cut(&told, width), Style::new().add_modifier(Modifier::BOLD))
+    description += &format!("  {}", render::plain_time(now_ms));
+    Line::styled(render::cut(&description, width), Style::new().add_modifier(Modifier::BOLD))
 }
 
 fn page(state: &mut State, width: usize, height: usize) -> Vec<Line<'static>> {

@@ -61,17 +61,17 @@ pub fn top(context: &Context) -> Result<Exit, Failure> {
     }
     // If there is nothing to look at, that is said before the screen is taken.
     context.connect()?;
-    let asked_to_end = hear_the_end()?;
-    let (sender, told) = mpsc::channel();
+    let asked_to_end = wait_for_end()?;
+    let (sender, description) = mpsc::channel();
     let mut state = State::new(Feed::new(context));
     loop {
         let mut screen = Screen::open()?;
-        let next = show(context, &mut screen, &mut state, &sender, &told, &asked_to_end)?;
+        let next = show(context, &mut screen, &mut state, &sender, &description, &asked_to_end)?;
         drop(screen);
         match next {
             Next::Attach => {
-                let told = actions::attach(&state)?;
-                state.tell(told);
+                let description = actions::attach(&state)?;
+                state.notify(description);
             }
             Next::GoOn | Next::Quit => return Ok(Exit::DONE),
         }
@@ -79,7 +79,7 @@ pub fn top(context: &Context) -> Result<Exit, Failure> {
 }
 
 /// TERM and a terminal that goes away end us too, and the terminal is put back.
-fn hear_the_end() -> Result<Arc<AtomicBool>, Failure> {
+fn wait_for_end() -> Result<Arc<AtomicBool>, Failure> {
     let events = ostler_os::ForegroundEvents::listen()?;
     let asked = Arc::new(AtomicBool::new(false));
     let asked_there = Arc::clone(&asked);
@@ -98,7 +98,7 @@ fn show(
     screen: &mut Screen,
     state: &mut State,
     sender: &mpsc::Sender<Told>,
-    told: &mpsc::Receiver<Told>,
+    description: &mpsc::Receiver<Told>,
     asked_to_end: &AtomicBool,
 ) -> Result<Next, Failure> {
     let mut due_ms = 0;
@@ -113,12 +113,12 @@ fn show(
             due_ms = ostler_os::mono_ms() + REFRESH_MS;
             is_new = true;
         }
-        while let Ok(result) = told.try_recv() {
-            state.tell(result.message);
+        while let Ok(result) = description.try_recv() {
+            state.notify(result.message);
             due_ms = 0;
             is_new = true;
         }
-        is_new |= state.hear_log();
+        is_new |= state.read_log();
         if is_new {
             screen.terminal.draw(|frame| draw::draw(frame, state))?;
         }
@@ -157,14 +157,14 @@ fn react(context: &Context, state: &mut State, sender: &mpsc::Sender<Told>, key:
         (Mode::Logs | Mode::Status, code) => state.scroll(code),
         (Mode::Table, KeyCode::Char('a')) => match actions::may_attach(context, state) {
             Ok(()) => return Next::Attach,
-            Err(why) => state.tell(why),
+            Err(why) => state.notify(why),
         },
         (Mode::Table, KeyCode::Char('/')) => state.begin_filter(),
         (Mode::Table, KeyCode::Char('l')) => state.open_logs(context),
         (Mode::Table, KeyCode::Enter) => state.open_status(context),
         (Mode::Table, KeyCode::Char(key @ ('s' | 'x' | 'r'))) => {
             if let Some(name) = state.selected() {
-                state.tell(actions::ask(context, &name, key, sender.clone()));
+                state.notify(actions::ask(context, &name, key, sender.clone()));
             }
         }
         (Mode::Table, code) => state.walk(code),

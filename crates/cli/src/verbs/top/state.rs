@@ -75,7 +75,7 @@ impl State {
         self.shown().get(self.cursor()).map(|look| look.view.name.clone())
     }
 
-    pub fn tell(&mut self, message: String) {
+    pub fn notify(&mut self, message: String) {
         self.message = message;
     }
 
@@ -86,7 +86,7 @@ impl State {
             seen.iter().skip(self.first).take(room).map(|look| look.view.name.clone()).collect();
         match self.feed.units(&seen) {
             Ok(units) => self.units = units,
-            Err(failure) => self.message = failure.told(),
+            Err(failure) => self.message = failure.description(),
         }
         if self.mode == Mode::Status {
             self.read_status(context);
@@ -152,22 +152,22 @@ impl State {
     }
 
     /// Whether something new came.
-    pub fn hear_log(&mut self) -> bool {
+    pub fn read_log(&mut self) -> bool {
         let Some(log) = &self.log else { return false };
         let before = self.page.len();
-        let mut heard = 0;
+        let mut received = 0;
         for line in log.try_iter().take(KEPT_LINES) {
             self.page.push_back(line.text);
-            heard += 1;
+            received += 1;
         }
         while self.page.len() > KEPT_LINES {
             self.page.pop_front();
         }
         if self.scrolled > 0 {
             // What is looked at stays where it is.
-            self.scrolled = (self.scrolled + heard).min(before + heard);
+            self.scrolled = (self.scrolled + received).min(before + received);
         }
-        heard > 0
+        received > 0
     }
 
     pub fn open_status(&mut self, context: &Context) {
@@ -181,15 +181,15 @@ impl State {
 
     fn read_status(&mut self, context: &Context) {
         let Some(name) = self.selected() else { return };
-        let told = || {
+        let description = || {
             let mut client = context.connect_running()?;
             let looks = unit::look(&mut client, vec![name.clone()], Depth::Tree)?;
             let Some(look) = looks.first() else { return Ok(vec![format!("{name} is no more")]) };
-            unit::told(context, &mut client, look, Colours::Off)
+            unit::description(context, &mut client, look, Colours::Off)
         };
-        self.page = match told() {
+        self.page = match description() {
             Ok(lines) => lines.into(),
-            Err(failure) => VecDeque::from([failure.told()]),
+            Err(failure) => VecDeque::from([failure.description()]),
         };
     }
 

@@ -5,7 +5,7 @@ use super::file;
 use super::up::declare;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::print::{say, tell};
+use crate::print::{errln, outln};
 use ostler_config::{Circumstances, load};
 use ostler_model::{ChangeKind, UnitSpec};
 use ostler_ops::units::Declare;
@@ -20,7 +20,7 @@ type Agents = BTreeMap<String, UnitSpec>;
 
 pub fn agents(context: &Context, path: &Path) -> Result<Exit, Failure> {
     let mut known: Option<Agents> = None;
-    let mut told = String::new();
+    let mut description = String::new();
     loop {
         let done = look(path).and_then(|now| {
             if known.as_ref() != Some(&now) {
@@ -30,11 +30,11 @@ pub fn agents(context: &Context, path: &Path) -> Result<Exit, Failure> {
             Ok(())
         });
         let wrong = done.err().unwrap_or_default();
-        if wrong != told {
+        if wrong != description {
             if !wrong.is_empty() {
-                tell!("{wrong}\nnothing is changed until it is right");
+                errln!("{wrong}\nnothing is changed until it is right");
             }
-            told = wrong;
+            description = wrong;
         }
         ostler_os::nap(LOOK_EVERY);
     }
@@ -61,9 +61,9 @@ fn apply(context: &Context, now: &Agents) -> Result<(), Failure> {
     let mut client = context.connect_running()?;
     for change in declare(&mut client, call)? {
         match change.kind {
-            ChangeKind::Add => say!("{}: watched", change.unit),
-            ChangeKind::Remove => say!("{}: no longer watched", change.unit),
-            ChangeKind::Restart => say!("{}: changed", change.unit),
+            ChangeKind::Add => outln!("{}: watched", change.unit),
+            ChangeKind::Remove => outln!("{}: no longer watched", change.unit),
+            ChangeKind::Restart => outln!("{}: changed", change.unit),
             ChangeKind::Update | ChangeKind::Start | ChangeKind::Keep => {}
         }
     }

@@ -1,7 +1,7 @@
 use super::file;
 use crate::args::CheckArguments;
 use crate::exit::{Exit, Failure};
-use crate::print::say;
+use crate::print::outln;
 use crate::render;
 use ostler_config::{JsonKind, Problem, check_config_json, json_kind};
 use serde_json::{Value, json};
@@ -10,13 +10,13 @@ use std::path::Path;
 /// Reads the file and says whether it is right; starts nothing.
 pub fn check(arguments: &CheckArguments) -> Result<Exit, Failure> {
     if arguments.schema {
-        say!("{}", ostler_config::schema().trim_end());
+        outln!("{}", ostler_config::schema().trim_end());
         return Ok(Exit::DONE);
     }
     let path = file::find(arguments.file.as_deref(), arguments.owner.as_deref())?;
     let read = file::text(&path)?.and_then(|text| checked(&path, &text));
     if arguments.json {
-        return Ok(tell_json(&path, read));
+        return Ok(print_json(&path, read));
     }
     let Read { right, warnings } = read.map_err(|problems| file::refused(&path, &problems))?;
     file::warn(&warnings);
@@ -29,7 +29,7 @@ pub fn check(arguments: &CheckArguments) -> Result<Exit, Failure> {
         0 => "nothing wrong".to_owned(),
         count => render::count(count, "warning"),
     };
-    say!("{}: {what}, {wrong}", path.display());
+    outln!("{}: {what}, {wrong}", path.display());
     Ok(Exit::DONE)
 }
 
@@ -69,7 +69,7 @@ fn checked(path: &Path, text: &str) -> Result<Read, Vec<Problem>> {
 }
 
 /// For editors and scripts: every problem with its place.
-fn tell_json(path: &Path, read: Result<Read, Vec<Problem>>) -> Exit {
+fn print_json(path: &Path, read: Result<Read, Vec<Problem>>) -> Exit {
     let file = path.display().to_string();
     let problems = match read {
         Ok(Read { right, warnings }) => {
@@ -78,18 +78,18 @@ fn tell_json(path: &Path, read: Result<Read, Vec<Problem>>) -> Exit {
                 Right::App(id) => vec![id],
                 Right::Defaults => Vec::new(),
             };
-            let warnings = told(&warnings);
-            say!("{}", json!({ "ok": true, "file": file, "units": names, "warnings": warnings }));
+            let warnings = description(&warnings);
+            outln!("{}", json!({ "ok": true, "file": file, "units": names, "warnings": warnings }));
             return Exit::DONE;
         }
         Err(problems) => problems,
     };
-    say!("{}", json!({ "ok": false, "file": file, "problems": told(&problems) }));
+    outln!("{}", json!({ "ok": false, "file": file, "problems": description(&problems) }));
     Exit::USAGE
 }
 
-fn told(problems: &[Problem]) -> Vec<Value> {
-    let told = problems.iter().map(|problem| {
+fn description(problems: &[Problem]) -> Vec<Value> {
+    let description = problems.iter().map(|problem| {
         let place = problem.place.as_ref();
         json!({
             "file": problem.file.display().to_string(),
@@ -100,5 +100,5 @@ fn told(problems: &[Problem]) -> Vec<Value> {
             "hint": problem.hint,
         })
     });
-    told.collect()
+    description.collect()
 }

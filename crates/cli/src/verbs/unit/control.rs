@@ -4,7 +4,7 @@ use super::up::declare;
 use super::wait::await_units;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::print::say;
+use crate::print::outln;
 use crate::render::unit_line;
 use ostler_client::{Client, ClientError, UnitAsk};
 use ostler_model::{Depth, UnitSpec, UnitState, UnitView};
@@ -32,7 +32,7 @@ pub fn asked(
         UnitAsk::Start | UnitAsk::Restart => AwaitUntil::Settled,
         UnitAsk::Stop => AwaitUntil::Stopped,
     };
-    tell(&await_units(context, &mut client, names, until)?, json)
+    notify(&await_units(context, &mut client, names, until)?, json)
 }
 
 fn put(client: &mut Client, names: Vec<String>, ask: UnitAsk) -> Result<(), ClientError> {
@@ -80,7 +80,7 @@ pub fn declare_one(
     if no_wait {
         return Ok(Exit::DONE);
     }
-    tell(&await_units(context, &mut client, vec![name.to_owned()], AwaitUntil::Settled)?, json)
+    notify(&await_units(context, &mut client, vec![name.to_owned()], AwaitUntil::Settled)?, json)
 }
 
 /// A unit of this name and command; `more` is what else a file would say of it.
@@ -95,8 +95,9 @@ pub fn in_no_file(name: &str, command: &[OsString], more: &str) -> Result<UnitSp
     // As if it stood in a file here, so that it is checked in the same way.
     let here: PathBuf = std::env::current_dir()?.join("(command line)");
     let config = ostler_config::load(&here, &text, &circumstances()).map_err(|problems| {
-        let told: Vec<String> = problems.into_iter().map(|problem| problem.message).collect();
-        Failure::usage(told.join("; "))
+        let description: Vec<String> =
+            problems.into_iter().map(|problem| problem.message).collect();
+        Failure::usage(description.join("; "))
     })?;
     let unit =
         config.units.into_iter().next().ok_or_else(|| Failure::usage("a unit is missing"))?;
@@ -107,12 +108,12 @@ fn toml_string(text: &str) -> String {
     serde_json::Value::String(text.to_owned()).to_string()
 }
 
-fn tell(views: &[UnitView], json: bool) -> Result<Exit, Failure> {
+fn notify(views: &[UnitView], json: bool) -> Result<Exit, Failure> {
     if json {
-        say!("{}", serde_json::to_string(views)?);
+        outln!("{}", serde_json::to_string(views)?);
     } else {
         for view in views {
-            say!("{}", unit_line(view));
+            outln!("{}", unit_line(view));
         }
     }
     let is_well = views.iter().all(|view| view.state.is_well());

@@ -2,7 +2,7 @@ use super::look::{look, names, no_such};
 use crate::args::CrashesArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::print::say;
+use crate::print::outln;
 use crate::render::{self, Align, Cell, Colours, Column, Room};
 use ostler_model::{Depth, UnitEnd};
 use serde::Serialize;
@@ -40,11 +40,11 @@ pub fn crashes(context: &Context, arguments: &CrashesArguments) -> Result<Exit, 
         looks.into_iter().flat_map(|look| of(look.view.name, look.view.ends)).collect();
     crashes.sort_by_key(|crash| std::cmp::Reverse(crash.end.at_ms));
     if arguments.json {
-        say!("{}", serde_json::to_string(&crashes)?);
+        outln!("{}", serde_json::to_string(&crashes)?);
         return Ok(Exit::DONE);
     }
     if crashes.is_empty() {
-        say!("nothing has ended by itself");
+        outln!("nothing has ended by itself");
         return Ok(Exit::DONE);
     }
     let row = |crash: &Crash| -> Vec<Cell> {
@@ -52,7 +52,7 @@ pub fn crashes(context: &Context, arguments: &CrashesArguments) -> Result<Exit, 
         [
             render::plain_time(crash.end.at_ms),
             crash.unit.clone(),
-            crash.end.told.clone(),
+            crash.end.description.clone(),
             render::duration(crash.end.ran_ms),
             run.rsplit('-').next().unwrap_or(&run).to_owned(),
             crash.end.then.clone(),
@@ -62,6 +62,6 @@ pub fn crashes(context: &Context, arguments: &CrashesArguments) -> Result<Exit, 
     };
     let rows: Vec<_> = crashes.iter().map(row).collect();
     let table = render::table(&COLUMNS, &rows, render::width(), Colours::of_output());
-    say!("{table}");
+    outln!("{table}");
     Ok(Exit::DONE)
 }

@@ -5,23 +5,23 @@ use ostler_model::ProcessUsage;
 
 const NAME_WIDTH: usize = 10;
 
-pub struct Sheet {
+pub struct Details {
     head: String,
     rows: Vec<(&'static str, Vec<String>)>,
 }
 
-impl Sheet {
+impl Details {
     pub fn new(head: String) -> Self {
         Self { head, rows: Vec::new() }
     }
 
-    pub fn add(&mut self, name: &'static str, told: String) {
-        self.rows.push((name, vec![told]));
+    pub fn add(&mut self, name: &'static str, description: String) {
+        self.rows.push((name, vec![description]));
     }
 
-    pub fn add_if(&mut self, name: &'static str, told: &str) {
-        if !told.is_empty() {
-            self.add(name, told.to_owned());
+    pub fn add_if(&mut self, name: &'static str, description: &str) {
+        if !description.is_empty() {
+            self.add(name, description.to_owned());
         }
     }
 
@@ -34,8 +34,8 @@ impl Sheet {
 
     pub fn lines(self, width: Option<usize>) -> Vec<String> {
         let mut lines = vec![self.head];
-        for (name, told) in self.rows {
-            for (index, text) in told.into_iter().enumerate() {
+        for (name, description) in self.rows {
+            for (index, text) in description.into_iter().enumerate() {
                 let shown = if index == 0 { format!("{name}:") } else { String::new() };
                 let is_painted = text.contains('\x1b');
                 let room = width.map(|width| width.saturating_sub(NAME_WIDTH + 2));

@@ -2,7 +2,7 @@
 
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::print::tell;
+use crate::print::errln;
 use ostler_config::{Circumstances, Config, MANIFEST_NAME, Problem, load, text_of};
 use ostler_engine::Home;
 use ostler_model::OsText;
@@ -67,11 +67,11 @@ fn trust(file: &Path, from: &Path, owner: Option<&str>) -> Result<(), Failure> {
         let foreign =
             owners.into_iter().find(|uid| ![0, user].contains(uid) && accepted != Some(*uid));
         if let Some(uid) = foreign {
-            let whose = ostler_os::name_of_user(uid);
-            let (told, user) = (path.display(), ostler_os::name_of_user(user));
+            let run_of_pid = ostler_os::name_of_user(uid);
+            let (description, user) = (path.display(), ostler_os::name_of_user(user));
             return Err(Failure::failed(anyhow::anyhow!(
-                "{told} belongs to {whose} (uid {uid}), and what {NAME} says would be run as {user}: nothing was read. Look at it, and \
-                 if you trust it, name it and its owner: -f {} --owner {whose}",
+                "{description} belongs to {run_of_pid} (uid {uid}), and what {NAME} says would be run as {user}: nothing was read. Look at it, and \
+                 if you trust it, name it and its owner: -f {} --owner {run_of_pid}",
                 file.display(),
             )));
         }
@@ -97,7 +97,7 @@ pub fn read(path: &Path) -> Result<Config, Failure> {
 /// What is taken as it is, though it may not be what was meant.
 pub fn warn(warnings: &[Problem]) {
     for warning in warnings {
-        tell!("warning: {warning}\n");
+        errln!("warning: {warning}\n");
     }
 }
 
@@ -135,9 +135,9 @@ fn pools_of_others(path: &Path) -> Vec<String> {
 
 pub fn refused(path: &Path, problems: &[Problem]) -> Failure {
     for problem in problems {
-        tell!("{problem}\n");
+        errln!("{problem}\n");
     }
-    let told = match problems.len() {
+    let description = match problems.len() {
         1 => "one problem".to_owned(),
         count => format!("{count} problems"),
     };
@@ -148,7 +148,10 @@ pub fn refused(path: &Path, problems: &[Problem]) -> Failure {
         (true, true) => format!("in {} and what it names", path.display()),
         (false, true) => format!("in what {} names", path.display()),
     };
-    Failure { exit: Exit::USAGE, cause: anyhow::anyhow!("{told} {place}; nothing was changed") }
+    Failure {
+        exit: Exit::USAGE,
+        cause: anyhow::anyhow!("{description} {place}; nothing was changed"),
+    }
 }
 
 /// More is no configuration.
@@ -156,8 +159,8 @@ const FILE_MOST: u64 = 4 << 20;
 
 /// What is in the file, or where it is no text.
 pub fn text(path: &Path) -> Result<Result<String, Vec<Problem>>, Failure> {
-    let failed = |told: String| {
-        Failure::failed(anyhow::anyhow!("{} cannot be read: {told}", path.display()))
+    let failed = |description: String| {
+        Failure::failed(anyhow::anyhow!("{} cannot be read: {description}", path.display()))
     };
     let bytes = ostler_config::read_file(path, FILE_MOST).map_err(failed)?;
     Ok(text_of(path, bytes).map_err(|problem| vec![problem]))

@@ -1,7 +1,7 @@
 use super::file;
 use crate::args::ImportArguments;
 use crate::exit::{Exit, Failure};
-use crate::print::{say, tell};
+use crate::print::{errln, outln};
 use serde_json::json;
 
 /// Prints what becomes of another tool's file; starts nothing, and writes nothing.
@@ -10,17 +10,17 @@ pub fn import(arguments: &ImportArguments) -> Result<Exit, Failure> {
     let text = file::text(&path)?.map_err(|problems| refused(&problems))?;
     let imported = ostler_config::import(&path, &text).map_err(|problem| refused(&[problem]))?;
     if arguments.json {
-        say!("{}", json!({ "toml": imported.toml, "notes": imported.notes }));
+        outln!("{}", json!({ "toml": imported.toml, "notes": imported.notes }));
         return Ok(Exit::DONE);
     }
-    say!("{}", imported.toml.trim_end());
+    outln!("{}", imported.toml.trim_end());
     for note in imported.notes {
-        tell!("note: {note}");
+        errln!("note: {note}");
     }
     Ok(Exit::DONE)
 }
 
 fn refused(problems: &[ostler_config::Problem]) -> Failure {
-    let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
-    Failure::usage(told.join("\n"))
+    let description: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    Failure::usage(description.join("\n"))
 }

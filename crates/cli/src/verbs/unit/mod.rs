@@ -23,8 +23,8 @@ pub use list::list;
 #[cfg(feature = "top")]
 pub use look::table;
 pub use look::{look, names, no_such};
-pub use show::show;
 #[cfg(feature = "top")]
-pub use show::told;
+pub use show::description;
+pub use show::show;
 pub use up::{declare, down, reload, up};
 pub use wait::await_units;

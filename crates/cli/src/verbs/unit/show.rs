@@ -1,9 +1,9 @@
 use super::declared;
-use super::details::{Sheet, tree_lines};
+use super::details::{Details, tree_lines};
 use super::look::{self, document, look, no_such};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::print::{say, tell};
+use crate::print::{errln, outln};
 use crate::render::{self, Colours, Paint};
 use crate::verbs::logs::{Line, last_lines};
 use crate::verbs::screen;
@@ -34,7 +34,7 @@ pub fn show(context: &Context, names: &[String], json: bool) -> Result<Exit, Fai
                 if names.len() == 1 {
                     return Err(failure);
                 }
-                tell!("ostler: {}", failure.told());
+                errln!("ostler: {}", failure.description());
             }
         }
     }
@@ -58,23 +58,23 @@ pub fn show(context: &Context, names: &[String], json: bool) -> Result<Exit, Fai
             documents.push(document);
         } else {
             if index > 0 {
-                say!("");
+                outln!("");
             }
             let last = last_of(screen.as_ref(), &log);
-            for line in sheet(look, change, &runs, last, Colours::of_output()) {
-                say!("{line}");
+            for line in details_table(look, change, &runs, last, Colours::of_output()) {
+                outln!("{line}");
             }
         }
     }
     if json {
-        say!("{}", serde_json::Value::Array(documents));
+        outln!("{}", serde_json::Value::Array(documents));
     }
     Ok(exit)
 }
 
 /// The same of one, as lines.
 #[cfg(feature = "top")]
-pub fn told(
+pub fn description(
     context: &Context,
     client: &mut Client,
     look: &UnitLook,
@@ -86,7 +86,7 @@ pub fn told(
     let live = live_runs(client)?;
     let runs = started_from(look.view.run_id, &live);
     let last = last_of(screen.as_ref(), &log);
-    Ok(sheet(look, changes.get(&look.view.name), &runs, last, colours))
+    Ok(details_table(look, changes.get(&look.view.name), &runs, last, colours))
 }
 
 /// The last that there is to be seen of it.
@@ -131,7 +131,7 @@ fn log_of(context: &Context, look: &UnitLook) -> Result<Vec<Line>, Failure> {
 }
 
 /// Everything that is known of one, for people.
-fn sheet(
+fn details_table(
     look: &UnitLook,
     change: Option<&declared::Difference>,
     runs: &[(usize, RunRecord)],
@@ -158,7 +158,7 @@ fn sheet(
         | UnitState::Stopping
         | UnitState::Backoff => "●",
     };
-    let mut sheet = Sheet::new(format!(
+    let mut details_table = Details::new(format!(
         "{} {} - {}",
         colours.paint(paint, dot),
         colours.paint(Paint::Bold, &view.name),
@@ -170,77 +170,80 @@ fn sheet(
     let since_ms = agent.map_or(view.since_ms, |agent| {
         agent.dead_since_ms.or(agent.hung_since_ms).unwrap_or(agent.since_ms)
     });
-    sheet.add("State", format!("{state} since {}", ago(since_ms)));
+    details_table.add("State", format!("{state} since {}", ago(since_ms)));
     if let Some((agent, question)) = agent.and_then(|agent| Some((agent, agent.question.as_ref()?)))
     {
         let choices = agent.choices.iter().map(|choice| format!("  {choice}"));
         let lines = question.lines().map(str::to_owned).chain(choices);
-        sheet.add_lines("Asks", lines.map(|line| render::cut(&line, usize::MAX)).collect());
+        details_table.add_lines("Asks", lines.map(|line| render::cut(&line, usize::MAX)).collect());
     }
-    sheet.add_if("Why", &view.why);
+    details_table.add_if("Why", &view.why);
     if let Some(agent) = view.agent.as_ref().filter(|agent| !agent.profile.is_empty()) {
         let session = agent.session.as_deref().map(|id| format!(", session {id}"));
-        let told = format!("{}{}", agent.profile, session.unwrap_or_default());
-        sheet.add("Agent", format!("{told} ({})", render::cut(&agent.evidence, EVIDENCE_SHOWN)));
+        let description = format!("{}{}", agent.profile, session.unwrap_or_default());
+        details_table.add(
+            "Agent",
+            format!("{description} ({})", render::cut(&agent.evidence, EVIDENCE_SHOWN)),
+        );
     }
-    sheet.add("Wanted", view.desired.to_string());
+    details_table.add("Wanted", view.desired.to_string());
     if let Some(part) = view.part {
-        let told = match part {
+        let description = match part {
             Part::File => "of Ostler: always started again, and removed with its file",
             Part::Daemon => {
                 "of the daemon: always started again, shared by all files, ends with the daemon"
             }
         };
-        sheet.add("Part", told.to_owned());
+        details_table.add("Part", description.to_owned());
     }
     if let Some(file) = &view.file {
-        sheet.add("File", file.clone());
+        details_table.add("File", file.clone());
     }
     if view.changed {
-        let told = format!(
+        let description = format!(
             "what runs is not what is declared; `ostler restart {}` starts it as declared",
             view.name
         );
-        sheet.add("Changed", colours.paint(Paint::Yellow, &told).into_owned());
+        details_table.add("Changed", colours.paint(Paint::Yellow, &description).into_owned());
     }
-    if let Some(told) = change.map(|change| difference(change, &view.name)) {
-        sheet.add("Changed", colours.paint(Paint::Yellow, &told).into_owned());
+    if let Some(description) = change.map(|change| difference(change, &view.name)) {
+        details_table.add("Changed", colours.paint(Paint::Yellow, &description).into_owned());
     }
     if let Some(opened) = &view.opened {
-        let told = format!(
+        let description = format!(
             "open since {}: {}; `ostler start {}` clears it, and so does a changed declaration",
             ago(opened.at_ms),
             opened.why,
             view.name
         );
-        sheet.add("Breaker", colours.paint(Paint::Red, &told).into_owned());
+        details_table.add("Breaker", colours.paint(Paint::Red, &description).into_owned());
     }
     if let Some(next) = view.next_at_ms {
         let left = render::duration(next.saturating_sub(now_ms));
-        sheet.add("Next", format!("{}, in {left}", render::plain_time(next)));
+        details_table.add("Next", format!("{}, in {left}", render::plain_time(next)));
     }
     if let Some(why) = &view.kept_awake {
-        sheet.add("Awake", why.clone());
+        details_table.add("Awake", why.clone());
     }
     if let Some(pool) = &view.pool {
-        sheet.add("Pool", pool.clone());
+        details_table.add("Pool", pool.clone());
     }
     if let Some(session) = &view.agent_session {
-        sheet.add("Session", session.clone());
+        details_table.add("Session", session.clone());
     }
     if !view.depends_on.is_empty() {
-        sheet.add("Needs", view.depends_on.join(", "));
+        details_table.add("Needs", view.depends_on.join(", "));
     }
-    sheet.add("Restarts", view.restarts.to_string());
+    details_table.add("Restarts", view.restarts.to_string());
     if let Some(run) = view.run_id {
-        sheet.add("Run", run.to_string());
+        details_table.add("Run", run.to_string());
     }
     if let Some(pid) = view.pid {
-        sheet.add("Main pid", pid.to_string());
+        details_table.add("Main pid", pid.to_string());
     }
     if let Some(usage) = usage {
         let over = render::duration(usage.over_ms);
-        sheet.add(
+        details_table.add(
             "CPU",
             format!(
                 "{} over {over}, {} in all",
@@ -248,8 +251,8 @@ fn sheet(
                 render::duration(usage.cpu_ms)
             ),
         );
-        sheet.add("Memory", render::size(usage.memory_bytes));
-        sheet.add(
+        details_table.add("Memory", render::size(usage.memory_bytes));
+        details_table.add(
             "Disk",
             format!(
                 "{} read, {} written",
@@ -257,21 +260,21 @@ fn sheet(
                 render::size(usage.written_bytes)
             ),
         );
-        sheet.add("Files", format!("{} open", usage.descriptors));
-        sheet.add_lines("Tree", tree_lines(&usage.tree, view.pid));
+        details_table.add("Files", format!("{} open", usage.descriptors));
+        details_table.add_lines("Tree", tree_lines(&usage.tree, view.pid));
     }
     let runs = runs.iter().map(|(depth, run)| {
         let branch = "  ".repeat(depth - 1);
         let kept = if run.keep { ", kept" } else { "" };
         format!("{branch}{} {}{kept}  {}", render::short(run), run.state, run.command)
     });
-    sheet.add_lines("Runs", runs.collect());
+    details_table.add_lines("Runs", runs.collect());
     let ends = view.ends.iter().map(|end| {
         let (at, ran) = (render::plain_time(end.at_ms), render::duration(end.ran_ms));
-        format!("{at}  {} after {ran}", end.told)
+        format!("{at}  {} after {ran}", end.description)
     });
-    sheet.add_lines("Ended", ends.collect());
-    let mut lines = sheet.lines(render::width());
+    details_table.add_lines("Ended", ends.collect());
+    let mut lines = details_table.lines(render::width());
     let last: Vec<String> = match last {
         Last::Log(log) => log.iter().map(|line| log_line(line, colours)).collect(),
         Last::Screen(screen) => {

@@ -4,7 +4,7 @@ use super::wait::await_units;
 use crate::args::{DownArguments, ReloadUnitsArguments, UpArguments};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::print::{say, tell};
+use crate::print::{errln, outln};
 use crate::render::unit_line;
 use crate::saved_settings;
 use crate::verbs::upgrade;
@@ -22,10 +22,10 @@ use std::path::Path;
 /// gone is ended.
 pub fn up(context: &Context, arguments: &UpArguments) -> Result<Exit, Failure> {
     let path = file::find(arguments.file.as_deref(), arguments.owner.as_deref())?;
-    tell_file(&path, arguments.json);
+    report_file(&path, arguments.json);
     let config = with_deacons_place(&path, file::read(&path)?)?;
     start_servers(&config.units)?;
-    let mut client = connect_as_told(context, &config.supervisor)?;
+    let mut client = connect_as_configured(context, &config.supervisor)?;
     let stopped = match &config.patrol {
         Some(patrol) => town_stop(&mut client, &patrol.root)?,
         None => None,
@@ -63,11 +63,11 @@ fn with_deacons_place(path: &Path, config: Config) -> Result<Config, Failure> {
 }
 
 /// Which file it is: it may be one that was found far above. A JSON document has no place for it.
-fn tell_file(path: &Path, json: bool) {
+fn report_file(path: &Path, json: bool) {
     if json {
-        tell!("using {}", path.display());
+        errln!("using {}", path.display());
     } else {
-        say!("using {}", path.display());
+        outln!("using {}", path.display());
     }
 }
 
@@ -92,8 +92,8 @@ fn stay_stopped(
     if !names.is_empty() {
         client.call(&Stop { names })?;
     }
-    tell_plan(plan, json)?;
-    tell!(
+    print_plan(plan, json)?;
+    errln!(
         "the town is stopped by {} ({}): nothing that is stopped was started; lift it with `ostler patrol estop --clear`",
         order.by,
         order.reason
@@ -120,12 +120,12 @@ fn start_servers(units: &[UnitSpec]) -> Result<(), Failure> {
 /// Applies what changed, and nothing else: what was stopped stays so.
 pub fn reload(context: &Context, arguments: &ReloadUnitsArguments) -> Result<Exit, Failure> {
     let path = file::find(arguments.file.as_deref(), arguments.owner.as_deref())?;
-    tell_file(&path, arguments.json);
+    report_file(&path, arguments.json);
     let config = file::read(&path)?;
     let mut client = if arguments.dry_run {
         context.connect()?
     } else {
-        connect_as_told(context, &config.supervisor)?
+        connect_as_configured(context, &config.supervisor)?
     };
     let plan = declare(
         &mut client,
@@ -139,7 +139,7 @@ pub fn reload(context: &Context, arguments: &ReloadUnitsArguments) -> Result<Exi
         },
     )?;
     if arguments.dry_run {
-        return tell_plan(&plan, arguments.json);
+        return print_plan(&plan, arguments.json);
     }
     let touched = plan
         .iter()
@@ -191,11 +191,14 @@ pub fn down(context: &Context, arguments: &DownArguments) -> Result<Exit, Failur
             }
         }
     }
-    tell_plan(&plan, arguments.json)
+    print_plan(&plan, arguments.json)
 }
 
 /// To a supervisor that has the settings which the file gives it.
-fn connect_as_told(context: &Context, settings: &SupervisorSettings) -> Result<Client, Failure> {
+fn connect_as_configured(
+    context: &Context,
+    settings: &SupervisorSettings,
+) -> Result<Client, Failure> {
     let client = context.connect()?;
     if !saved_settings::keep(context.home.path(), settings)? {
         return Ok(client);
@@ -209,16 +212,16 @@ pub fn declare(client: &mut Client, call: Declare) -> Result<Vec<Change>, Failur
     let replaced = client.replaced();
     let plan = client.call(&call)?;
     if client.replaced() > replaced {
-        tell!(
+        errln!(
             "ostler: the supervisor was replaced meanwhile; what it had done before is shown as kept"
         );
     }
     Ok(plan)
 }
 
-fn tell_plan(plan: &[Change], json: bool) -> Result<Exit, Failure> {
+fn print_plan(plan: &[Change], json: bool) -> Result<Exit, Failure> {
     if json {
-        say!("{}", serde_json::to_string(plan)?);
+        outln!("{}", serde_json::to_string(plan)?);
         return Ok(Exit::DONE);
     }
     for change in plan {
@@ -230,7 +233,7 @@ fn tell_plan(plan: &[Change], json: bool) -> Result<Exit, Failure> {
             ChangeKind::Start => "+ start",
             ChangeKind::Keep => "= keep",
         };
-        say!("{word:<10} {}", change.unit);
+        outln!("{word:<10} {}", change.unit);
     }
     Ok(Exit::DONE)
 }
@@ -245,19 +248,19 @@ fn finish(
     json: bool,
 ) -> Result<Exit, Failure> {
     if no_wait {
-        return tell_plan(plan, json);
+        return print_plan(plan, json);
     }
     let views = await_units(context, client, names, AwaitUntil::Settled)?;
     if json {
-        say!("{}", serde_json::to_string(&views)?);
+        outln!("{}", serde_json::to_string(&views)?);
     } else {
-        tell_plan(plan, false)?;
+        print_plan(plan, false)?;
         for view in &views {
-            say!("{}", unit_line(view));
+            outln!("{}", unit_line(view));
         }
         let removed = plan.iter().filter(|change| change.kind == ChangeKind::Remove);
         for change in removed.filter(|gone| !views.iter().any(|view| view.name == gone.unit)) {
-            say!("{}: gone", change.unit);
+            outln!("{}: gone", change.unit);
         }
     }
     let is_well = views.iter().all(|view| view.state.is_well());

@@ -38,7 +38,7 @@ impl Claim {
         }
     }
 
-    pub fn told_until(&self, seq: i64) {
+    pub fn described_until(&self, seq: i64) {
         let _ = self.file.write_all_at(format!("{seq:020}\n").as_bytes(), 0);
     }
 

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 /// What follows from something that happened.
 #[derive(Clone, Debug)]
 pub enum Step {
-    Tell(Line),
+    CallHook(Line),
     /// A new server: its output is shown.
     Show(RunId),
     /// The first one could not even be executed: another try would not be another program.
@@ -116,12 +116,17 @@ impl Story {
         Line { at_ms, level, event, pid, more: fields(more) }
     }
 
-    pub fn hear(&mut self, entry: &Entry) -> Vec<Step> {
+    pub fn receive(&mut self, entry: &Entry) -> Vec<Step> {
         let mut steps = Steps { at_ms: entry.at_ms, steps: Vec::new() };
         let number = |name: &str| entry.evidence.get(name).and_then(Value::as_i64);
         match entry.what {
             What::Intent => {
-                steps.tell(self, Level::Debug, "spawning_server", [("command", json!(entry.why))]);
+                steps.notify(
+                    self,
+                    Level::Debug,
+                    "spawning_server",
+                    [("command", json!(entry.why))],
+                );
             }
             What::Spawned => {
                 let Some(run) = entry.run_id else { return Vec::new() };
@@ -129,12 +134,12 @@ impl Story {
                 self.server = Some(Server { run, pid, began_ms: entry.at_ms });
                 self.has_run = true;
                 self.is_unhealthy = false;
-                steps.tell(self, Level::Info, "server_spawned", [("runId", json!(run))]);
+                steps.notify(self, Level::Info, "server_spawned", [("runId", json!(run))]);
                 steps.steps.push(Step::Show(run));
             }
             What::SpawnFailed => {
                 let error = json!(entry.why);
-                steps.tell(self, Level::Error, "server_spawn_failed", [("error", error)]);
+                steps.notify(self, Level::Error, "server_spawn_failed", [("error", error)]);
             }
             What::CheckFailed => {
                 let more = [
@@ -142,24 +147,24 @@ impl Story {
                     ("threshold", json!(number("most"))),
                     ("error", json!(entry.why)),
                 ];
-                steps.tell(self, Level::Warn, "health_check_failed", more);
+                steps.notify(self, Level::Warn, "health_check_failed", more);
             }
             What::CheckPassed => {
                 let before = json!(number("inARow"));
                 let more = [("previousFailures", before)];
-                steps.tell(self, Level::Info, "health_check_recovered", more);
+                steps.notify(self, Level::Info, "health_check_recovered", more);
             }
             What::UnitUnhealthy => {
                 self.is_unhealthy = true;
                 let more = [("reason", json!(entry.why))];
-                steps.tell(self, Level::Error, "health_check_threshold_exceeded", more);
+                steps.notify(self, Level::Error, "health_check_threshold_exceeded", more);
             }
             What::TermSent => {
                 let more = [("graceMs", json!(number("graceMs")))];
-                steps.tell(self, Level::Info, "stopping_child_process", more);
+                steps.notify(self, Level::Info, "stopping_child_process", more);
             }
             What::KillSent => {
-                steps.tell(self, Level::Warn, "force_killing_child", []);
+                steps.notify(self, Level::Warn, "force_killing_child", []);
             }
             What::Exited => self.exited(entry, &mut steps),
             What::UnitAgain => self.again(entry, &mut steps),
@@ -171,22 +176,22 @@ impl Story {
                     ("totalRestarts", json!(self.total_restarts)),
                     ("windowMs", json!(self.window_ms)),
                 ];
-                steps.tell(self, Level::Error, "circuit_breaker_tripped", more);
+                steps.notify(self, Level::Error, "circuit_breaker_tripped", more);
                 let more = [("exitCode", json!(BROKEN))];
-                steps.tell(self, Level::Error, "spawn_blocked_circuit_breaker", more);
+                steps.notify(self, Level::Error, "spawn_blocked_circuit_breaker", more);
                 steps.steps.push(Step::End(BROKEN));
             }
             What::UnitStopAsked | What::UnitWithdrawn if !self.is_leaving => {
                 self.is_leaving = true;
                 let more = [("by", json!(entry.who.to_string()))];
-                steps.tell(self, Level::Info, "stop_requested", more);
+                steps.notify(self, Level::Info, "stop_requested", more);
                 if self.server.is_none() {
                     steps.steps.push(Step::End(self.exit()));
                 }
             }
             What::UnitRestartAsked => {
                 let more = [("by", json!(entry.who.to_string()))];
-                steps.tell(self, Level::Info, "restart_requested", more);
+                steps.notify(self, Level::Info, "restart_requested", more);
             }
             _ => {}
         }
@@ -209,10 +214,10 @@ impl Story {
             ("uptimeSeconds", json!(uptime_ms / 1_000)),
             ("wasExpected", json!(self.is_leaving)),
         ];
-        steps.tell(self, Level::Info, "process_exited", more);
+        steps.notify(self, Level::Info, "process_exited", more);
         if uptime_ms > self.reset_after_ms {
             let more = [("uptime", json!(uptime_ms))];
-            steps.tell(self, Level::Info, "successful_run_detected", more);
+            steps.notify(self, Level::Info, "successful_run_detected", more);
         }
         let failed = entry.evidence.get("termination").is_some_and(|word| word == "spawn-error");
         self.server = self.server.filter(|_| own.is_none());
@@ -227,11 +232,11 @@ impl Story {
     fn why_it_ended(&mut self, steps: &mut Steps) {
         let ended = self.last.unwrap_or_default();
         if std::mem::take(&mut self.is_unhealthy) {
-            steps.tell(self, Level::Warn, "health_check_restart", ended.fields());
+            steps.notify(self, Level::Warn, "health_check_restart", ended.fields());
         } else if ended.code == Some(75) {
-            steps.tell(self, Level::Info, "restart_requested", ended.fields());
+            steps.notify(self, Level::Info, "restart_requested", ended.fields());
         } else {
-            steps.tell(self, Level::Warn, "unexpected_exit", ended.fields());
+            steps.notify(self, Level::Warn, "unexpected_exit", ended.fields());
         }
     }
 
@@ -248,7 +253,7 @@ impl Story {
             ("totalRestarts", json!(self.total_restarts)),
             ("recentRestarts", json!(self.recent_ms.len())),
         ];
-        steps.tell(self, Level::Info, "scheduling_restart", more);
+        steps.notify(self, Level::Info, "scheduling_restart", more);
     }
 
     fn over(&mut self, entry: &Entry, steps: &mut Steps) {
@@ -260,8 +265,8 @@ impl Story {
             "asked" => (Level::Info, "intentional_signal"),
             _ => (Level::Error, "fatal_error_no_restart"),
         };
-        steps.tell(self, level, event, ended.fields());
-        steps.tell(self, Level::Info, "restart_skipped", [("reason", json!(event))]);
+        steps.notify(self, level, event, ended.fields());
+        steps.notify(self, Level::Info, "restart_skipped", [("reason", json!(event))]);
         steps.steps.push(Step::End(ended.exit()));
     }
 }
@@ -272,13 +277,13 @@ struct Steps {
 }
 
 impl Steps {
-    fn tell<const N: usize>(
+    fn notify<const N: usize>(
         &mut self,
         story: &Story,
         level: Level,
         event: &'static str,
         more: [(&str, Value); N],
     ) {
-        self.steps.push(Step::Tell(story.line(self.at_ms, level, event, more)));
+        self.steps.push(Step::CallHook(story.line(self.at_ms, level, event, more)));
     }
 }

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 const PAUSE: Duration = Duration::from_millis(500);
 
-pub enum Happening {
+pub enum WatchInput {
     Entries(Vec<Entry>),
     Signal(i32),
     /// The unit is stopped, as we asked.
@@ -24,10 +24,10 @@ pub enum Happening {
 }
 
 /// A terminal that goes away says HUP; to us that is nothing.
-pub fn hear_signals(mut signals: Signals, happen: Sender<Happening>) {
+pub fn read_signals(mut signals: Signals, happen: Sender<WatchInput>) {
     std::thread::spawn(move || {
         for signal in signals.forever().filter(|signal| *signal != SIGHUP) {
-            if happen.send(Happening::Signal(signal)).is_err() {
+            if happen.send(WatchInput::Signal(signal)).is_err() {
                 return;
             }
         }
@@ -40,7 +40,7 @@ enum Asked {
     /// Whoever was asked is gone; there may be another.
     Again,
     /// It cannot be answered now, as when a disk is full: no reason to leave a server alone.
-    Later,
+    LazyArgs,
     /// The daemon was stopped.
     Nobody,
 }
@@ -49,10 +49,10 @@ fn asked(context: &Context, ask: impl FnOnce(Client) -> Asked) -> Asked {
     let outcome = match context.connect_successor() {
         Ok(Some(client)) => ask(client),
         Ok(None) => Asked::Nobody,
-        Err(_) => Asked::Later,
+        Err(_) => Asked::LazyArgs,
     };
     match outcome {
-        Asked::Later => {
+        Asked::LazyArgs => {
             ostler_os::nap(PAUSE);
             Asked::Again
         }
@@ -61,25 +61,25 @@ fn asked(context: &Context, ask: impl FnOnce(Client) -> Asked) -> Asked {
 }
 
 /// Everything after this entry, from whichever supervisor.
-pub fn follow_journal(context: &Context, unit: &str, after: i64, happen: Sender<Happening>) {
+pub fn follow_journal(context: &Context, unit: &str, after: i64, happen: Sender<WatchInput>) {
     let context = context.clone();
     let mut filter =
         Entries { unit: Some(unit.to_owned()), after_seq: Some(after), ..Entries::default() };
     std::thread::spawn(move || {
         while let Asked::Again =
-            asked(&context, |client| match hear_journal(client, &mut filter, &happen) {
+            asked(&context, |client| match read_journal(client, &mut filter, &happen) {
                 ClientError::Lost(_) => Asked::Again,
-                _ => Asked::Later,
+                _ => Asked::LazyArgs,
             })
         {}
-        let _ = happen.send(Happening::Gone);
+        let _ = happen.send(WatchInput::Gone);
     });
 }
 
-fn hear_journal(
+fn read_journal(
     mut client: Client,
     filter: &mut Entries,
-    happen: &Sender<Happening>,
+    happen: &Sender<WatchInput>,
 ) -> ClientError {
     if let Err(error) = client.ask(&Follow { entries: filter.clone(), output: false }) {
         return error;
@@ -88,7 +88,7 @@ fn hear_journal(
         match client.next_response::<Vec<Entry>>() {
             Ok(entries) => {
                 filter.after_seq = entries.last().map(|entry| entry.seq).or(filter.after_seq);
-                if !entries.is_empty() && happen.send(Happening::Entries(entries)).is_err() {
+                if !entries.is_empty() && happen.send(WatchInput::Entries(entries)).is_err() {
                     return ClientError::Unexpected;
                 }
             }
@@ -103,7 +103,7 @@ pub fn stop(
     unit: &UnitSpec,
     signal: i32,
     runs: bool,
-    happen: Sender<Happening>,
+    happen: Sender<WatchInput>,
 ) {
     let (context, mut unit) = (context.clone(), unit.clone());
     let is_other = runs && signal != SIGTERM;
@@ -113,12 +113,12 @@ pub fn stop(
             let outcome = asked(&context, |client| match ask_to_stop(client, &unit, is_other) {
                 Ok(()) => Asked::Done,
                 Err(ClientError::Lost(_)) => Asked::Again,
-                Err(_) => Asked::Later,
+                Err(_) => Asked::LazyArgs,
             });
             match outcome {
-                Asked::Done => break Happening::Stopped,
-                Asked::Nobody => break Happening::Gone,
-                Asked::Again | Asked::Later => {}
+                Asked::Done => break WatchInput::Stopped,
+                Asked::Nobody => break WatchInput::Gone,
+                Asked::Again | Asked::LazyArgs => {}
             }
         };
         let _ = happen.send(outcome);

@@ -15,7 +15,7 @@ use crate::exit::{Exit, Failure};
 use crate::render;
 use claim::Claim;
 use event_mapper::{Step, Story};
-use inputs::Happening;
+use inputs::WatchInput;
 use ostler_client::Client;
 use ostler_model::{Entry, RunId, UnitView};
 use ostler_ops::journal::Entries;
@@ -28,7 +28,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
-use watchdog_log::{Chronicle, Level};
+use watchdog_log::{Level, WatchdogLog};
 
 /// After KILL: for the news of it, and for what is left to do here. Together the document's second.
 const NEWS_MS: u64 = 600;
@@ -40,9 +40,9 @@ pub fn watch(context: &Context, arguments: WatchArguments) -> Result<Exit, Failu
     let settings = Settings::of(&arguments)?;
     let signals = Signals::new([SIGINT, SIGTERM, SIGQUIT, SIGHUP])?;
     let log = if settings.is_silent {
-        Chronicle::silent(&settings.log)
+        WatchdogLog::silent(&settings.log)
     } else {
-        Chronicle::open(&settings.log, settings.is_debug)?
+        WatchdogLog::open(&settings.log, settings.is_debug)?
     };
     let mut client = context.connect()?;
     let claim = Claim::take(context, settings.name())?;
@@ -57,8 +57,8 @@ pub fn watch(context: &Context, arguments: WatchArguments) -> Result<Exit, Failu
         )));
     }
     let before = newest(&mut client)?;
-    let (happen, happenings) = channel();
-    inputs::hear_signals(signals, happen.clone());
+    let (happen, watch_inputs) = channel();
+    inputs::read_signals(signals, happen.clone());
     let mut watch = Watch {
         context,
         log,
@@ -71,7 +71,7 @@ pub fn watch(context: &Context, arguments: WatchArguments) -> Result<Exit, Failu
         settings,
     };
     watch.begin(&mut client, known)?;
-    let exit = watch.until_over(&happenings);
+    let exit = watch.until_over(&watch_inputs);
     Ok(watch.finish(exit))
 }
 
@@ -95,25 +95,25 @@ struct Leaving {
 struct Watch<'a> {
     context: &'a Context,
     settings: Settings,
-    log: Chronicle,
+    log: WatchdogLog,
     output: Output,
     story: Story,
     claim: Claim,
     /// What the journal tells up to here happened before us: it is told, and nothing follows from it.
     before: i64,
-    happen: Sender<Happening>,
+    happen: Sender<WatchInput>,
     leaving: Option<Leaving>,
 }
 
 impl Watch<'_> {
-    fn tell<const N: usize>(
+    fn notify<const N: usize>(
         &mut self,
         level: Level,
         event: &'static str,
         more: [(&str, Value); N],
     ) {
         let line = self.story.line(ostler_os::wall_ms(), level, event, more);
-        self.log.tell(&line);
+        self.log.notify(&line);
     }
 
     fn begin(&mut self, client: &mut Client, known: Option<UnitView>) -> Result<(), Failure> {
@@ -124,14 +124,14 @@ impl Watch<'_> {
             ("healthCheckEnabled", json!(self.settings.is_checked)),
             ("takenOver", json!(is_taken_over)),
         ];
-        self.tell(Level::Info, "process_manager_starting", more);
+        self.notify(Level::Info, "process_manager_starting", more);
         if let Some(UnitView { run_id: Some(run), pid, started_at_ms, restarts, .. }) = known {
             self.story.found(run, pid, started_at_ms.unwrap_or_default(), restarts);
             self.output.show(run, ViewFrom::Lines(0));
         }
         // From now on there is something to take over.
         let after = self.claim.left_at.unwrap_or(self.before);
-        self.claim.told_until(after);
+        self.claim.described_until(after);
         inputs::begin(client, &self.settings.unit)?;
         let name = self.settings.name();
         inputs::follow_journal(self.context, name, after, self.happen.clone());
@@ -139,37 +139,37 @@ impl Watch<'_> {
     }
 
     /// The code to end with.
-    fn until_over(&mut self, happenings: &Receiver<Happening>) -> u8 {
+    fn until_over(&mut self, watch_inputs: &Receiver<WatchInput>) -> u8 {
         loop {
-            let happening = match self.leaving {
-                None => happenings.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            let watch_input = match self.leaving {
+                None => watch_inputs.recv().map_err(|_| RecvTimeoutError::Disconnected),
                 Some(leaving) => {
                     let left = leaving.until_ms.saturating_sub(ostler_os::mono_ms());
-                    happenings.recv_timeout(Duration::from_millis(left))
+                    watch_inputs.recv_timeout(Duration::from_millis(left))
                 }
             };
-            let Ok(happening) = happening else {
+            let Ok(watch_input) = watch_input else {
                 // Whoever outlives KILL, or whoever should have told us, is not waited for.
                 return if self.story.has_server() { 137 } else { self.story.exit() };
             };
-            match happening {
-                Happening::Entries(entries) => {
+            match watch_input {
+                WatchInput::Entries(entries) => {
                     for entry in &entries {
                         if let Some(code) = self.take(entry) {
                             return code;
                         }
                     }
                 }
-                Happening::Signal(signal) => self.leave(signal),
-                Happening::Stopped => {
+                WatchInput::Signal(signal) => self.leave(signal),
+                WatchInput::Stopped => {
                     if let Some(leaving) = &mut self.leaving {
                         leaving.is_stopped = true;
                         let news_ms = ostler_os::mono_ms() + NEWS_MS;
                         leaving.until_ms = leaving.until_ms.min(news_ms);
                     }
                 }
-                Happening::Gone => {
-                    self.tell(Level::Warn, "supervisor_stopped", []);
+                WatchInput::Gone => {
+                    self.notify(Level::Warn, "supervisor_stopped", []);
                     return self.story.exit();
                 }
             }
@@ -183,16 +183,16 @@ impl Watch<'_> {
     fn take(&mut self, entry: &Entry) -> Option<u8> {
         let is_past = entry.seq <= self.before;
         let mut code = None;
-        for step in self.story.hear(entry) {
+        for step in self.story.receive(entry) {
             match step {
-                Step::Tell(line) => self.log.tell(&line),
+                Step::CallHook(line) => self.log.notify(&line),
                 Step::Show(run) if !is_past => self.output.show(run, ViewFrom::Start),
                 Step::End(exit) if !is_past => code = Some(exit),
                 Step::NeverRan(run) if !is_past => code = Some(self.never_ran(run)),
                 Step::Show(_) | Step::NeverRan(_) | Step::End(_) => {}
             }
         }
-        self.claim.told_until(entry.seq);
+        self.claim.described_until(entry.seq);
         code
     }
 
@@ -214,7 +214,7 @@ impl Watch<'_> {
         let until_ms = ostler_os::mono_ms() + grace_ms + NEWS_MS;
         self.leaving = Some(Leaving { until_ms, is_stopped: false });
         let more = [("signal", json!(render::signal(signal)))];
-        self.tell(Level::Info, "watchdog_shutting_down", more);
+        self.notify(Level::Info, "watchdog_shutting_down", more);
         self.story.leave();
         let runs = self.story.has_server();
         let happen = self.happen.clone();
@@ -233,9 +233,9 @@ impl Watch<'_> {
         let is_withdrawn = done.recv_timeout(left()).unwrap_or(false);
         let more = [("exitCode", json!(code))];
         if self.leaving.is_some() {
-            self.tell(Level::Info, "shutdown_complete", more.clone());
+            self.notify(Level::Info, "shutdown_complete", more.clone());
         }
-        self.tell(Level::Info, "watchdog_exiting", more);
+        self.notify(Level::Info, "watchdog_exiting", more);
         self.output.finish(left());
         self.log.finish(left());
         // Otherwise the next of this name finds it.

@@ -2,7 +2,7 @@
 //! nothing but this.
 
 use crate::context::Context;
-use crate::verbs::reconnecting_view::LastingView;
+use crate::verbs::reconnecting_view::ReconnectingView;
 use ostler_client::Frame;
 use ostler_model::RunId;
 use ostler_ops::runs::{View, ViewFrom};
@@ -45,7 +45,7 @@ impl Output {
 fn pass_on(context: &Context, run: RunId, from: ViewFrom) {
     let call = View { run: run.to_string(), from, follow: true, interactive: false, size: None };
     let Ok(client) = context.connect_again() else { return };
-    let Ok(mut view) = LastingView::open(context, client, call) else { return };
+    let Ok(mut view) = ReconnectingView::open(context, client, call) else { return };
     let never = AtomicBool::new(false);
     while let Ok(Some(frame)) = view.next_frame(&never) {
         // EPIPE, EIO: nobody looks any more, which is no reason to end.

@@ -46,7 +46,7 @@ pub struct Line {
     pub more: Map<String, Value>,
 }
 
-pub struct Chronicle {
+pub struct WatchdogLog {
     path: PathBuf,
     /// `None`: nothing is told.
     file: Option<File>,
@@ -56,7 +56,7 @@ pub struct Chronicle {
     is_debug: bool,
 }
 
-impl Chronicle {
+impl WatchdogLog {
     pub fn open(path: &Path, is_debug: bool) -> Result<Self, Failure> {
         let file = begin(path).map_err(|error| {
             let path = path.display();
@@ -81,7 +81,7 @@ impl Chronicle {
         Self { path: path.to_owned(), file: None, length: 0, console, shown, is_debug: false }
     }
 
-    pub fn tell(&mut self, line: &Line) {
+    pub fn notify(&mut self, line: &Line) {
         if self.file.is_none() {
             return;
         }
@@ -187,10 +187,10 @@ mod tests {
     fn a_long_log_is_begun_anew() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("logs/watchdog.log");
-        let mut log = Chronicle::open(&path, false).expect("opened");
+        let mut log = WatchdogLog::open(&path, false).expect("opened");
         log.length = LOG_MOST;
         let more = Map::new();
-        log.tell(&Line { at_ms: 1, level: Level::Debug, event: "clean_exit", pid: None, more });
+        log.notify(&Line { at_ms: 1, level: Level::Debug, event: "clean_exit", pid: None, more });
         assert!(folder.path().join("logs/watchdog.log.1").exists());
         assert_eq!(std::fs::read_to_string(&path).expect("read").lines().count(), 1);
     }

@@ -146,7 +146,7 @@ fn what_could_not_be_connected_to_is_said() {
     kernel.die();
     let mut link = Link::new(environment(&kernel), Duration::from_secs(5));
     link.connect_timeout = Duration::from_millis(50);
-    let told = link.connect().expect_err("nobody is there").told();
-    assert!(told.contains("socket: No such file"), "{told}");
-    assert!(told.ends_with("(CONNECT_FAILED)"), "{told}");
+    let description = link.connect().expect_err("nobody is there").description();
+    assert!(description.contains("socket: No such file"), "{description}");
+    assert!(description.ends_with("(CONNECT_FAILED)"), "{description}");
 }

@@ -26,7 +26,7 @@ struct Known {
     interval: Value,
     config: Value,
     /// How the next requests of a method are answered; after them as usual.
-    manners: HashMap<String, VecDeque<Manner>>,
+    attrs: HashMap<String, VecDeque<Manner>>,
     requests: Vec<Value>,
     clients: HashMap<usize, UnixStream>,
     connections: usize,
@@ -101,8 +101,8 @@ impl FakeKernel {
         self.known().config = config;
     }
 
-    pub(super) fn next_is(&self, method: &str, manner: Manner) {
-        self.known().manners.entry(method.to_owned()).or_default().push_back(manner);
+    pub(super) fn next_is(&self, method: &str, attr: Manner) {
+        self.known().attrs.entry(method.to_owned()).or_default().push_back(attr);
     }
 
     /// The next request with that method that nobody has waited for yet.
@@ -201,7 +201,7 @@ impl Known {
             let message = format!("refused with {code}");
             response["error"] = json!({ "code": code, "message": message, "details": [1] });
         };
-        match self.manners.get_mut(method).and_then(VecDeque::pop_front) {
+        match self.attrs.get_mut(method).and_then(VecDeque::pop_front) {
             Some(Manner::Silent) => return String::new(),
             Some(Manner::Half) => return "{\"type\":\"response\",\"requestId\":\"".to_owned(),
             Some(Manner::Refuse(code)) => refuse(code),

@@ -35,7 +35,7 @@ impl Linked {
         let link = Arc::new(link);
         let connection = link.connect().expect("a connection");
         let reading = Arc::clone(&link);
-        let threads = vec![thread::spawn(move || reading.tend(connection))];
+        let threads = vec![thread::spawn(move || reading.maintain(connection))];
         Self { kernel, link, threads }
     }
 

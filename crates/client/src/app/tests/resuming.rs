@@ -6,7 +6,10 @@ use serde_json::json;
 #[test]
 fn resumes_with_the_token_on_a_new_connection() {
     let linked = Linked::registered();
-    linked.link.heartbeat(|pulse| pulse.busy_for(Duration::from_secs(600))).expect("answered");
+    linked
+        .link
+        .heartbeat(|liveness| liveness.busy_for(Duration::from_secs(600)))
+        .expect("answered");
     linked.kernel.next("app.heartbeat");
     linked.kernel.drop_all();
     let beat = linked.kernel.next("app.heartbeat");

@@ -146,8 +146,8 @@ fn stuck_is_over_with_any_later_sign() {
         assert_eq!(is(&young, &none), is_stuck, "its session is {age_ms} ms old");
     }
     // What it writes in the ten seconds after it said so belongs to saying so.
-    let heard_ms = MINUTE - SAYING_MS;
-    for (age_ms, is_stuck) in [(heard_ms, true), (heard_ms - 1, false)] {
+    let received_ms = MINUTE - SAYING_MS;
+    for (age_ms, is_stuck) in [(received_ms, true), (received_ms - 1, false)] {
         let mut beats = stuck();
         beats.heartbeat = beat(age_ms, 1);
         assert_eq!(is(&beats, &none), is_stuck, "its heart beat {age_ms} ms ago");

@@ -8,8 +8,8 @@ use ostler_core::patrol::{
     trips,
 };
 use ostler_model::{
-    DecidedBy, Decision, Edge, Observation, PatrolPolicy, PendingSeen, SessionSeen, Step,
-    StepOutcome, TownOrders, TownState, TriageAnswer, TriageSpec, WatchState,
+    DecidedBy, Decision, Edge, Observation, PatrolOrders, PatrolPolicy, PatrolState, PendingSeen,
+    SessionSeen, Step, StepOutcome, TriageAnswer, TriageSpec, WatchState,
 };
 use std::collections::BTreeMap;
 
@@ -29,13 +29,13 @@ pub struct Report {
     pub ended: u64,
 }
 
-pub struct Town {
+pub struct PatrolFiles {
     seed: u64,
     random: Random,
     agents: Vec<Agent>,
     states: BTreeMap<String, WatchState>,
-    state: TownState,
-    orders: TownOrders,
+    state: PatrolState,
+    orders: PatrolOrders,
     policy: PatrolPolicy,
     triage: TriageSpec,
     /// As the clock is set, which is not always as time goes.
@@ -46,7 +46,7 @@ pub struct Town {
     report: Report,
 }
 
-impl Town {
+impl PatrolFiles {
     pub fn new(seed: u64) -> Self {
         let mut random = Random::new(seed);
         let agents =
@@ -64,8 +64,8 @@ impl Town {
             random,
             agents,
             states: BTreeMap::new(),
-            state: TownState::default(),
-            orders: TownOrders::default(),
+            state: PatrolState::default(),
+            orders: PatrolOrders::default(),
             policy: PatrolPolicy::default(),
             triage,
             now: NOW,
@@ -142,7 +142,7 @@ impl Town {
             Edge::None => {}
             Edge::Begin(_) => {
                 self.report.mass_deaths += 1;
-                self.state.mass_death.as_mut().expect("it began").told = true;
+                self.state.mass_death.as_mut().expect("it began").is_reported = true;
             }
             Edge::End(_) => {}
         }
@@ -205,13 +205,13 @@ impl Town {
 
     fn check(&mut self, place: usize, seen: &Observation, state: &WatchState, made: &Decision) {
         let (agent, step) = (&self.agents[place], made.step);
-        let told = || format!("seed {}, {:?}: {made:?}", self.seed, agent.mode);
+        let description = || format!("seed {}, {:?}: {made:?}", self.seed, agent.mode);
         let may_end = agent.is_hung() && agent.has_work;
         match step {
-            Step::Interrupt => assert!(may_end, "{}", told()),
-            Step::Restart => assert!(may_end || agent.mode == Mode::AgentDead, "{}", told()),
-            Step::Start => assert!(agent.mode == Mode::Dead, "{}", told()),
-            Step::Nudge | Step::Wake => assert!(agent.mode != Mode::Asking, "{}", told()),
+            Step::Interrupt => assert!(may_end, "{}", description()),
+            Step::Restart => assert!(may_end || agent.mode == Mode::AgentDead, "{}", description()),
+            Step::Start => assert!(agent.mode == Mode::Dead, "{}", description()),
+            Step::Nudge | Step::Wake => assert!(agent.mode != Mode::Asking, "{}", description()),
             Step::Nothing | Step::Escalate => {}
         }
         let is_guarded = state.crash_loop_since_ms.is_some()
@@ -229,7 +229,7 @@ impl Town {
             self.late[place] += 1;
         }
         let most = if agent.lives() { 3 } else { 1 };
-        assert!(self.late[place] <= most, "left alone: {} {state:?}", told());
+        assert!(self.late[place] <= most, "left alone: {} {state:?}", description());
     }
 
     /// Whether all that a hang is told by has been there to see.

@@ -8,7 +8,7 @@ use ostler_core::{Action, Event, Ownership, Survey};
 use ostler_model::RunState;
 
 impl Simulation {
-    pub(super) fn perform(
+    pub(super) fn carry_out(
         &mut self,
         index: usize,
         supervisor: &mut Supervisor,
@@ -24,7 +24,7 @@ impl Simulation {
             | Action::SavePool(_)
             | Action::RemovePool(_)
             | Action::CheckHealth { .. }
-            | Action::Tell { .. }
+            | Action::CallHook { .. }
             | Action::Crashed { .. }
             | Action::EndRun { .. } => {}
             // As the engine does: one that was withdrawn later in the same turn is not started.
@@ -69,8 +69,8 @@ impl Simulation {
                 if self.is_kept(record.run_id, index) {
                     // Whatever the one before was told, this one is told as well.
                     if let Some(tree) = self.trees.get_mut(&record.run_id) {
-                        tree.output_told = false;
-                        tree.status_told = false;
+                        tree.describe_output = false;
+                        tree.describe_status = false;
                     }
                 } else {
                     supervisor.adopted.insert(record.run_id);

@@ -29,7 +29,9 @@ impl Simulation {
     }
 
     pub(super) fn is_kept(&self, run: RunId, index: usize) -> bool {
-        self.guarded && self.born.get(&run) == Some(&instance(index)) && !self.stolen.contains(&run)
+        self.guardian_info
+            && self.born.get(&run) == Some(&instance(index))
+            && !self.stolen.contains(&run)
     }
 
     pub(super) fn observe(

@@ -20,7 +20,7 @@ impl Simulation {
 
     /// What a guardian keeps of a run that waits for a place.
     pub(super) fn kept_in_line(&self, record: &RunRecord, index: usize) -> Option<Event> {
-        let is_kept = self.guarded && record.owner_instance_id == instance(index);
+        let is_kept = self.guardian_info && record.owner_instance_id == instance(index);
         if !is_kept || record.state != RunState::Queued || self.stolen.contains(&record.run_id) {
             return None;
         }

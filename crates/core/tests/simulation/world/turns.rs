@@ -9,7 +9,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 impl Simulation {
     pub(super) fn start(&mut self, index: usize, random: &mut Random) -> Result<(), String> {
-        self.tell(|| format!("supervisor {index} starts"));
+        self.notify(|| format!("supervisor {index} starts"));
         let settings = Settings {
             lease_ms: LEASE_MS,
             adopt: if random.chance(50) { AdoptPolicy::Adopt } else { AdoptPolicy::Terminate },
@@ -62,7 +62,7 @@ impl Simulation {
             let mut durable = Vec::new();
             let mut effects = VecDeque::new();
             while let Some(event) = supervisor.events.pop_front() {
-                self.tell(|| format!("[{index}] {event:?}"));
+                self.notify(|| format!("[{index}] {event:?}"));
                 for action in supervisor.world.step(event, self.now) {
                     match action {
                         Action::Save(_)
@@ -81,23 +81,23 @@ impl Simulation {
                 return Ok(());
             }
             if crash == Crash::BeforeCommit {
-                self.tell(|| format!("[{index}] killed before commit"));
+                self.notify(|| format!("[{index}] killed before commit"));
                 return Ok(());
             }
             self.commit(&supervisor, durable)?;
             if crash == Crash::AfterCommit {
-                self.tell(|| format!("[{index}] killed after commit"));
+                self.notify(|| format!("[{index}] killed after commit"));
                 return Ok(());
             }
             while let Some(effect) = effects.pop_front() {
-                self.tell(|| format!("[{index}] -> {effect:?}"));
+                self.notify(|| format!("[{index}] -> {effect:?}"));
                 if matches!(effect, Action::Stop) {
                     return Ok(());
                 }
-                self.perform(index, &mut supervisor, effect, random)?;
+                self.carry_out(index, &mut supervisor, effect, random)?;
                 effects_done += 1;
                 if matches!(crash, Crash::AfterEffects(most) if effects_done >= most) {
-                    self.tell(|| format!("[{index}] killed among its effects"));
+                    self.notify(|| format!("[{index}] killed among its effects"));
                     return Ok(());
                 }
             }
@@ -109,15 +109,15 @@ impl Simulation {
         for run in supervisor.held.clone() {
             let Some(tree) = self.trees.get_mut(&run) else { continue };
             if let Some(status) = tree.status
-                && !tree.status_told
+                && !tree.describe_status
             {
-                tree.status_told = true;
+                tree.describe_status = true;
                 let status =
                     if supervisor.adopted.contains(&run) { ExitStatus::Unknown } else { status };
                 supervisor.events.push_back(Event::RootExited { run, status, tree: tree.survey() });
             }
-            if !tree.output_open && !tree.output_told && !supervisor.adopted.contains(&run) {
-                tree.output_told = true;
+            if !tree.output_open && !tree.describe_output && !supervisor.adopted.contains(&run) {
+                tree.describe_output = true;
                 supervisor.events.push_back(Event::OutputEnded { run });
             }
             if tree.is_extinct() && supervisor.watched.remove(&run) {

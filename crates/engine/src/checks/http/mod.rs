@@ -16,22 +16,22 @@ const READ_AT_ONCE: usize = 2 << 10;
 
 /// A status of 200 to 299; redirects are not followed.
 pub(crate) async fn get(url: &str) -> Result<(), String> {
-    told(url, ask("GET", url, None).await)
+    description(url, ask("GET", url, None).await)
 }
 
 pub(crate) async fn post(url: &str, body: &str) -> Result<(), String> {
-    told(url, ask("POST", url, Some(body)).await)
+    description(url, ask("POST", url, Some(body)).await)
 }
 
 /// Status 200 and a JSON object whose `status` is `"healthy"`.
 pub(crate) async fn get_healthy(url: &str) -> Result<(), String> {
-    told(url, ask_healthy(url).await)
+    description(url, ask_healthy(url).await)
 }
 
-fn told(url: &str, outcome: Result<(), Wrong>) -> Result<(), String> {
+fn description(url: &str, outcome: Result<(), Wrong>) -> Result<(), String> {
     outcome.map_err(|wrong| match wrong {
         Wrong::Io(error) => format!("{url}: {error}"),
-        Wrong::Answer(told) => format!("{url}: {told}"),
+        Wrong::Answer(description) => format!("{url}: {description}"),
     })
 }
 
@@ -46,8 +46,8 @@ impl From<io::Error> for Wrong {
     }
 }
 
-fn wrong<T>(told: impl Into<Cow<'static, str>>) -> Result<T, Wrong> {
-    Err(Wrong::Answer(told.into()))
+fn wrong<T>(description: impl Into<Cow<'static, str>>) -> Result<T, Wrong> {
+    Err(Wrong::Answer(description.into()))
 }
 
 async fn ask(method: &str, url: &str, body: Option<&str>) -> Result<(), Wrong> {

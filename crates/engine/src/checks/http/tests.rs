@@ -44,8 +44,8 @@ const BODY: &str = r#"{"status":"healthy"}"#;
 
 #[track_caller]
 fn fails(outcome: Result<(), String>, why: &str) {
-    let told = outcome.expect_err(why);
-    assert!(told.contains(why), "{told:?} does not tell {why:?}");
+    let description = outcome.expect_err(why);
+    assert!(description.contains(why), "{description:?} does not tell {why:?}");
 }
 
 #[test]

@@ -57,7 +57,7 @@ impl Simulation {
                 None
             }
             _ => {
-                self.tell(|| format!("supervisor {index} is killed"));
+                self.notify(|| format!("supervisor {index} is killed"));
                 self.supervisors[index] = None;
                 return Ok(());
             }
