@@ -24,7 +24,7 @@ use tokio::task::JoinSet;
 pub enum ServeError {
     #[error(transparent)]
     Registry(#[from] RegistryError),
-    #[error("the door's thread cannot be started")]
+    #[error("cannot start the thread of the control socket")]
     Thread(#[source] io::Error),
 }
 
@@ -108,7 +108,7 @@ impl Server {
             .build()
             .map_err(ServeError::Thread)?;
         let thread = std::thread::Builder::new()
-            .name("door".to_owned())
+            .name("control-socket".to_owned())
             .stack_size(512 << 10)
             .spawn(move || {
                 let shared = Rc::new(Shared {

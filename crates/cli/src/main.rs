@@ -49,7 +49,7 @@ fn small() -> Option<u8> {
     match words.next()?.to_str()? {
         "guardian" => words.next().map(|home| ostler_guardian::guard(home.as_ref())),
         "reaper" => words.next().map(|_| ostler_os::reap_run()),
-        "seat" => words.next().map(|place| ostler_tmux::take(&place) as u8),
+        "pane-exec" => words.next().map(|place| ostler_tmux::take(&place) as u8),
         "init" if words.next()? == "--" => Some(verbs::init(&words.collect::<Vec<OsString>>()).0),
         _ => None,
     }

@@ -8,26 +8,26 @@
 
 pub mod app;
 
-#[cfg(feature = "door")]
+#[cfg(feature = "control-socket")]
 mod connection;
-#[cfg(feature = "door")]
+#[cfg(feature = "control-socket")]
 mod error;
-#[cfg(feature = "door")]
+#[cfg(feature = "control-socket")]
 mod journal;
-#[cfg(feature = "door")]
+#[cfg(feature = "control-socket")]
 mod start;
-#[cfg(feature = "door")]
+#[cfg(feature = "control-socket")]
 mod viewing;
 
-#[cfg(feature = "door")]
+#[cfg(feature = "control-socket")]
 pub use connection::{Client, UnitAsk};
-#[cfg(feature = "door")]
+#[cfg(feature = "control-socket")]
 pub use error::ClientError;
-#[cfg(feature = "door")]
+#[cfg(feature = "control-socket")]
 pub use journal::Journal;
-#[cfg(feature = "door")]
+#[cfg(feature = "control-socket")]
 pub use start::{Found, Place, RESENDS_MOST, Start, ask, connect, find, greet};
-#[cfg(feature = "door")]
+#[cfg(feature = "control-socket")]
 pub use viewing::{Frame, FrameSender, View};
 
 /// Compiles what the README shows.

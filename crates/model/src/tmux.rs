@@ -69,7 +69,7 @@ impl TmuxOrder {
 
     /// Who sits in the pane: a line for the kernel's word, and a `TmuxSeat`.
     pub fn pane_note(&self) -> String {
-        format!("{}.seat", self.notes)
+        format!("{}.pane", self.notes)
     }
 
     /// What the files of a unit begin with.

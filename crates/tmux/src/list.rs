@@ -69,7 +69,7 @@ pub(crate) const HOME: &str = "@ostler-home";
 pub(crate) const UNIT: &str = "@ostler-unit";
 pub(crate) const RUN: &str = "@ostler-run";
 /// Of the pane alone.
-pub(crate) const SEAT: &str = "@ostler-seat";
+pub(crate) const SEAT: &str = "@ostler-pane";
 
 /// In the order of `read`. What a version of tmux does not know comes out empty. The command is last: it may hold
 /// anything, even what stands between the others.

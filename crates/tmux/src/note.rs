@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// Where a unit that lives in a session has its place now; `None` if it has none. The process may have ended since.
 pub fn pane_of(home: &Path, unit: &str) -> Option<PaneRecord> {
-    let name = format!("{}.seat", TmuxOrder::note_name(unit));
+    let name = format!("{}.pane", TmuxOrder::note_name(unit));
     let text = std::fs::read_to_string(home.join(TmuxOrder::FOLDER).join(name)).ok()?;
     let pane_slot: PaneRecord = serde_json::from_str(text.split_once('\n')?.1).ok()?;
     (!pane_slot.is_closed).then_some(pane_slot)

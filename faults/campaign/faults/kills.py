@@ -86,7 +86,7 @@ def shims(campaign, choice):
     """Who stands for a session of tmux, and who sits in its pane; the latter only where there are cgroups."""
     members = campaign.members()
     # Without cgroups whoever sits in the pane takes in the orphans of its program. Once it is killed, nobody knows them.
-    verbs = ("shim", "seat") if any(member.leaf for member in members) else ("shim",)
+    verbs = ("shim", "pane-exec") if any(member.leaf for member in members) else ("shim",)
     found = [member for member in members if member.verb in verbs]
     struck = choice.sample(found, choice.randint(1, len(found))) if found else []
     campaign.tell(f"  kill {[(member.verb, member.look.process.pid) for member in struck]}")

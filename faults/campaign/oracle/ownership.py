@@ -18,7 +18,7 @@ def everybody_has_a_run(oracle, snapshot):
         record = snapshot.records.get(run)
         if run is None:
             found.append(f"{who} belongs to no run")
-        elif member.leaf and member.run and member.leaf != member.run and member.verb != "seat":  # a seat has its environment from tmux
+        elif member.leaf and member.run and member.leaf != member.run and member.verb != "pane-exec":  # it has its environment from tmux
             found.append(f"{who} is in the group of {member.leaf} and says it is of {member.run}")
         elif record is None:
             found.append(f"{who} is of run {run}, of which there is no record")

@@ -33,7 +33,7 @@ class Member:
     look: Look
     leaf: str | None  # the run whose cgroup it is in
     run: str | None  # OSTLER_RUN_ID
-    verb: str | None  # of Ostler's own: supervisor, guardian, shim, seat ...
+    verb: str | None  # of Ostler's own: supervisor, guardian, shim, pane-exec ...
     container: str | None = None  # the one it is in
 
 

@@ -434,7 +434,7 @@ fn a_guessed_folder_in_tmp_gets_no_socket() {
         );
         let mut names = vec!["web"];
         if is_installed("tmux") {
-            units += "[units.seat]\ncommand = [\"sleep\", \"1000\"]\nbackend = \"tmux\"\nrestart = { when = \"never\" }\n";
+            units += "[units.pane]\ncommand = [\"sleep\", \"1000\"]\nbackend = \"tmux\"\nrestart = { when = \"never\" }\n";
             names.push("ostler:tmux");
         }
         let output = up(&home, &units).finish();

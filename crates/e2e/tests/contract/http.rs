@@ -211,7 +211,7 @@ fn http_is_off_by_default() {
         .flatten()
         .filter_map(|task| std::fs::read_to_string(task.path().join("comm")).ok())
         .collect();
-    assert!(threads.iter().any(|name| name.trim() == "door"), "{threads:?}");
+    assert!(threads.iter().any(|name| name.trim() == "control-socket"), "{threads:?}");
     assert!(!threads.iter().any(|name| name.trim() == "http"), "{threads:?}");
     assert_eq!(tcp_sockets(pid), 0);
     let status = project.home.ostler(&["status", "--json"]).json();

@@ -74,7 +74,7 @@ impl Supervisor {
     /// The note of who sits in the pane, of a run that has a session.
     pub(crate) fn pane_note_of(&self, record: &RunRecord) -> Option<PathBuf> {
         let unit = record.unit.as_deref().filter(|_| record.backend_id == Backend::Tmux)?;
-        Some(self.pane_notes(unit, ".seat"))
+        Some(self.pane_notes(unit, ".pane"))
     }
 
     /// The process that a person means: not the shim, but who sits in its pane.
@@ -110,7 +110,7 @@ impl Supervisor {
     fn sweep_session(&mut self, unit: &str) {
         let Some(pane_slot) = self.pane_left(unit) else { return };
         if pane_slot.is_closed {
-            let _ = std::fs::remove_file(self.pane_notes(unit, ".seat"));
+            let _ = std::fs::remove_file(self.pane_notes(unit, ".pane"));
             return;
         }
         if self.stopping || self.is_to_run(unit) || self.sweep_of(unit).is_some() {
@@ -141,7 +141,7 @@ impl Supervisor {
     }
 
     fn pane_left(&self, unit: &str) -> Option<PaneRecord> {
-        let text = std::fs::read_to_string(self.pane_notes(unit, ".seat")).ok()?;
+        let text = std::fs::read_to_string(self.pane_notes(unit, ".pane")).ok()?;
         serde_json::from_str(text.split_once('\n')?.1).ok()
     }
 
@@ -152,7 +152,7 @@ impl Supervisor {
         };
         let units = entries.flatten().filter_map(|entry| {
             let name = entry.file_name();
-            self.pane_left(name.to_str()?.strip_suffix(".seat")?).map(|pane_slot| pane_slot.unit)
+            self.pane_left(name.to_str()?.strip_suffix(".pane")?).map(|pane_slot| pane_slot.unit)
         });
         for unit in units.collect::<Vec<_>>() {
             if self.world.unit_run(&unit).is_none() {

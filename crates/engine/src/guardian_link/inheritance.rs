@@ -43,13 +43,13 @@ impl End {
 }
 
 pub(crate) const LOCK: &str = "lock";
-pub(crate) const DOOR: &str = "door";
-pub(crate) const APP_DOOR: &str = "app-door";
+pub(crate) const DOOR: &str = "control-socket";
+pub(crate) const APP_DOOR: &str = "app-socket";
 /// The files of those two, by which the next supervisor knows that nobody replaced them.
-pub(crate) const DOOR_FILE: &str = "door-file";
-pub(crate) const APP_DOOR_FILE: &str = "app-door-file";
+pub(crate) const DOOR_FILE: &str = "control-socket-file";
+pub(crate) const APP_DOOR_FILE: &str = "app-socket-file";
 pub(crate) const REAPED: &str = "reaped";
-pub(crate) const SPLICE: [&str; 3] = ["siphon-out", "siphon-in", "siphon-note"];
+pub(crate) const SPLICE: [&str; 3] = ["splice-out", "splice-in", "splice-note"];
 
 /// Everything by its name.
 #[derive(Default)]

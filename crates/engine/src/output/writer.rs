@@ -118,7 +118,7 @@ impl OutputWriter {
         let (orders, inbox) = mpsc::channel();
         let own_waker = waker.clone();
         let thread = std::thread::Builder::new()
-            .name("drain".to_owned())
+            .name("output-writer".to_owned())
             .stack_size(256 << 10)
             .spawn(move || {
                 Worker {

@@ -232,7 +232,7 @@ impl Supervisor {
             OutputWriter::start(splice_pipe, Arc::clone(&heartbeats_seen), total, move |event| {
                 notify(event)
             })
-            .map_err(EngineError::os("start the drain"))?;
+            .map_err(EngineError::os("start the output writer"))?;
         let (last_seq, seq_receiver) = watch::channel(0);
         let (liveness, liveness_receiver) = watch::channel(0);
         let proof = Proof::of(&home.secret()).or_else(|_| Proof::passing());

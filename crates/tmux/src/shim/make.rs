@@ -101,7 +101,7 @@ pub(crate) fn make(server: &Server, order: &TmuxOrder) -> Result<Made, End> {
     let cwd = order.cwd.replace('#', "##");
     let pane_slot = pane_protocol::place(order);
     let mut words: Vec<&str> = vec!["new-session", "-d", "-P", "-F", PRINTED, "-s", name];
-    words.extend(["-x", &columns, "-y", &rows, "-c", &cwd, "--", &program, "seat", &pane_slot]);
+    words.extend(["-x", &columns, "-y", &rows, "-c", &cwd, "--", &program, "pane-exec", &pane_slot]);
     let marks = [(HOME, &order.home), (UNIT, &order.unit), (RUN, &order.run)];
     for (mark, value) in marks {
         words.extend([";", "set-option", "-t", &exact, mark, value]);

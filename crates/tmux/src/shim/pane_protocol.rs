@@ -135,7 +135,7 @@ pub(super) fn place(order: &TmuxOrder) -> String {
 
 /// Opened before there is a pane: its process may be there before tmux has told us of it.
 pub(super) fn open(order: &TmuxOrder) -> Result<Door, End> {
-    Door::open(Path::new(&place(order))).map_err(failed_to("its seat cannot be made"))
+    Door::open(Path::new(&place(order))).map_err(failed_to("the process in its pane cannot be made"))
 }
 
 fn failed_to(what: &str) -> impl FnOnce(std::io::Error) -> End + use<> {
@@ -162,16 +162,16 @@ pub(super) fn hand_over(
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))
     };
-    timed(&stream).map_err(failed_to("its seat cannot be spoken to"))?;
+    timed(&stream).map_err(failed_to("the process in its pane cannot be spoken to"))?;
     let last = last_words()?;
     let orders = orders(order, last.clone());
     let mut text = serde_json::to_string(&orders)
         .map_err(|error| End::Failed(format!("its orders cannot be written: {error}")))?;
     text.push('\n');
     let mut stream = BufReader::new(stream);
-    stream.get_mut().write_all(text.as_bytes()).map_err(failed_to("its seat does not listen"))?;
+    stream.get_mut().write_all(text.as_bytes()).map_err(failed_to("the process in its pane does not listen"))?;
     let mut line = String::new();
-    stream.read_line(&mut line).map_err(failed_to("its seat does not answer"))?;
+    stream.read_line(&mut line).map_err(failed_to("the process in its pane does not answer"))?;
     let joined: Joined =
         serde_json::from_str(&line).map_err(|_| End::Failed(TOO_SOON.to_owned()))?;
     let is_joined = !joined.groups.is_empty() && joined.groups.iter().all(|joined| *joined);
@@ -185,7 +185,7 @@ pub(super) fn hand_over(
     if stop.take() {
         return Err(End::Asked);
     }
-    stream.get_mut().write_all(GO.as_bytes()).map_err(failed_to("its seat does not listen"))?;
+    stream.get_mut().write_all(GO.as_bytes()).map_err(failed_to("the process in its pane does not listen"))?;
     let pid = match receive(&mut stream) {
         Some(News::Started(pid)) => pid,
         Some(News::Refused(why)) => return Err(End::NotExecuted(why)),
@@ -224,7 +224,7 @@ fn come(
         poller.add(process, PANE, Interest::Readable)?;
         Ok(poller)
     });
-    let poller = watched.map_err(failed_to("its seat cannot be watched"))?;
+    let poller = watched.map_err(failed_to("the process in its pane cannot be watched"))?;
     let until = ostler_os::mono_ms() + PATIENCE.as_millis() as u64;
     let mut ready = Vec::new();
     loop {
