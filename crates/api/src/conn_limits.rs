@@ -56,7 +56,7 @@ struct Inner {
     next: u64,
     /// To the control socket.
     connections: usize,
-    seats: BTreeMap<u64, Rc<Seat>>,
+    seats: BTreeMap<u64, Rc<ConnSlot>>,
     processes: HashMap<i32, Rc<Process>>,
 }
 
@@ -75,7 +75,7 @@ pub(crate) struct Process {
 }
 
 /// One connection.
-pub(crate) struct Seat {
+pub(crate) struct ConnSlot {
     face: Face,
     pid: i32,
     pub(crate) process: Rc<Process>,
@@ -90,17 +90,17 @@ pub(crate) struct Seat {
 }
 
 /// A connection's place, as long as it is held.
-pub(crate) struct Place {
+pub(crate) struct ConnPermit {
     callers: Rc<Callers>,
     number: u64,
-    pub(crate) pane_slot: Rc<Seat>,
+    pub(crate) pane_slot: Rc<ConnSlot>,
 }
 
 /// Something is being answered.
-pub(crate) struct Busy(Rc<Seat>);
+pub(crate) struct Busy(Rc<ConnSlot>);
 
 /// A large answer that is on its way.
-pub(crate) struct Queued(Rc<Seat>);
+pub(crate) struct Queued(Rc<ConnSlot>);
 
 impl Default for Callers {
     fn default() -> Self {
@@ -115,7 +115,11 @@ impl Default for Callers {
 impl Callers {
     /// A place at the control socket, or why there is none. Where all are taken, the connection that has been quiet
     /// for longest makes room.
-    pub(crate) fn enter(self: &Rc<Self>, pid: i32, stream: impl AsFd) -> Result<Place, String> {
+    pub(crate) fn enter(
+        self: &Rc<Self>,
+        pid: i32,
+        stream: impl AsFd,
+    ) -> Result<ConnPermit, String> {
         let (own, all) = {
             let inner = self.inner.borrow();
             let own = inner.processes.get(&pid).map_or(0, |process| process.connections.get());
@@ -138,7 +142,7 @@ impl Callers {
     }
 
     /// A place that somebody else has counted.
-    pub(crate) fn sit(self: &Rc<Self>, pid: i32, face: Face) -> Place {
+    pub(crate) fn sit(self: &Rc<Self>, pid: i32, face: Face) -> ConnPermit {
         let mut inner = self.inner.borrow_mut();
         inner.next += 1;
         let number = inner.next;
@@ -148,7 +152,7 @@ impl Callers {
             process.connections.set(process.connections.get() + 1);
             inner.connections += 1;
         }
-        let pane_slot = Rc::new(Seat {
+        let pane_slot = Rc::new(ConnSlot {
             face,
             pid,
             process,
@@ -160,13 +164,13 @@ impl Callers {
             leave: Notify::new(),
         });
         inner.seats.insert(number, Rc::clone(&pane_slot));
-        Place { callers: Rc::clone(self), number, pane_slot }
+        ConnPermit { callers: Rc::clone(self), number, pane_slot }
     }
 
     /// False if all of them are being answered.
     fn make_room(&self, pid: Option<i32>) -> bool {
         let mut inner = self.inner.borrow_mut();
-        let is_quiet = |pane_slot: &Seat| {
+        let is_quiet = |pane_slot: &ConnSlot| {
             pane_slot.face == Face::Control
                 && pane_slot.busy.get() == 0
                 && pid.is_none_or(|pid| pane_slot.pid == pid)
@@ -186,7 +190,7 @@ impl Callers {
     }
 
     /// Counts a large answer. Where there is no room for it, the slowest of those that have one is cut off.
-    pub(crate) async fn queue(&self, pane_slot: &Rc<Seat>, length: usize) -> Queued {
+    pub(crate) async fn queue(&self, pane_slot: &Rc<ConnSlot>, length: usize) -> Queued {
         const LOOK_EVERY: Duration = Duration::from_millis(50);
         while self.queued() > 0 && self.queued() + length > QUEUED_MOST {
             if !self.cut_off_slowest() {
@@ -205,7 +209,7 @@ impl Callers {
     fn cut_off_slowest(&self) -> bool {
         let now_ms = ostler_os::mono_ms();
         let inner = self.inner.borrow();
-        let is_slow = |pane_slot: &&Rc<Seat>| {
+        let is_slow = |pane_slot: &&Rc<ConnSlot>| {
             pane_slot.queued.get() > 0
                 && now_ms.saturating_sub(pane_slot.queued_since_ms.get()) >= SLOW_MS
         };
@@ -228,7 +232,7 @@ impl Callers {
 
 impl Inner {
     /// `None` if it has left already.
-    fn leave(&mut self, number: u64) -> Option<Rc<Seat>> {
+    fn leave(&mut self, number: u64) -> Option<Rc<ConnSlot>> {
         let pane_slot = self.seats.remove(&number)?;
         let process = &pane_slot.process;
         process.seats.set(process.seats.get() - 1);
@@ -262,7 +266,7 @@ impl Process {
     }
 }
 
-impl Seat {
+impl ConnSlot {
     pub(crate) fn busy(self: &Rc<Self>) -> Busy {
         self.busy.set(self.busy.get() + 1);
         Busy(Rc::clone(self))
@@ -320,7 +324,7 @@ impl Drop for Queued {
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnPermit {
     fn drop(&mut self) {
         self.callers.inner.borrow_mut().leave(self.number);
     }
@@ -329,11 +333,11 @@ impl Drop for Place {
 /// The way to the peer. One answer is written at a time.
 pub(crate) struct Line {
     half: Mutex<OwnedWriteHalf>,
-    pub(crate) pane_slot: Rc<Seat>,
+    pub(crate) pane_slot: Rc<ConnSlot>,
 }
 
 impl Line {
-    pub(crate) fn new(half: OwnedWriteHalf, pane_slot: Rc<Seat>) -> Rc<Self> {
+    pub(crate) fn new(half: OwnedWriteHalf, pane_slot: Rc<ConnSlot>) -> Rc<Self> {
         Rc::new(Self { half: Mutex::new(half), pane_slot })
     }
 

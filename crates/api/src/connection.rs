@@ -2,7 +2,7 @@
 //! connection can ask for many things at once. How many, and how much of it is kept in memory, has bounds
 //! (`callers`): beyond them the connection is not read any further.
 
-use crate::conn_limits::{LARGE, LINE_PART, LINE_SHORT, Line, Place};
+use crate::conn_limits::{ConnPermit, LARGE, LINE_PART, LINE_SHORT, Line};
 use crate::find::error;
 use crate::handlers::{cost_of, dispatch, follow};
 use crate::server::Shared;
@@ -33,7 +33,7 @@ pub(crate) type Writing = Rc<Line>;
 pub(crate) struct Admitted {
     stream: UnixStream,
     by: Actor,
-    place: Place,
+    place: ConnPermit,
 }
 
 /// Done where connections are accepted: one that is refused costs next to nothing.
@@ -132,7 +132,7 @@ impl Connection {
         Then::from(respond::<()>(&self.writing, id, &Err(refusal)).await)
     }
 
-    async fn take(&mut self, request: &Request<'_>, long: Long) -> Then {
+    async fn take(&mut self, request: &Request<'_>, long: LargeRequest) -> Then {
         // A stream takes the connection over: what follows is frames, or one response after another.
         match &*request.method {
             runs::View::NAME => {
@@ -179,7 +179,7 @@ impl Connection {
     }
 
     /// Beside what else this caller has asked.
-    async fn carry_out(&mut self, request: &Request<'_>, long: Long) {
+    async fn carry_out(&mut self, request: &Request<'_>, long: LargeRequest) {
         let pane_slot = &self.writing.pane_slot;
         let process = Rc::clone(&pane_slot.process);
         let cost = cost_of(&request.method);
@@ -241,7 +241,7 @@ async fn respond_when_made(
 
 /// What a long request holds until it has been answered.
 #[derive(Default)]
-struct Long(Vec<OwnedSemaphorePermit>);
+struct LargeRequest(Vec<OwnedSemaphorePermit>);
 
 /// `None` at the end of the stream.
 async fn read_line(
@@ -249,13 +249,13 @@ async fn read_line(
     line: &mut Vec<u8>,
     writing: &Writing,
     shared: &Shared,
-) -> Result<Option<Long>, WireError> {
+) -> Result<Option<LargeRequest>, WireError> {
     if let Some(is_whole) = read_up_to(reading, line, LINE_SHORT).await {
-        return Ok(is_whole.then(Long::default));
+        return Ok(is_whole.then(LargeRequest::default));
     }
     // From here on it takes memory that all share.
     let held = Arc::clone(&writing.pane_slot.process.long).acquire_owned().await;
-    let mut long = Long(held.into_iter().collect());
+    let mut long = LargeRequest(held.into_iter().collect());
     let rest = async {
         while line.len() <= MAX_LINE {
             long.0.extend(shared.callers.line_part().await);

@@ -5,7 +5,7 @@ use crate::conn_limits::Callers;
 use crate::connection;
 use crate::handlers;
 use crate::metrics::{app_exposition, exposition};
-use crate::usage::Looked;
+use crate::usage::UsageSample;
 use crate::viewers::Viewers;
 use ostler_engine::{Handle, Home, Listening};
 use ostler_model::app_wire::{Fault, FaultCode};
@@ -35,7 +35,7 @@ pub(crate) struct Shared {
     pub(crate) home: Home,
     pub(crate) callers: Rc<Callers>,
     pub(crate) viewers: Viewers,
-    pub(crate) looked: RefCell<Looked>,
+    pub(crate) looked: RefCell<UsageSample>,
     pub(crate) started_at_ms: u64,
     pub(crate) version: &'static str,
     pub(crate) gateway: Gateway,

@@ -3,7 +3,7 @@
 use crate::background::beside;
 use crate::history::History;
 use crate::server::Shared;
-use ostler_engine::Held;
+use ostler_engine::RunHandles;
 use ostler_model::{
     Depth, ProcessUsage, RunId, Step, TroubleKind, UnitLook, UnitView, Usage, WatchState,
 };
@@ -20,7 +20,7 @@ const STALE_MS: u64 = 60_000;
 
 /// What was seen last, and before.
 #[derive(Debug, Default)]
-pub(crate) struct Looked {
+pub(crate) struct UsageSample {
     last: HashMap<RunId, Usage>,
     pub(crate) history: History,
 }
@@ -121,7 +121,7 @@ async fn look_at(views: &[UnitView], depth: Depth, shared: &Shared) {
             .filter(|(_, run, _)| looked.last.get(run).is_none_or(is_due))
             .map(|(view, run, root)| {
                 let held = boundaries.get(&run).cloned().unwrap_or_default();
-                let Held { boundary, pane_slot, reaper } = held;
+                let RunHandles { boundary, pane_slot, reaper } = held;
                 let started_ms = view.started_at_ms.unwrap_or(now_ms);
                 (run, started_ms, TreeSubject { root, boundary, reaper, pane_slot })
             })

@@ -2,7 +2,9 @@
 
 use crate::args::parse_duration;
 use crate::exit::Failure;
-use ostler_client::{Client, ClientError, Found, Place, RESENDS_MOST, Start, ask, connect, find};
+use ostler_client::{
+    Client, ClientError, Found, HomePaths, RESENDS_MOST, Start, ask, connect, find,
+};
 use ostler_engine::Home;
 use ostler_ops::Operation;
 use std::ffi::OsString;
@@ -75,8 +77,8 @@ impl Context {
         Ok(find(&self.place()?, Start::IfNeeded)?)
     }
 
-    fn place(&self) -> Result<Place, Failure> {
-        Ok(Place {
+    fn place(&self) -> Result<HomePaths, Failure> {
+        Ok(HomePaths {
             home: self.home.path().to_owned(),
             sockets: self.home.sockets(),
             log: self.home.log(),

@@ -133,7 +133,10 @@ fn open(inheritance: Inheritance) -> Result<(Supervisor, Server, Faces), Failure
         Err(error) => return Err(refused(&error)),
     };
     let door = supervisor.open_door().map_err(|error| {
-        refused_because(format!("cannot listen on the control socket {}: {error}", home.socket().display()))
+        refused_because(format!(
+            "cannot listen on the control socket {}: {error}",
+            home.socket().display()
+        ))
     })?;
     // Without it apps cannot talk to us; everything else goes on.
     let app_door = supervisor.open_app_door().inspect_err(|error| {

@@ -1,7 +1,7 @@
 //! Requests and responses, one line each.
 
 use crate::error::ClientError;
-use crate::start::{Place, RESENDS_MOST, successor};
+use crate::start::{HomePaths, RESENDS_MOST, successor};
 use crate::viewing::View;
 use ostler_ops::wire::{FrameKind, Request, Response};
 use ostler_ops::{Operation, runs, units};
@@ -20,7 +20,7 @@ pub struct Client {
     next_id: u64,
     patience: Cell<Option<Duration>>,
     /// Where a successor is found.
-    place: Option<Place>,
+    place: Option<HomePaths>,
     replaced: u32,
 }
 
@@ -42,7 +42,7 @@ impl Client {
 
     /// Its questions are put again to the successor of a supervisor that goes away.
     #[must_use]
-    pub fn reconnecting(mut self, place: &Place) -> Self {
+    pub fn reconnecting(mut self, place: &HomePaths) -> Self {
         self.place = Some(place.clone());
         self
     }

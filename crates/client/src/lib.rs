@@ -26,7 +26,7 @@ pub use error::ClientError;
 #[cfg(feature = "control-socket")]
 pub use journal::Journal;
 #[cfg(feature = "control-socket")]
-pub use start::{Found, Place, RESENDS_MOST, Start, ask, connect, find, greet};
+pub use start::{Found, HomePaths, RESENDS_MOST, Start, ask, connect, find, greet};
 #[cfg(feature = "control-socket")]
 pub use viewing::{Frame, FrameSender, View};
 

@@ -18,7 +18,7 @@ use std::time::Duration;
 /// The line of a response, or why there is none.
 type Answered = Result<Vec<u8>, ClientError>;
 /// Sends a request and returns its id.
-type Question<'a> = &'a dyn Fn(&mut Client) -> Result<u64, ClientError>;
+type SendRequest<'a> = &'a dyn Fn(&mut Client) -> Result<u64, ClientError>;
 
 /// Whether a supervisor may be started for this.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub enum Start {
 
 /// Where a supervisor is, and how one is made.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct HomePaths {
     pub home: PathBuf,
     /// Where it may be reached, the usual place first.
     pub sockets: Vec<PathBuf>,
@@ -56,13 +56,13 @@ const STEP: Duration = Duration::from_millis(10);
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Connects to the supervisor; starts a guardian with one if nobody is there.
-pub fn connect(place: &Place, start: Start) -> Result<Client, ClientError> {
+pub fn connect(place: &HomePaths, start: Start) -> Result<Client, ClientError> {
     match find(place, start)? {
         Found::Running(client) | Found::Started(client) => Ok(client),
     }
 }
 
-pub fn find(place: &Place, start: Start) -> Result<Found, ClientError> {
+pub fn find(place: &HomePaths, start: Start) -> Result<Found, ClientError> {
     let refusal = Cell::new(None);
     let call = || {
         Ok(match try_greet(&place.sockets, PATIENCE)? {
@@ -78,14 +78,17 @@ pub fn find(place: &Place, start: Start) -> Result<Found, ClientError> {
         })
     };
     Ok(match reach(place, start, call).map_err(|error| or_refusal(error, &refusal))? {
-        (client, Whose::Theirs) => Found::Running(client),
-        (client, Whose::Ours) => Found::Started(client),
+        (client, StartedBy::Theirs) => Found::Running(client),
+        (client, StartedBy::Ours) => Found::Started(client),
     })
 }
 
 /// The one that follows a supervisor that went away, within this time. Nobody is started for it: it may have been
 /// stopped.
-pub(crate) fn successor(place: &Place, within: Option<Duration>) -> Result<Client, ClientError> {
+pub(crate) fn successor(
+    place: &HomePaths,
+    within: Option<Duration>,
+) -> Result<Client, ClientError> {
     let began_ms = ostler_os::mono_ms();
     loop {
         match connect(place, Start::Never) {
@@ -114,14 +117,14 @@ pub const RESENDS_MOST: u32 = 1;
 /// One request that may be sent twice, and its response. It is sent together with the greeting, and to a successor only
 /// after that has answered its own greeting.
 pub fn ask<O: Operation>(
-    place: &Place,
+    place: &HomePaths,
     start: Start,
     operation: &O,
 ) -> Result<O::Response, ClientError> {
     response(&ask_line(place, start, &|client| client.ask(operation))?)
 }
 
-fn ask_line(place: &Place, start: Start, question: Question<'_>) -> Answered {
+fn ask_line(place: &HomePaths, start: Start, question: SendRequest<'_>) -> Answered {
     let (deaths, refusal) = (Cell::new(0), Cell::new(None));
     let call = || {
         let put = match deaths.get() {
@@ -129,15 +132,15 @@ fn ask_line(place: &Place, start: Start, question: Question<'_>) -> Answered {
             _ => put_after_greeting(&place.sockets, question, PATIENCE)?,
         };
         Ok(match put {
-            Put::Answered(answer) => match busy(&answer) {
+            RequestOutcome::Answered(answer) => match busy(&answer) {
                 Some(busy) => {
                     refusal.set(Some(busy));
                     None
                 }
                 None => Some(answer),
             },
-            Put::NotSent => None,
-            Put::Lost => {
+            RequestOutcome::NotSent => None,
+            RequestOutcome::Lost => {
                 deaths.set(deaths.get() + 1);
                 let home = place.home.clone();
                 let deadly = ClientError::Deadly { home, deaths: deaths.get() };
@@ -168,7 +171,7 @@ fn or_refusal(error: ClientError, refusal: &Cell<Option<WireError>>) -> ClientEr
 }
 
 /// What became of a request.
-enum Put {
+enum RequestOutcome {
     Answered(Answered),
     /// Nobody was there to get it.
     NotSent,
@@ -177,22 +180,22 @@ enum Put {
 }
 
 /// Who started the supervisor that answers.
-enum Whose {
+enum StartedBy {
     Ours,
     Theirs,
 }
 
 /// What the supervisor of this place says to our `call`.
 fn reach<T>(
-    place: &Place,
+    place: &HomePaths,
     start: Start,
     call: impl Fn() -> Result<Option<T>, ClientError>,
-) -> Result<(T, Whose), ClientError> {
+) -> Result<(T, StartedBy), ClientError> {
     trust(&place.home)?;
     let patient_until = ostler_os::mono_ms() + PATIENCE.as_millis() as u64;
     loop {
         if let Some(answer) = call()? {
-            return Ok((answer, Whose::Theirs));
+            return Ok((answer, StartedBy::Theirs));
         }
         if start == Start::IfNeeded {
             break;
@@ -212,8 +215,8 @@ fn reach<T>(
     let mut silent = 0;
     while ostler_os::mono_ms() < deadline {
         let run_of_pid = match launch(place)?.as_str() {
-            "ready" => Whose::Ours,
-            "owned" => Whose::Theirs,
+            "ready" => StartedBy::Ours,
+            "owned" => StartedBy::Theirs,
             // It died without a word; the next may not, and if it does, that is said.
             "" if silent < SILENT_MOST => {
                 silent += 1;
@@ -305,10 +308,14 @@ fn try_greet(sockets: &[PathBuf], patience: Duration) -> Result<Greeting, Client
 }
 
 /// A greeting and a request at once. Whatever is answered first shows that somebody is there.
-fn put(place: &Place, question: Question<'_>, patience: Duration) -> Result<Put, ClientError> {
-    let Some(mut client) = open(&place.sockets)? else { return Ok(Put::NotSent) };
+fn put(
+    place: &HomePaths,
+    question: SendRequest<'_>,
+    patience: Duration,
+) -> Result<RequestOutcome, ClientError> {
+    let Some(mut client) = open(&place.sockets)? else { return Ok(RequestOutcome::NotSent) };
     let greeting = client.be_patient(Some(patience)).and_then(|()| client.ask(&Ping::ours()));
-    let Ok(greeting) = greeting else { return Ok(Put::NotSent) };
+    let Ok(greeting) = greeting else { return Ok(RequestOutcome::NotSent) };
     if let Err(error) = question(&mut client) {
         return Ok(judged(Err(error)));
     }
@@ -336,27 +343,27 @@ fn greeted(line: &[u8], greeting: u64) -> Option<String> {
 /// The same in two steps.
 fn put_after_greeting(
     sockets: &[PathBuf],
-    question: Question<'_>,
+    question: SendRequest<'_>,
     patience: Duration,
-) -> Result<Put, ClientError> {
+) -> Result<RequestOutcome, ClientError> {
     Ok(match greet(sockets, patience)? {
         Some((mut client, _)) => {
             let asked = question(&mut client);
             judged(asked.and_then(|_| client.next_line()))
         }
-        None => Put::NotSent,
+        None => RequestOutcome::NotSent,
     })
 }
 
-fn judged(answer: Answered) -> Put {
+fn judged(answer: Answered) -> RequestOutcome {
     match answer {
-        Err(ClientError::Lost(_)) => Put::Lost,
-        answer => Put::Answered(answer),
+        Err(ClientError::Lost(_)) => RequestOutcome::Lost,
+        answer => RequestOutcome::Answered(answer),
     }
 }
 
 /// Starts one and returns what it reports: `ready`, `owned` by another, or what went wrong.
-fn launch(place: &Place) -> Result<String, ClientError> {
+fn launch(place: &HomePaths) -> Result<String, ClientError> {
     let failed = |what: &Path| {
         let what = what.display().to_string();
         move |error: io::Error| ClientError::StartFailed {
@@ -365,7 +372,7 @@ fn launch(place: &Place) -> Result<String, ClientError> {
             ),
         }
     };
-    let Place { home, log, program, .. } = place;
+    let HomePaths { home, log, program, .. } = place;
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(home).map_err(failed(home))?;
     let log_file =
         OpenOptions::new().create(true).append(true).mode(0o600).open(log).map_err(failed(log))?;
@@ -403,7 +410,7 @@ mod tests {
         let home = tempfile::tempdir().expect("a folder");
         let socket = home.path().join("ostler.sock");
         let door = UnixListener::bind(&socket).expect("a door");
-        let place = Place {
+        let place = HomePaths {
             home: home.path().to_owned(),
             sockets: vec![socket],
             log: home.path().join("log"),

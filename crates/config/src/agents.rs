@@ -8,7 +8,7 @@ use crate::container::{ENGINE_VARIABLES, is_name, make_container_run};
 use crate::environment::INHERITED;
 use crate::file::{AgentsTable, UnitTable};
 use crate::load::is_unit_name;
-use crate::probes::{self, AgentManifest, Bad, Probe, is_script};
+use crate::probes::{self, AgentManifest, ManifestError, Probe, is_script};
 use crate::problem::Problem;
 use crate::resolve::{Kind, Reader, of_part, resolve};
 use crate::scalars::{BackendWord, Command, Text, VariableName};
@@ -192,7 +192,7 @@ fn described(name: &str, record: Value, repos: &Path) -> Result<Described, Strin
     }
     let folder = repos.join(&record.repo_name).join(&record.agent_name);
     let manifest = probes::read(&folder.join("manifest.json")).map_err(|bad| match bad {
-        Bad::Name(why) | Bad::Broken(why) => why,
+        ManifestError::Name(why) | ManifestError::Syntax(why) => why,
     })?;
     if record.container_image.is_none() && manifest.container.is_none() {
         let file = folder.join("manifest.json");

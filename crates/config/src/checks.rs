@@ -1,7 +1,7 @@
 //! When a unit is ready, whether it is healthy, and how it says that it lives.
 
 use crate::file::{HealthTable, HeartbeatTable, ReadyTable};
-use crate::located::At;
+use crate::located::Located;
 use crate::resolve::Reader;
 use crate::scalars::{ExpectWord, HttpUrl};
 use ostler_model::{Check, HealthSpec, HeartbeatSpec, ReadySpec};
@@ -24,7 +24,7 @@ impl Reader<'_> {
     }
 
     /// An app says itself that it is ready; how long that may take is all there is to say.
-    pub fn app_ready(&mut self, table: Option<&At<ReadyTable>>) -> (Option<ReadySpec>, u64) {
+    pub fn app_ready(&mut self, table: Option<&Located<ReadyTable>>) -> (Option<ReadySpec>, u64) {
         let usual = ReadySpec { check: Check::App, timeout_ms: DEFAULT_READY_MS };
         let Some(table) = table else { return (Some(usual), DEFAULT_REGISTER_MS) };
         if table.names_a_check() {
@@ -80,7 +80,7 @@ impl Reader<'_> {
         Some(spec)
     }
 
-    fn expected(&mut self, expect: Option<&At<ExpectWord>>, is_http: bool) {
+    fn expected(&mut self, expect: Option<&Located<ExpectWord>>, is_http: bool) {
         if let Some(expect) = expect.filter(|_| !is_http) {
             let hint = "add http = \"http://127.0.0.1:8080/health\", or take expect out";
             self.findings.add(
@@ -106,7 +106,7 @@ impl Reader<'_> {
     /// What it says, over what holds without it.
     pub fn heartbeat(
         &mut self,
-        table: Option<&At<HeartbeatTable>>,
+        table: Option<&Located<HeartbeatTable>>,
         base: Option<HeartbeatSpec>,
     ) -> Option<HeartbeatSpec> {
         let Some(table) = table else { return base };
@@ -134,7 +134,7 @@ impl Reader<'_> {
     }
 }
 
-fn http(url: Option<&HttpUrl>, expect: Option<&At<ExpectWord>>) -> Option<Check> {
+fn http(url: Option<&HttpUrl>, expect: Option<&Located<ExpectWord>>) -> Option<Check> {
     let url = url?.0.clone();
     Some(match expect.map(|word| **word) {
         None => Check::Http(url),

@@ -1,7 +1,7 @@
 //! What a unit says of its container.
 
 use crate::file::UnitTable;
-use crate::probes::{self, AgentManifest, Bad, Probe};
+use crate::probes::{self, AgentManifest, ManifestError, Probe};
 use crate::resolve::{Reader, resolve};
 use crate::scalars::parse_port;
 use ostler_model::{Check, ContainerSpec, Preset, ReadySpec, RestartPolicy, UnitSpec};
@@ -109,8 +109,8 @@ impl Reader<'_> {
         let folder = self.findings.file.parent().unwrap_or(Path::new("."));
         match probes::read(&resolve(folder, &path.0)) {
             Ok(manifest) => (manifest, None),
-            Err(Bad::Broken(why)) => (AgentManifest::default(), Some(why)),
-            Err(Bad::Name(why)) => {
+            Err(ManifestError::Syntax(why)) => (AgentManifest::default(), Some(why)),
+            Err(ManifestError::Name(why)) => {
                 let hint = "the script's name alone, like \"liveness.sh\"";
                 self.findings.add(path.span(), why, hint);
                 (AgentManifest::default(), None)

@@ -1,10 +1,10 @@
 //! The shape of the file.
 
 use crate::either::{HookTarget, ScheduleWord};
-use crate::located::At;
+use crate::located::Located;
 use crate::patrol::PatrolTable;
 use crate::scalars::{
-    Address, AdoptWord, BackendWord, Command, Cron, Duration, ExpectWord, Factor, Free, Grace,
+    Address, AdoptWord, AnyValue, BackendWord, Command, Cron, Duration, ExpectWord, Factor, Grace,
     HttpListen, HttpUrl, Lease, MissedWord, OverlapWord, Pattern, Percent, PresetWord, SignalName,
     Size, SuspendWord, Text, TimeZone, VariableName, WhenWord,
 };
@@ -29,10 +29,10 @@ pub struct ConfigFile {
     pub patrol: Option<PatrolTable>,
     /// How many of their members run at once, by name. Units name their pool, and so does `ostler run --pool`.
     #[schemars(with = "BTreeMap<String, PoolTable>")]
-    pub pools: BTreeMap<At<String>, PoolTable>,
+    pub pools: BTreeMap<Located<String>, PoolTable>,
     /// What runs, by name.
     #[schemars(with = "BTreeMap<String, UnitTable>")]
-    pub units: BTreeMap<At<String>, UnitTable>,
+    pub units: BTreeMap<Located<String>, UnitTable>,
 }
 
 /// A pool: whoever of its members may not start now is queued, and started in the order in which they came.
@@ -40,7 +40,7 @@ pub struct ConfigFile {
 #[serde(deny_unknown_fields, default)]
 pub struct PoolTable {
     /// How many members run at once; without a limit if it is left out.
-    pub max: Option<At<u32>>,
+    pub max: Option<Located<u32>>,
     /// A member is started only while this much memory is free.
     pub min_free_memory: Option<Size>,
     /// No member is started while tasks of the machine wait for memory for a larger share of their time; by default 20%,
@@ -111,35 +111,35 @@ pub struct UnitTable {
     /// The program and its arguments, or one line for the shell.
     pub command: Option<Command>,
     /// An app: its manifest, or the folder with its openclawos.manifest.json. A command beside it replaces its own.
-    pub manifest: Option<At<Text>>,
+    pub manifest: Option<Located<Text>>,
     /// What an app gets when it asks for its configuration.
-    #[schemars(with = "Option<BTreeMap<String, Free>>")]
-    pub config: Option<At<ConfigTable>>,
+    #[schemars(with = "Option<BTreeMap<String, AnyValue>>")]
+    pub config: Option<Located<ConfigTable>>,
     /// The folder it is started in; by default the one of this file, or of its manifest.
-    pub cwd: Option<At<Text>>,
+    pub cwd: Option<Located<Text>>,
     /// Variables, in addition to those that are taken over.
     pub env: Option<BTreeMap<VariableName, Text>>,
     /// Lines of NAME=value; relative to the file.
-    pub env_file: Option<At<Text>>,
+    pub env_file: Option<Located<Text>>,
     /// Variables taken over from whoever calls `ostler up`.
     pub inherit_env: Option<Vec<VariableName>>,
     /// The pool it is a member of: [pools.NAME] of this file or of another.
-    pub pool: Option<At<Text>>,
+    pub pool: Option<Located<Text>>,
     /// Of one with a terminal: it is stopped when it has had nothing to do for so long; mail, a nudge or `ostler attach`
     /// brings it back with resume.
-    pub idle: Option<At<IdleTable>>,
+    pub idle: Option<Located<IdleTable>>,
     /// What is run instead of the command if it has run before: the same session again, not a new one. {session} stands
     /// for the id of the agent's session; as long as none is known, the command is run.
-    pub resume: Option<At<Command>>,
+    pub resume: Option<Located<Command>>,
     /// The profile of the agent on its terminal, as "claude"; by default it is recognised by its command.
-    pub agent: Option<At<Text>>,
+    pub agent: Option<Located<Text>>,
     /// pipe, pty for a terminal of its own, container, or tmux for a session of tmux.
     pub backend: Option<BackendWord>,
     /// Of one in tmux: what its session is called; by default ostler-UNIT.
-    pub session: Option<At<Text>>,
+    pub session: Option<Located<Text>>,
     /// Of one in tmux: your own server, "default", a name as for `tmux -L`, or a path as for `tmux -S`; by default one that
     /// belongs to the daemon.
-    pub tmux: Option<At<Text>>,
+    pub tmux: Option<Located<Text>>,
     /// A whole restart policy by name; single keys of restart override it.
     pub preset: Option<PresetWord>,
     /// When it is started again, and after how long.
@@ -147,27 +147,27 @@ pub struct UnitTable {
     /// How it is asked to end.
     pub stop: Option<StopTable>,
     /// When it counts as ready; by default as soon as it runs.
-    pub ready: Option<At<ReadyTable>>,
+    pub ready: Option<Located<ReadyTable>>,
     /// Asked while it runs; too many failures, and it is started anew.
-    pub health: Option<At<HealthTable>>,
+    pub health: Option<Located<HealthTable>>,
     /// How often it says that it lives: an app over its socket, any other by WATCHDOG=1 as to systemd.
-    pub heartbeat: Option<At<HeartbeatTable>>,
+    pub heartbeat: Option<Located<HeartbeatTable>>,
     /// How much of the machine it may have.
-    pub limits: Option<At<ResourceTable>>,
+    pub limits: Option<Located<ResourceTable>>,
     /// Of a container: what it is made from.
     pub image: Option<Text>,
     /// Of a container: the name that others know it by; by default one that is free.
-    pub container_name: Option<At<Text>>,
+    pub container_name: Option<Located<Text>>,
     /// Of a container: "host/path:/inside", "host/path:/inside:ro", or a volume of the engine's.
-    pub volumes: Option<Vec<At<Text>>>,
+    pub volumes: Option<Vec<Located<Text>>>,
     /// Of a container: "8080:80", "127.0.0.1:8080:80", "53:53/udp".
-    pub ports: Option<Vec<At<Text>>>,
+    pub ports: Option<Vec<Located<Text>>>,
     /// Of a container: "none", "host", "bridge" or one of the engine's.
     pub network: Option<Text>,
     /// The waits before it is started anew because its health check failed.
     pub liveness_backoff: Option<BackoffTable>,
     /// Started when those are ready, stopped before them.
-    pub depends_on: Option<Vec<At<String>>>,
+    pub depends_on: Option<Vec<Located<String>>>,
     /// How long one run may last; 0 is off.
     pub timeout: Option<Duration>,
     /// How long it may be silent; 0 is off.
@@ -180,7 +180,7 @@ pub struct UnitTable {
 #[serde(deny_unknown_fields)]
 pub struct IdleTable {
     /// So long without output, input, mail, nudges and anybody attached; at least 1s.
-    pub after: At<Duration>,
+    pub after: Located<Duration>,
     /// How it is put to sleep; by default it is stopped.
     #[serde(default)]
     pub suspend: Option<SuspendWord>,
@@ -239,7 +239,7 @@ pub struct StopTable {
 pub struct ReadyTable {
     pub http: Option<HttpUrl>,
     /// Of http: "healthy" if its answer must be 200 and a JSON object whose status is "healthy".
-    pub expect: Option<At<ExpectWord>>,
+    pub expect: Option<Located<ExpectWord>>,
     pub tcp: Option<Address>,
     pub exec: Option<Command>,
     /// A line of its output that matches.
@@ -251,7 +251,7 @@ pub struct ReadyTable {
     /// Not ready within this time is an error; by default 60s. Of an app it begins when it has registered.
     pub timeout: Option<Duration>,
     /// An app that has not registered within this time after its start is an error; by default 30s.
-    pub register: Option<At<Duration>>,
+    pub register: Option<Located<Duration>>,
 }
 
 impl ReadyTable {
@@ -267,7 +267,7 @@ impl ReadyTable {
     }
 }
 
-pub type ConfigTable = BTreeMap<At<String>, At<Free>>;
+pub type ConfigTable = BTreeMap<Located<String>, Located<AnyValue>>;
 
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -298,7 +298,7 @@ pub struct ResourceTable {
 pub struct HealthTable {
     pub http: Option<HttpUrl>,
     /// Of http: "healthy" if its answer must be 200 and a JSON object whose status is "healthy".
-    pub expect: Option<At<ExpectWord>>,
+    pub expect: Option<Located<ExpectWord>>,
     pub tcp: Option<Address>,
     pub exec: Option<Command>,
     /// How often it is asked; by default 30s.

@@ -1,6 +1,6 @@
 //! Everything that is found wrong in one file.
 
-use crate::problem::{Place, Problem};
+use crate::problem::{Position, Problem};
 use std::ops::Range;
 use std::path::Path;
 
@@ -90,12 +90,12 @@ impl<'a> Findings<'a> {
 }
 
 /// Where a span is, as people count.
-pub(crate) fn place(text: &str, span: Range<usize>) -> Place {
+pub(crate) fn place(text: &str, span: Range<usize>) -> Position {
     let start = floor(text, span.start);
     let begin = text[..start].rfind('\n').map_or(0, |at| at + 1);
     let end = text[start..].find('\n').map_or(text.len(), |at| start + at);
     let until = floor(text, span.end.max(start)).min(end);
-    Place {
+    Position {
         line: text[..start].bytes().filter(|byte| *byte == b'\n').count() + 1,
         column: text[begin..start].chars().count() + 1,
         text: text[begin..end].trim_end_matches('\r').to_owned(),

@@ -38,9 +38,9 @@ pub use app::{DEFAULTS_NAME, JsonKind, MANIFEST_NAME, check_config_json, json_ki
 pub use either::HookTarget;
 pub use file::{ConfigFile, DeadmanTable, HookTable, UrlTable};
 pub use import::{Imported, import};
-pub use load::{Circumstances, Config, SupervisorSettings, is_unit_name, load};
+pub use load::{Config, ReadContext, SupervisorSettings, is_unit_name, load};
 pub use order::waves;
-pub use problem::{Place, Problem};
+pub use problem::{Position, Problem};
 pub use read::read_file;
 pub use scalars::{Command, Duration, HttpUrl, parse_duration, parse_port, parse_size};
 pub use schema::schema;

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 /// What the file does not say: who reads it, and where.
 #[derive(Clone, Debug, Default)]
-pub struct Circumstances {
+pub struct ReadContext {
     /// The caller's environment.
     pub environment: Vec<(String, OsText)>,
     pub umask: u32,
@@ -77,7 +77,7 @@ const NAME_MOST: usize = 64;
 
 /// Reads the text of an `ostler.toml`, or of a manifest, which declares one app. Every problem that can be told at
 /// once is told.
-pub fn load(file: &Path, text: &str, around: &Circumstances) -> Result<Config, Vec<Problem>> {
+pub fn load(file: &Path, text: &str, around: &ReadContext) -> Result<Config, Vec<Problem>> {
     // Some editors begin a file with a mark of its encoding.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if file.extension().is_some_and(|end| end == "json") {

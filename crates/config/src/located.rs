@@ -7,9 +7,9 @@ use std::ops::{Deref, Range};
 use toml::Spanned;
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct At<T>(Spanned<T>);
+pub struct Located<T>(Spanned<T>);
 
-impl<T> At<T> {
+impl<T> Located<T> {
     pub fn new(span: Range<usize>, value: T) -> Self {
         Self(Spanned::new(span, value))
     }
@@ -19,7 +19,7 @@ impl<T> At<T> {
     }
 }
 
-impl<T> Deref for At<T> {
+impl<T> Deref for Located<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
@@ -27,13 +27,13 @@ impl<T> Deref for At<T> {
     }
 }
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for At<T> {
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Located<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Spanned::deserialize(deserializer).map(Self)
     }
 }
 
-impl<T: JsonSchema> JsonSchema for At<T> {
+impl<T: JsonSchema> JsonSchema for Located<T> {
     fn inline_schema() -> bool {
         T::inline_schema()
     }

@@ -2,12 +2,12 @@
 
 use crate::agent::has_terminal;
 use crate::file::{AgentsTable, HookTable, PoolTable, ReadyTable, SupervisorTable, UnitTable};
-use crate::located::At;
+use crate::located::Located;
 use crate::patrol::{PatrolKeys, WatchKeys};
 use crate::scalars::BackendWord;
 
 /// A table that can be read key by key.
-pub(crate) trait Piecewise: Default + serde::de::DeserializeOwned {
+pub(crate) trait KeyedTable: Default + serde::de::DeserializeOwned {
     const KEYS: &[&str];
 
     /// What it says itself, and the other for the rest.
@@ -16,7 +16,7 @@ pub(crate) trait Piecewise: Default + serde::de::DeserializeOwned {
 
 macro_rules! piecewise {
     ($table:ident { $($key:ident),* $(,)? }) => {
-        impl Piecewise for $table {
+        impl KeyedTable for $table {
             const KEYS: &[&str] = &[$(stringify!($key)),*];
 
             fn over(self, _other: &Self) -> Self {
@@ -98,15 +98,18 @@ impl UnitTable {
 
 /// What runs, and when it is ready, an app says itself: of what holds for all it has the times. Any other has no
 /// time to register in.
-fn ready_for(all: &At<ReadyTable>, is_app: bool) -> Option<At<ReadyTable>> {
+fn ready_for(all: &Located<ReadyTable>, is_app: bool) -> Option<Located<ReadyTable>> {
     let table = (**all).clone();
     let only_for_apps = table.register.is_some() && !table.names_a_check();
     match (is_app, only_for_apps) {
         (true, _) => {
             let ReadyTable { timeout, register, .. } = table;
-            Some(At::new(all.span(), ReadyTable { timeout, register, ..ReadyTable::default() }))
+            Some(Located::new(
+                all.span(),
+                ReadyTable { timeout, register, ..ReadyTable::default() },
+            ))
         }
         (false, true) => None,
-        (false, false) => Some(At::new(all.span(), ReadyTable { register: None, ..table })),
+        (false, false) => Some(Located::new(all.span(), ReadyTable { register: None, ..table })),
     }
 }

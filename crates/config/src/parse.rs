@@ -3,8 +3,8 @@
 
 use crate::file::{ConfigFile, UnitTable};
 use crate::findings::Findings;
-use crate::located::At;
-use crate::merge::Piecewise;
+use crate::located::Located;
+use crate::merge::KeyedTable;
 use crate::patrol;
 use crate::problem::nearest;
 use crate::shape_error;
@@ -49,12 +49,12 @@ pub(crate) fn parse(findings: &mut Findings<'_>) -> ConfigFile {
 }
 
 /// Tables of one kind by their names: [units.NAME], [pools.NAME].
-fn named<T: Piecewise>(
+fn named<T: KeyedTable>(
     findings: &mut Findings<'_>,
     value: Spanned<DeValue<'_>>,
     kind: &str,
     later: &[&str],
-) -> BTreeMap<At<String>, T> {
+) -> BTreeMap<Located<String>, T> {
     let span = value.span();
     let mut read = BTreeMap::new();
     let DeValue::Table(tables) = value.into_inner() else {
@@ -68,7 +68,7 @@ fn named<T: Piecewise>(
     };
     for (name, value) in tables {
         let header = format!("{kind}.{}", name.get_ref());
-        let name = At::new(name.span(), name.into_inner().into_owned());
+        let name = Located::new(name.span(), name.into_inner().into_owned());
         // One that cannot be read is still there for those that name it.
         read.insert(name, keys(findings, value, &header, later));
     }
@@ -76,7 +76,7 @@ fn named<T: Piecewise>(
 }
 
 /// A table, key by key, as far as it can be read.
-pub(crate) fn keys<T: Piecewise>(
+pub(crate) fn keys<T: KeyedTable>(
     findings: &mut Findings<'_>,
     value: Spanned<DeValue<'_>>,
     header: &str,
@@ -111,7 +111,7 @@ pub(crate) fn keys<T: Piecewise>(
 }
 
 /// The table as if it had this key alone.
-fn read<'a, T: Piecewise>(
+fn read<'a, T: KeyedTable>(
     key: &Spanned<Cow<'a, str>>,
     value: Spanned<DeValue<'a>>,
 ) -> Result<T, Error> {
@@ -122,7 +122,7 @@ fn read<'a, T: Piecewise>(
 }
 
 /// Everything that is wrong inside one value: of a table, what is wrong with each key of it.
-fn print_each<'a, T: Piecewise>(
+fn print_each<'a, T: KeyedTable>(
     findings: &mut Findings<'_>,
     key: &Spanned<Cow<'a, str>>,
     value: Spanned<DeValue<'a>>,

@@ -1,7 +1,7 @@
 //! What a file says of pools, and which pools its units name.
 
 use crate::file::{PoolTable, UnitTable};
-use crate::located::At;
+use crate::located::Located;
 use crate::problem::{named, nearest};
 use crate::resolve::Reader;
 use ostler_model::PoolSpec;
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 const NAME_MOST: usize = 64;
 
 impl Reader<'_> {
-    pub fn pools(&mut self, tables: &BTreeMap<At<String>, PoolTable>) -> Vec<PoolSpec> {
+    pub fn pools(&mut self, tables: &BTreeMap<Located<String>, PoolTable>) -> Vec<PoolSpec> {
         let file = self.findings.file.display().to_string();
         let mut pools = Vec::new();
         for (name, table) in tables {

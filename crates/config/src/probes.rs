@@ -54,17 +54,17 @@ fn once() -> u32 {
 
 /// What is wrong with a manifest, with its file's name.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Bad {
+pub(crate) enum ManifestError {
     /// It asks for what may not be.
     Name(String),
     /// It cannot be read: that is a matter of its own unit.
-    Broken(String),
+    Syntax(String),
 }
 
-pub(crate) fn read(path: &Path) -> Result<AgentManifest, Bad> {
+pub(crate) fn read(path: &Path) -> Result<AgentManifest, ManifestError> {
     let file = path.display();
     let text = open(path).map_err(|unread| {
-        Bad::Broken(match unread {
+        ManifestError::Syntax(match unread {
             Unread::Closed(why) => format!("{file} cannot be read: {why}"),
             Unread::Bad(problem) => problem.to_string(),
         })
@@ -72,22 +72,22 @@ pub(crate) fn read(path: &Path) -> Result<AgentManifest, Bad> {
     parse(path, &text)
 }
 
-fn parse(path: &Path, text: &str) -> Result<AgentManifest, Bad> {
+fn parse(path: &Path, text: &str) -> Result<AgentManifest, ManifestError> {
     let file = path.display();
-    let manifest: AgentManifest =
-        serde_json::from_str(text).map_err(|error| Bad::Broken(format!("{file}: {error}")))?;
+    let manifest: AgentManifest = serde_json::from_str(text)
+        .map_err(|error| ManifestError::Syntax(format!("{file}: {error}")))?;
     let Health { liveness, readiness } = &manifest.health;
     for (name, probe) in [("liveness", liveness), ("readiness", readiness)] {
         let Some(probe) = probe else { continue };
         if !is_script(&probe.script) {
-            return Err(Bad::Name(format!(
+            return Err(ManifestError::Name(format!(
                 "{file}: health.{name}.script is {:?}, and must be the name of a file in /code, without / and ..",
                 probe.script
             )));
         }
         let are_times = [probe.interval, probe.timeout].iter().all(|s| *s > 0.0 && *s < 1e9);
         if !are_times || probe.failure_threshold == 0 || probe.success_threshold == 0 {
-            return Err(Bad::Broken(format!(
+            return Err(ManifestError::Syntax(format!(
                 "{file}: interval, timeout and thresholds of health.{name} must be more than 0"
             )));
         }
@@ -136,7 +136,7 @@ impl AgentManifest {
 mod tests {
     use super::*;
 
-    fn parsed(text: &str) -> Result<AgentManifest, Bad> {
+    fn parsed(text: &str) -> Result<AgentManifest, ManifestError> {
         parse(Path::new("m.json"), text)
     }
 
@@ -155,7 +155,9 @@ mod tests {
     fn names_that_lead_elsewhere_are_refused() {
         for name in ["", ".", "..", "a/b", "/etc/x", "../x", "a\\\\b", "x..y", "a\\u0000b"] {
             let text = format!(r#"{{"health":{{"readiness":{{"script":"{name}"}}}}}}"#);
-            let Err(Bad::Name(description)) = parsed(&text) else { panic!("{name:?} was taken") };
+            let Err(ManifestError::Name(description)) = parsed(&text) else {
+                panic!("{name:?} was taken")
+            };
             assert!(description.starts_with("m.json: health.readiness.script"), "{description}");
         }
     }
@@ -169,7 +171,9 @@ mod tests {
             r#"{"health":{"liveness":{"script":7}}}"#,
             r#"{"health":{"liveness":{"script":"a","interval":0}}}"#,
         ] {
-            let Err(Bad::Broken(description)) = parsed(text) else { panic!("{text:?} was taken") };
+            let Err(ManifestError::Syntax(description)) = parsed(text) else {
+                panic!("{text:?} was taken")
+            };
             assert!(description.starts_with("m.json: "), "{description}");
         }
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 /// A place in a file, counted from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Position {
     pub line: usize,
     pub column: usize,
     /// The line itself.
@@ -17,7 +17,7 @@ pub struct Place {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     pub file: PathBuf,
-    pub place: Option<Place>,
+    pub place: Option<Position>,
     pub message: String,
     /// What would be right.
     pub hint: Option<String>,
@@ -27,7 +27,7 @@ pub struct Problem {
 const SHOWN_MOST: usize = 120;
 const SHOWN_BEFORE: usize = 40;
 
-impl Place {
+impl Position {
     /// The part of the line that is shown, and what stands under it.
     fn shown(&self) -> (String, String) {
         let all = self.text.chars().count();

@@ -5,8 +5,8 @@ use crate::container::ENGINE_VARIABLES;
 use crate::environment::{INHERITED, variables};
 use crate::file::{IdleTable, UnitTable};
 use crate::findings::Findings;
-use crate::load::{Circumstances, is_unit_name};
-use crate::located::At;
+use crate::load::{ReadContext, is_unit_name};
+use crate::located::Located;
 use crate::policy::{backoff, restart, schedule};
 use crate::problem::{Problem, nearest};
 use crate::read::read_file;
@@ -25,7 +25,7 @@ const TERM: i32 = 15;
 const IDLE_LEAST_MS: u64 = 1_000;
 
 pub(crate) struct Reader<'a> {
-    pub around: &'a Circumstances,
+    pub around: &'a ReadContext,
     pub findings: Findings<'a>,
     /// What is wrong in other files that this one names.
     pub elsewhere: Vec<Problem>,
@@ -45,7 +45,7 @@ pub(crate) enum Kind {
 }
 
 impl<'a> Reader<'a> {
-    pub fn new(around: &'a Circumstances, findings: Findings<'a>) -> Self {
+    pub fn new(around: &'a ReadContext, findings: Findings<'a>) -> Self {
         let app_defaults = AppDefaults::default();
         let (elsewhere, warnings) = (Vec::new(), Vec::new());
         Self { around, findings, elsewhere, warnings, app_defaults, apps: BTreeMap::new() }
@@ -188,7 +188,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Who sleeps must be able to be woken, and to be what it was.
-    fn idle(&mut self, idle: &At<IdleTable>, table: &UnitTable) -> Option<IdleSpec> {
+    fn idle(&mut self, idle: &Located<IdleTable>, table: &UnitTable) -> Option<IdleSpec> {
         let after = &idle.after;
         if after.0 < IDLE_LEAST_MS {
             let hint = "it is at least 1s; take idle out to keep it awake";
@@ -211,7 +211,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The one thing that can stand for something else in it is the session.
-    fn resume(&mut self, resume: &At<Command>) -> Vec<String> {
+    fn resume(&mut self, resume: &Located<Command>) -> Vec<String> {
         let argv = resume.argv();
         let braced = argv.iter().flat_map(|word| word.split('{').skip(1));
         let named: Vec<&str> =

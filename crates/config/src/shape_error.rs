@@ -2,7 +2,7 @@
 
 use crate::file::UnitTable;
 use crate::findings::Findings;
-use crate::merge::Piecewise;
+use crate::merge::KeyedTable;
 use crate::problem::{named, nearest};
 use std::ops::Range;
 use toml::de::Error;

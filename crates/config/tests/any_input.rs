@@ -1,6 +1,6 @@
 //! Whatever is in the file: no panic, and every problem has a place that exists.
 
-use ostler_config::{Circumstances, Problem, check_config_json, load, text_of};
+use ostler_config::{Problem, ReadContext, check_config_json, load, text_of};
 use std::path::Path;
 
 const ROUNDS: u64 = 20_000;
@@ -117,7 +117,7 @@ fn check(bytes: &[u8], seed: u64) {
         Ok(text) => text,
         Err(problem) => return check_place(&problem, &String::from_utf8_lossy(bytes), seed),
     };
-    for problem in load(file, &text, &Circumstances::default()).err().into_iter().flatten() {
+    for problem in load(file, &text, &ReadContext::default()).err().into_iter().flatten() {
         check_place(&problem, text.strip_prefix('\u{feff}').unwrap_or(&text), seed);
     }
 }
@@ -193,7 +193,7 @@ fn check_json(bytes: &[u8], seed: u64) {
         Err(problem) => return check_place(&problem, &String::from_utf8_lossy(bytes), seed),
     };
     let plain = text.strip_prefix('\u{feff}').unwrap_or(&text);
-    let problems = load(&file, &text, &Circumstances::default()).err().into_iter().flatten();
+    let problems = load(&file, &text, &ReadContext::default()).err().into_iter().flatten();
     for problem in problems.chain(check_config_json(&file, &text).err().into_iter().flatten()) {
         check_place(&problem, plain, seed);
     }
@@ -303,7 +303,7 @@ fn ten_thousand_units_are_quick() {
     ];
     for (name, text) in files {
         let begin = std::time::Instant::now();
-        let outcome = load(Path::new("/srv/ostler.toml"), &text, &Circumstances::default());
+        let outcome = load(Path::new("/srv/ostler.toml"), &text, &ReadContext::default());
         let is_right = outcome.is_ok();
         let description: usize =
             outcome.err().iter().flatten().map(|problem| problem.to_string().len()).sum();

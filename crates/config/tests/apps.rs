@@ -1,9 +1,7 @@
 //! Apps: what a manifest becomes, what is said of a broken one, and what `config.json` says of all of them.
 //! `OSTLER_BLESS=1` writes down what is said now.
 
-use ostler_config::{
-    Circumstances, JsonKind, Problem, check_config_json, json_kind, load, text_of,
-};
+use ostler_config::{JsonKind, Problem, ReadContext, check_config_json, json_kind, load, text_of};
 use ostler_model::{Check, OsText, Preset, UnitSpec};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,14 +10,14 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/apps")
 }
 
-fn around() -> Circumstances {
+fn around() -> ReadContext {
     let variables = ["PATH", "USER", "NODE_ENV", "TOKEN", "OTHER", "OSTLER_HOME", "EXTRA"];
     let text = |name: &str| OsText(format!("the {name}").into_bytes());
-    Circumstances {
+    ReadContext {
         environment: variables.iter().map(|name| ((*name).to_owned(), text(name))).collect(),
         umask: 0o22,
         home: Some(root().join("home")),
-        ..Circumstances::default()
+        ..ReadContext::default()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Other tools' files beside what becomes of them. `OSTLER_BLESS=1` writes down what becomes of them now.
 
-use ostler_config::{Circumstances, import, load};
+use ostler_config::{ReadContext, import, load};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -38,7 +38,7 @@ fn what_others_wrote_is_taken_over() {
         let said = match import(&named(&path), &text) {
             Ok(imported) => {
                 let beside = path.with_file_name("ostler.toml");
-                if let Err(problems) = load(&beside, &imported.toml, &Circumstances::default()) {
+                if let Err(problems) = load(&beside, &imported.toml, &ReadContext::default()) {
                     let description: Vec<String> =
                         problems.iter().map(ToString::to_string).collect();
                     wrong.push(format!(
@@ -80,7 +80,7 @@ fn no_file_of_others_is_too_odd() {
             let text = String::from_utf8_lossy(&bytes);
             if let Ok(imported) = import(&named(&path), &text) {
                 let problems =
-                    load(Path::new("/srv/ostler.toml"), &imported.toml, &Circumstances::default());
+                    load(Path::new("/srv/ostler.toml"), &imported.toml, &ReadContext::default());
                 let description =
                     problems.err().into_iter().flatten().map(|problem| problem.to_string());
                 let known = [

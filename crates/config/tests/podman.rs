@@ -1,16 +1,16 @@
 //! Podman where nobody serves it: a unit of ours does, and those that need it find it.
 
-use ostler_config::{Circumstances, Config, load};
+use ostler_config::{Config, ReadContext, load};
 use ostler_model::{Check, OsText, UnitSpec};
 use std::path::Path;
 
 fn read(text: &str, podman: Option<&str>) -> Config {
     let pair = |name: &str, value: &str| (name.to_owned(), OsText::from(value));
-    let around = Circumstances {
+    let around = ReadContext {
         environment: vec![pair("CONTAINER_HOST", "unix:///old.sock"), pair("PATH", "/bin")],
         podman: podman.map(Into::into),
         podman_socket: Some("/home/u/.local/state/ostler/podman.sock".into()),
-        ..Circumstances::default()
+        ..ReadContext::default()
     };
     load(Path::new("/srv/ostler.toml"), text, &around).expect("it is right")
 }

@@ -1,11 +1,11 @@
 //! Which pools a unit may name.
 
-use ostler_config::{Circumstances, load};
+use ostler_config::{ReadContext, load};
 use std::path::Path;
 
 fn description(text: &str, kept: &[&str]) -> Result<(), String> {
     let pools = Some(kept.iter().map(|name| (*name).to_owned()).collect());
-    let around = Circumstances { pools, ..Circumstances::default() };
+    let around = ReadContext { pools, ..ReadContext::default() };
     let loaded = load(Path::new("/srv/ostler.toml"), text, &around);
     loaded
         .map(drop)

@@ -2,7 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "a test asks another program for its opinion")]
 
-use ostler_config::{Circumstances, load, schema};
+use ostler_config::{ReadContext, load, schema};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -25,7 +25,7 @@ fn the_published_schema_is_current() {
 fn the_example_is_right() {
     let path = root().join("examples/ostler.toml");
     let text = std::fs::read_to_string(&path).expect("it is there");
-    let description = load(&path, &text, &Circumstances::default()).map_err(|problems| {
+    let description = load(&path, &text, &ReadContext::default()).map_err(|problems| {
         problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
     });
     let config = description.unwrap_or_else(|description| panic!("{description}"));

@@ -1,6 +1,6 @@
 //! Files beside what is said about them. `OSTLER_BLESS=1` writes down what is said now.
 
-use ostler_config::{Circumstances, load, text_of};
+use ostler_config::{ReadContext, load, text_of};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -20,7 +20,7 @@ fn read(path: &Path) -> Result<String, String> {
     let named = Path::new("/srv").join(path.file_name().expect("it has a name"));
     let bytes = fs::read(path).expect("it can be read");
     let text = text_of(&named, bytes).map_err(|problem| format!("{problem}\n"))?;
-    let config = load(&named, &text, &Circumstances::default()).map_err(|problems| {
+    let config = load(&named, &text, &ReadContext::default()).map_err(|problems| {
         problems.iter().map(|problem| format!("{problem}\n")).collect::<Vec<_>>().join("\n")
     })?;
     let units = serde_json::to_string_pretty(&config.units).expect("it is plain data");

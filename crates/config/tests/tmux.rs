@@ -1,16 +1,16 @@
 //! Units in tmux: where their server is, and what is there beside them.
 
-use ostler_config::{Circumstances, Config, load};
+use ostler_config::{Config, ReadContext, load};
 use ostler_model::{Backend, Check, OsText, Part, TmuxOwner, UnitSpec, When};
 use std::path::Path;
 
 fn read(text: &str, tmux: Option<&str>) -> Config {
-    let around = Circumstances {
+    let around = ReadContext {
         environment: vec![("TMUX_TMPDIR".to_owned(), OsText::from("/run/t"))],
         tmux: tmux.map(Into::into),
         tmux_socket: Some("/home/u/.local/state/ostler/tmux.sock".into()),
         user: 7,
-        ..Circumstances::default()
+        ..ReadContext::default()
     };
     load(Path::new("/srv/ostler.toml"), text, &around).expect("it is right")
 }
@@ -78,10 +78,10 @@ fn a_unit_may_be_called_tmux() {
 /// What the daemon's own server is does not depend on the file that needs it, nor does it have its hooks.
 #[test]
 fn the_private_server_is_the_same_for_every_file() {
-    let around = Circumstances {
+    let around = ReadContext {
         tmux: Some("/usr/bin/tmux".into()),
         tmux_socket: Some("/home/u/tmux.sock".into()),
-        ..Circumstances::default()
+        ..ReadContext::default()
     };
     let text = format!("{TWO}\n[hooks]\non_crash = [\"mail\"]\n");
     let one = load(Path::new("/srv/ostler.toml"), &text, &around).expect("it is right");

@@ -89,29 +89,29 @@ impl From<ContainerSummary> for Listed {
 }
 
 /// Who has the name that we want.
-pub(crate) enum Holder {
+pub(crate) enum NameOwner {
     Nobody,
     Own,
     /// Its id, in short.
     Other(String),
 }
 
-pub(crate) async fn holder(docker: &Docker, order: &ContainerOrder) -> Result<Holder, Error> {
+pub(crate) async fn holder(docker: &Docker, order: &ContainerOrder) -> Result<NameOwner, Error> {
     let name = order.name();
     let asked = docker.inspect_container(&name, None::<InspectContainerOptions>);
     let found = match asked.await {
         Ok(found) => found,
         Err(Error::DockerResponseServerError { status_code: 404, .. }) => {
-            return Ok(Holder::Nobody);
+            return Ok(NameOwner::Nobody);
         }
         Err(error) => return Err(error),
     };
     let labels = found.config.and_then(|config| config.labels).unwrap_or_default();
     let has = |name: &str, value: &str| labels.get(name).is_some_and(|own| own == value);
     if has(HOME, &order.home) && has(UNIT, &order.unit) {
-        return Ok(Holder::Own);
+        return Ok(NameOwner::Own);
     }
-    Ok(Holder::Other(found.id.unwrap_or_default().chars().take(12).collect()))
+    Ok(NameOwner::Other(found.id.unwrap_or_default().chars().take(12).collect()))
 }
 
 /// Gone already is gone.

@@ -11,13 +11,13 @@ const LOOK: Duration = Duration::from_secs(5);
 /// The number of its file, and when that was made.
 type Listener = (u64, i64, i64);
 
-pub(crate) struct Words {
+pub(crate) struct ShimNotify {
     socket: Option<(UnixDatagram, String)>,
     /// Who was told that the container runs.
     received_by: Cell<Option<Listener>>,
 }
 
-impl Words {
+impl ShimNotify {
     pub(crate) fn open(get: impl Fn(&str) -> Option<String>) -> Self {
         let place = get("NOTIFY_SOCKET").filter(|place| !place.is_empty());
         let socket = place.and_then(|place| Some((UnixDatagram::unbound().ok()?, place)));

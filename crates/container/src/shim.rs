@@ -21,7 +21,7 @@ use crate::follow::Place;
 use crate::made_note;
 use crate::memory::Memory;
 use crate::ours;
-use crate::sd_notify::Words;
+use crate::sd_notify::ShimNotify;
 use crate::service;
 use crate::start::begin;
 use crate::watch::{End, until_ended};
@@ -56,7 +56,7 @@ fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
 
 /// Whose container a shim stands for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Of {
+enum ShimFor {
     Unit,
     /// One that left the list of agents.
     Nobody,
@@ -65,15 +65,15 @@ enum Of {
 /// Keeps the container that the environment describes. Returns the exit code to end with; where it was ended by a signal,
 /// this process is ended by the same.
 pub fn keep() -> i32 {
-    kept(Of::Unit)
+    kept(ShimFor::Unit)
 }
 
 /// The same for a container that left the list of agents and has no unit any more: it is not made anew.
 pub fn keep_left() -> i32 {
-    kept(Of::Nobody)
+    kept(ShimFor::Nobody)
 }
 
-fn kept(of: Of) -> i32 {
+fn kept(of: ShimFor) -> i32 {
     let order = match order() {
         Ok(order) => order,
         Err(error) => {
@@ -182,14 +182,14 @@ impl Asked {
     }
 }
 
-async fn live(order: &ContainerOrder, of: Of) -> End {
-    let words = Words::open(|name| std::env::var(name).ok());
+async fn live(order: &ContainerOrder, of: ShimFor) -> End {
+    let words = ShimNotify::open(|name| std::env::var(name).ok());
     // It was meant for the shim before this one.
     let _ = std::fs::remove_file(order.leave_note());
     if let Some(why) = &order.spec.broken {
         return End::Refused(why.clone());
     }
-    if of == Of::Unit && crate::listed::is_unlisted(order) {
+    if of == ShimFor::Unit && crate::listed::is_unlisted(order) {
         made_note::leave(order);
         return End::Refused("it is no longer in the list of agents".to_owned());
     }
@@ -204,18 +204,18 @@ async fn live(order: &ContainerOrder, of: Of) -> End {
         () = asked.come() => return End::Asked,
     };
     let id = match of {
-        Of::Unit => match made_for(&docker, order, &words).await {
+        ShimFor::Unit => match made_for(&docker, order, &words).await {
             Ok(id) => id,
             Err(end) => return end,
         },
-        Of::Nobody => match still_there(&docker, order, &mut asked).await {
+        ShimFor::Nobody => match still_there(&docker, order, &mut asked).await {
             Some(id) => id,
             None => return End::Asked,
         },
     };
     let mut place = Place::of(&id, &order.place_note());
     let memory = Memory::watch(&docker, &id).await;
-    if of == Of::Unit
+    if of == ShimFor::Unit
         && let Some(why) = crate::scripts::missing(&docker, order).await
     {
         remove(&docker, &id, order).await;
@@ -274,7 +274,11 @@ fn is_to_leave(order: &ContainerOrder) -> bool {
 }
 
 /// The one that runs already, or a new one. Its id.
-async fn made_for(docker: &Docker, order: &ContainerOrder, words: &Words) -> Result<String, End> {
+async fn made_for(
+    docker: &Docker,
+    order: &ContainerOrder,
+    words: &ShimNotify,
+) -> Result<String, End> {
     if let Err(error) = made_note::begin(order) {
         return Err(End::Failed(format!("{}: {error}", order.made_note())));
     }

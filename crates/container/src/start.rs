@@ -2,8 +2,8 @@
 
 use crate::made_note;
 use crate::make;
-use crate::ours::{self, Holder};
-use crate::sd_notify::Words;
+use crate::ours::{self, NameOwner};
+use crate::sd_notify::ShimNotify;
 use crate::watch::End;
 use bollard::Docker;
 use bollard::errors::Error;
@@ -23,7 +23,7 @@ const SLOW: Duration = Duration::from_secs(10);
 pub(crate) async fn begin(
     docker: &Docker,
     order: &ContainerOrder,
-    words: &Words,
+    words: &ShimNotify,
 ) -> Result<String, End> {
     let mut pause = FIRST_PAUSE;
     let mut failures = 0;
@@ -46,7 +46,7 @@ pub(crate) async fn begin(
             // One engine says so when the name is taken, the other only that it failed.
             Err(Error::DockerResponseServerError { status_code, message }) => {
                 match ours::holder(docker, order).await {
-                    Ok(Holder::Other(other)) => {
+                    Ok(NameOwner::Other(other)) => {
                         return Err(End::Refused(format!(
                             "another container, {other}, has the name {:?} and is not ours: \
                              remove or rename it, or give the unit another container_name",
@@ -54,8 +54,8 @@ pub(crate) async fn begin(
                         )));
                     }
                     // One of ours is on its way out, and has the name for a moment yet.
-                    Ok(Holder::Own | Holder::Nobody) if status_code == CONFLICT => {}
-                    Ok(Holder::Own | Holder::Nobody) | Err(_) => failures += 1,
+                    Ok(NameOwner::Own | NameOwner::Nobody) if status_code == CONFLICT => {}
+                    Ok(NameOwner::Own | NameOwner::Nobody) | Err(_) => failures += 1,
                 }
                 if failures >= FAILURES_MOST {
                     return Err(End::Failed(message.trim().to_owned()));

@@ -87,16 +87,16 @@ async fn ended(docker: &Docker, id: &str, memory: &Memory) -> Option<End> {
         let looked = look(docker, id, memory, &mut life).await;
         let patience = match looked {
             // Its end was told, and is about to be seen.
-            Looked::Runs if life.code.is_some() => pause,
-            Looked::Runs => LOOK_EVERY,
-            Looked::Ending => pause,
-            Looked::Ended(end) => return Some(end),
-            Looked::Unknown => return None,
+            Inspection::Runs if life.code.is_some() => pause,
+            Inspection::Runs => LOOK_EVERY,
+            Inspection::Ending => pause,
+            Inspection::Ended(end) => return Some(end),
+            Inspection::Unknown => return None,
         };
         // Whatever it says, it is looked at again.
         match timeout(patience, description.next()).await {
-            Ok(Some(Ok(News::Died(code)))) => life.code = code,
-            Ok(Some(Ok(News::Gone))) => {}
+            Ok(Some(Ok(WatchEvent::Died(code)))) => life.code = code,
+            Ok(Some(Ok(WatchEvent::Gone))) => {}
             Err(_) => pause = (pause * 2).min(LOOK_EVERY),
             // It cannot tell, or has no more to say: it is asked anew.
             Ok(Some(Err(_)) | None) => {
@@ -108,7 +108,7 @@ async fn ended(docker: &Docker, id: &str, memory: &Memory) -> Option<End> {
     }
 }
 
-enum News {
+enum WatchEvent {
     /// With its exit code, where that was told.
     Died(Option<i32>),
     Gone,
@@ -116,7 +116,7 @@ enum News {
 
 /// What the engine tells of the end of a container, from a little before now on: what happens before it begins to tell
 /// is not missed. Its `wait` is not used: podman's takes a whole processor while it waits.
-fn news(docker: &Docker, id: &str) -> impl Stream<Item = Result<News, Error>> {
+fn news(docker: &Docker, id: &str) -> impl Stream<Item = Result<WatchEvent, Error>> {
     let since = jiff::Timestamp::now().as_second() - 1;
     let options = EventsOptions {
         since: Some(since.to_string()),
@@ -130,18 +130,18 @@ fn news(docker: &Docker, id: &str) -> impl Stream<Item = Result<News, Error>> {
                 Some("die" | "died") => {
                     let description =
                         event.actor.and_then(|actor| actor.attributes).unwrap_or_default();
-                    Some(Ok(News::Died(
+                    Some(Ok(WatchEvent::Died(
                         description.get("exitCode").and_then(|code| code.parse().ok()),
                     )))
                 }
-                Some("destroy" | "remove") => Some(Ok(News::Gone)),
+                Some("destroy" | "remove") => Some(Ok(WatchEvent::Gone)),
                 Some(_) | None => None,
             },
         })
     })
 }
 
-enum Looked {
+enum Inspection {
     Runs,
     /// It has ended, and is not yet cleared away: how it ended is not known.
     Ending,
@@ -157,33 +157,33 @@ struct Life {
     code: Option<i32>,
 }
 
-async fn look(docker: &Docker, id: &str, memory: &Memory, life: &mut Life) -> Looked {
+async fn look(docker: &Docker, id: &str, memory: &Memory, life: &mut Life) -> Inspection {
     let asked = docker.inspect_container(id, None::<InspectContainerOptions>);
     match timeout(PATIENCE, asked).await {
         Ok(Ok(found)) => {
-            let Some(state) = found.state else { return Looked::Unknown };
+            let Some(state) = found.state else { return Inspection::Unknown };
             let began = state.started_at.map(|at| at.to_string());
             let is_same = life.began.is_none() || life.began == began;
             if state.running == Some(true) && state.restarting != Some(true) && is_same {
                 life.began = began;
-                return Looked::Runs;
+                return Inspection::Runs;
             }
             let code = state.exit_code.unwrap_or(0) as i32;
             let code = if is_same { code } else { life.code.unwrap_or(code) };
             let said = state.oom_killed == Some(true);
-            Looked::Ended(End::Code { code, is_out_of_memory: memory.ended(code, said) })
+            Inspection::Ended(End::Code { code, is_out_of_memory: memory.ended(code, said) })
         }
         Ok(Err(Error::DockerResponseServerError { status_code: 404, .. })) => {
-            Looked::Ended(End::Gone)
+            Inspection::Ended(End::Gone)
         }
         // Podman has a word for one that ended and is not yet cleared away which nobody else knows.
         Ok(Err(Error::JsonDataError { contents, .. })) => {
             let Some(code) = life.code.or_else(|| code_of_stopped(&contents)) else {
-                return Looked::Ending;
+                return Inspection::Ending;
             };
-            Looked::Ended(End::Code { code, is_out_of_memory: memory.ended(code, false) })
+            Inspection::Ended(End::Code { code, is_out_of_memory: memory.ended(code, false) })
         }
-        Ok(Err(_)) | Err(_) => Looked::Unknown,
+        Ok(Err(_)) | Err(_) => Inspection::Unknown,
     }
 }
 

@@ -34,29 +34,29 @@ pub(crate) enum Verdict {
     Start,
     /// Memory has to be looked at first.
     Look,
-    Wait(Hold),
+    Wait(StartHold),
 }
 
 /// Why nobody is started.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Hold {
+pub(crate) enum StartHold {
     Full { max: u32 },
     LittleMemory { needed: u64, free: u64, just_started: u64 },
     Pressure { seen: u32 },
 }
 
-impl Hold {
+impl StartHold {
     fn is_of_memory(&self) -> bool {
         match self {
-            Hold::Full { .. } => false,
-            Hold::LittleMemory { .. } | Hold::Pressure { .. } => true,
+            StartHold::Full { .. } => false,
+            StartHold::LittleMemory { .. } | StartHold::Pressure { .. } => true,
         }
     }
 
     /// As people read it. `members` are those that have a place.
     pub(crate) fn description(&self, pool: &str, members: &[String]) -> String {
         match self {
-            Hold::Full { max } => {
+            StartHold::Full { max } => {
                 let named = members.iter().take(NAMED_MOST).cloned().collect::<Vec<_>>().join(", ");
                 let more = match members.len().saturating_sub(NAMED_MOST) {
                     0 => String::new(),
@@ -64,16 +64,16 @@ impl Hold {
                 };
                 format!("pool {pool} is full: {} of {max} run ({named}{more})", members.len())
             }
-            Hold::LittleMemory { needed, free, just_started: 0 } => {
+            StartHold::LittleMemory { needed, free, just_started: 0 } => {
                 format!("less than {} of memory is free ({})", size(*needed), size(*free))
             }
-            Hold::LittleMemory { needed, free, just_started } => format!(
+            StartHold::LittleMemory { needed, free, just_started } => format!(
                 "less than {} of memory is free ({}, less what the {just_started} started in the last {} s may take)",
                 size(*needed),
                 size(*free),
                 SETTLING_MS / 1_000
             ),
-            Hold::Pressure { seen } => {
+            StartHold::Pressure { seen } => {
                 format!("memory pressure (PSI some avg10 {} %)", (seen + 50) / 100)
             }
         }
@@ -207,21 +207,21 @@ impl Pool {
         self.spec.min_free_memory_bytes.is_some() || self.spec.max_pressure.is_some()
     }
 
-    fn hold(&self, members: usize, memory: Option<MachineMemory>, now: Now) -> Option<Hold> {
+    fn hold(&self, members: usize, memory: Option<MachineMemory>, now: Now) -> Option<StartHold> {
         if let Some(max) = self.spec.max.filter(|max| members >= *max as usize) {
-            return Some(Hold::Full { max });
+            return Some(StartHold::Full { max });
         }
         let memory = memory?;
         if let (Some(max), Some(seen)) = (self.spec.max_pressure, memory.pressure)
             && seen > max
         {
-            return Some(Hold::Pressure { seen });
+            return Some(StartHold::Pressure { seen });
         }
         let (needed, free) = (self.spec.min_free_memory_bytes?, memory.free_bytes?);
         let is_recent = |at: &&u64| now.mono_ms.saturating_sub(**at) < SETTLING_MS;
         let just_started = self.started_mono_ms.iter().filter(is_recent).count() as u64;
         let left = free.saturating_sub(needed.saturating_mul(just_started));
-        (left < needed).then_some(Hold::LittleMemory { needed, free, just_started })
+        (left < needed).then_some(StartHold::LittleMemory { needed, free, just_started })
     }
 }
 
@@ -264,7 +264,7 @@ mod tests {
         let mut pools = pools(None, Some(4 * GIB));
         assert_eq!(pools.decide("coders", 0, NOW), Verdict::Look);
         pools.saw(MachineMemory { free_bytes: Some(3 * GIB), pressure: Some(0) }, NOW);
-        let hold = Hold::LittleMemory { needed: 4 * GIB, free: 3 * GIB, just_started: 0 };
+        let hold = StartHold::LittleMemory { needed: 4 * GIB, free: 3 * GIB, just_started: 0 };
         assert_eq!(pools.decide("coders", 0, NOW), Verdict::Wait(hold));
         assert_eq!(pools.next_due(), Some(NOW.mono_ms + LOOK_EVERY_MS));
         assert_eq!(pools.decide("coders", 0, later(FRESH_MS)), Verdict::Look);
@@ -293,12 +293,15 @@ mod tests {
     fn pressure_starts_nobody_and_a_machine_that_does_not_tell_holds_nobody() {
         let mut pools = pools(Some(4), None);
         pools.saw(MachineMemory { free_bytes: None, pressure: Some(27_20) }, NOW);
-        assert_eq!(pools.decide("coders", 0, NOW), Verdict::Wait(Hold::Pressure { seen: 27_20 }));
+        assert_eq!(
+            pools.decide("coders", 0, NOW),
+            Verdict::Wait(StartHold::Pressure { seen: 27_20 })
+        );
         let why = pools.why("coders", &[], NOW).expect("it waits");
         assert_eq!(why, "memory pressure (PSI some avg10 27 %)");
         pools.saw(MachineMemory::default(), NOW);
         assert_eq!(pools.decide("coders", 3, NOW), Verdict::Start);
-        assert_eq!(pools.decide("coders", 4, NOW), Verdict::Wait(Hold::Full { max: 4 }));
+        assert_eq!(pools.decide("coders", 4, NOW), Verdict::Wait(StartHold::Full { max: 4 }));
         assert_eq!(pools.next_due(), None, "a full pool is not looked at again and again");
     }
 

@@ -10,7 +10,7 @@ use crate::runs::pools::PoolRefused;
 use crate::runs::viewers::AttachCount;
 use crate::store::mail::{MailAsk, MailNews};
 use crate::store::patrol::PatrolAsk;
-use crate::units::{Declaration, Until};
+use crate::units::{Declaration, WaitCondition};
 use ostler_core::unit::{Ask as UnitAsk, UnitEvent};
 use ostler_model::{Actor, InstanceId, RunId, RunRecord, RunResult, RunSpec, TerminalSize};
 use ostler_model::{AgentIdle, AppSpec, Change, PoolView, UnitView, What};
@@ -65,7 +65,7 @@ pub enum HandOver {
 
 /// Who keeps us.
 #[derive(Clone, Debug, Default)]
-pub struct Keeping {
+pub struct Caretaker {
     pub guardian: Option<i32>,
     /// Why the program that was to take our place did not.
     pub went_back: Option<String>,
@@ -73,7 +73,7 @@ pub struct Keeping {
 
 /// What holds a live run.
 #[derive(Clone, Debug, Default)]
-pub struct Held {
+pub struct RunHandles {
     /// Its kernel boundary, where it has one.
     pub boundary: Option<String>,
     /// The note of who was started elsewhere for it.
@@ -168,21 +168,21 @@ pub(crate) enum Ask {
     Wake,
     Await {
         names: Vec<String>,
-        until: Until,
+        until: WaitCondition,
         reply: oneshot::Sender<Vec<UnitView>>,
     },
     UnitViews {
         reply: oneshot::Sender<Vec<UnitView>>,
     },
     Boundaries {
-        reply: oneshot::Sender<HashMap<RunId, Held>>,
+        reply: oneshot::Sender<HashMap<RunId, RunHandles>>,
     },
     HandOver {
         program: Option<PathBuf>,
         reply: oneshot::Sender<HandOver>,
     },
     Guardian {
-        reply: oneshot::Sender<Keeping>,
+        reply: oneshot::Sender<Caretaker>,
     },
     Register {
         claim: Claim,
@@ -192,7 +192,7 @@ pub(crate) enum Ask {
         pid: i32,
         reply: oneshot::Sender<Option<RunId>>,
     },
-    OscState {
+    AppReported {
         unit: String,
         event: UnitEvent,
     },
@@ -397,7 +397,11 @@ impl Handle {
     }
 
     /// Answers when it is true of all of them; `None` if the supervisor has stopped.
-    pub async fn await_units(&self, names: Vec<String>, until: Until) -> Option<Vec<UnitView>> {
+    pub async fn await_units(
+        &self,
+        names: Vec<String>,
+        until: WaitCondition,
+    ) -> Option<Vec<UnitView>> {
         self.ask(|reply| Ask::Await { names, until, reply }).await
     }
 
@@ -407,7 +411,7 @@ impl Handle {
     }
 
     /// Our live runs, with what holds them.
-    pub async fn boundaries(&self) -> HashMap<RunId, Held> {
+    pub async fn boundaries(&self) -> HashMap<RunId, RunHandles> {
         self.ask(|reply| Ask::Boundaries { reply }).await.unwrap_or_default()
     }
 
@@ -430,7 +434,7 @@ impl Handle {
         self.ask(|reply| Ask::HandOver { program, reply }).await.unwrap_or(HandOver::Stopping)
     }
 
-    pub async fn keeping(&self) -> Keeping {
+    pub async fn keeping(&self) -> Caretaker {
         self.ask(|reply| Ask::Guardian { reply }).await.unwrap_or_default()
     }
 
@@ -458,7 +462,7 @@ impl Handle {
         evidence: serde_json::Value,
     ) {
         let event = UnitEvent::Noted { run: report.run, what, why, evidence };
-        self.notify(Ask::OscState { unit: report.unit.clone(), event });
+        self.notify(Ask::AppReported { unit: report.unit.clone(), event });
     }
 
     /// All apps that are declared.

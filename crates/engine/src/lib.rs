@@ -23,12 +23,13 @@ mod units;
 pub use agents::sessions::SessionRefused;
 pub use agents::{AgentSubject, Judge, NotOfRun};
 pub use apps::dispatch::config_version;
-pub use apps::{AppReport, Apps, Proof, Refused, Told};
+pub use apps::{AppNotice, AppReport, Apps, Proof, Refused};
 pub use error::EngineError;
 pub use guardian_link::GuardianInfo;
 pub use guardian_link::inheritance::Inheritance;
 pub use handle::{
-    Attached, Cancelled, Canceller, Claim, HandOver, Handle, Held, Keeping, SpawnRefused, Stopped,
+    Attached, Cancelled, Canceller, Caretaker, Claim, HandOver, Handle, RunHandles, SpawnRefused,
+    Stopped,
 };
 pub use home::{Home, HomeError};
 pub use ostler_core::unit::Ask as UnitAsk;
@@ -40,7 +41,7 @@ pub use runs::viewers::{AttachCount, AttachGuard};
 pub use sockets::Listening;
 pub use store::mail::{MailNews, NotKept};
 pub use supervisor::{Outcome, Supervisor};
-pub use units::{Declaration, Until};
+pub use units::{Declaration, WaitCondition};
 
 /// The runs of this home that its registry says are live, for a caller that cannot ask the supervisor. Another home may
 /// share the registry: its runs are not listed. Changes nothing.

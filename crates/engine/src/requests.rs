@@ -1,11 +1,11 @@
 //! What faces ask, turned into events or answered from what is known.
 
-use crate::handle::{Ask, Attached, Cancelled, Canceller, Held, Keeping, SpawnRefused};
+use crate::handle::{Ask, Attached, Cancelled, Canceller, Caretaker, RunHandles, SpawnRefused};
 use crate::output::{OutputState, Screen};
 use crate::runs::input::Input;
 use crate::runs::parents::RunParents;
 use crate::runs::table::LiveRun;
-use crate::supervisor::{Business, Supervisor, now};
+use crate::supervisor::{Activity, Supervisor, now};
 use crate::units::UnitWaiter;
 use ostler_core::{Event, NewRun};
 use ostler_model::{
@@ -17,7 +17,7 @@ use tokio::sync::oneshot;
 
 impl Supervisor {
     pub(crate) fn take_ask(&mut self, ask: Ask) {
-        self.business = Business::Busy;
+        self.business = Activity::Busy;
         match ask {
             Ask::Spawn { spec, by, reply } => self.take_spawn(spec, by, reply),
             Ask::Check { spec, reply } => {
@@ -109,7 +109,7 @@ impl Supervisor {
                     let boundary = scope.and_then(ostler_os::Scope::boundary);
                     let reaper = scope.and_then(ostler_os::Scope::reaper);
                     let reaper = reaper.map(|reaper| reaper.fingerprint().pid);
-                    (live.run, Held { boundary, pane_slot, reaper })
+                    (live.run, RunHandles { boundary, pane_slot, reaper })
                 };
                 let _ = reply.send(self.live.values().map(boundary).collect());
             }
@@ -122,7 +122,7 @@ impl Supervisor {
             Ask::Whose { pid, reply } => {
                 let _ = reply.send(self.run_of_pid(pid));
             }
-            Ask::OscState { unit, event } => self.note_app(unit, event),
+            Ask::AppReported { unit, event } => self.note_app(unit, event),
             Ask::Specs { reply } => {
                 let views = self.unit_views();
                 let app = |view: UnitView| {
@@ -144,7 +144,7 @@ impl Supervisor {
             Ask::Patrol(ask) => self.take_patrol(ask),
             Ask::Agent(ask) => self.take_agent(ask),
             Ask::Guardian { reply } => {
-                let _ = reply.send(Keeping {
+                let _ = reply.send(Caretaker {
                     guardian: self.guardian_pid(),
                     went_back: self.guardian_info.went_back.clone(),
                 });

@@ -17,7 +17,7 @@ const FIRST_PASSED: i32 = 3;
 const LOOKS: u32 = 20;
 
 /// What a new supervisor is made from.
-pub(crate) struct Recipe<'a> {
+pub(crate) struct SupervisorCommand<'a> {
     pub(crate) executable: &'a Executable,
     pub(crate) arguments: &'a [&'a str],
     pub(crate) environment: Vec<(&'static str, String)>,
@@ -84,7 +84,7 @@ pub(crate) fn exit_of(status: i32) -> Exit {
 /// We have no threads, so the copy of us may do anything before it becomes the supervisor.
 #[expect(unsafe_code, reason = "a copy of ourselves that arranges its descriptors")]
 #[expect(clippy::disallowed_methods, reason = "the supervisor is not a run; we are its one parent")]
-pub(crate) fn spawn(recipe: &Recipe<'_>) -> io::Result<Watched> {
+pub(crate) fn spawn(recipe: &SupervisorCommand<'_>) -> io::Result<Watched> {
     // SAFETY: single-threaded; see above.
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),
@@ -103,7 +103,7 @@ pub(crate) fn spawn(recipe: &Recipe<'_>) -> io::Result<Watched> {
 }
 
 /// Returns only if it fails.
-fn become_supervisor(recipe: &Recipe<'_>) -> io::Error {
+fn become_supervisor(recipe: &SupervisorCommand<'_>) -> io::Error {
     let prepare = || -> io::Result<Command> {
         // Closed again at once: its number may be one of those that are given away below.
         rustix::stdio::dup2_stdin(std::fs::File::open("/dev/null")?)?;

@@ -1,9 +1,9 @@
 //! The loop: what happens is told to the machine, what it decides is done.
 
-use crate::child::{Recipe, Watched, become_sweeper, kill, next_ended, reap, spawn};
+use crate::child::{SupervisorCommand, Watched, become_sweeper, kill, next_ended, reap, spawn};
 use crate::crash_log::{self, Crash};
 use crate::executable::Executable;
-use crate::machine::{Action, Asked, Event, Exit, Limits, Machine, Purpose};
+use crate::machine::{Action, Event, Exit, Limits, Machine, Purpose, StopSignal};
 use crate::mailbox::Mailbox;
 use crate::output::{Output, log};
 use crate::report::Report;
@@ -190,12 +190,12 @@ impl Guardian {
     fn gather(&mut self) {
         while let Some(signal) = self.signals.next() {
             let asked = match signal {
-                libc::SIGTERM => Asked::Terminate,
-                libc::SIGINT => Asked::Interrupt,
-                libc::SIGQUIT => Asked::Quit,
+                libc::SIGTERM => StopSignal::Terminate,
+                libc::SIGINT => StopSignal::Interrupt,
+                libc::SIGQUIT => StopSignal::Quit,
                 _ => continue,
             };
-            self.events.push_back(Event::Asked(asked));
+            self.events.push_back(Event::StopAsked(asked));
         }
         // Before its end: what it sent last counts.
         let has_ended = self.supervisor.as_ref().is_some_and(Watched::has_ended);
@@ -235,7 +235,7 @@ impl Guardian {
             self.mailbox.maintain();
         } else if !self.is_home_lost {
             self.is_home_lost = true;
-            self.events.push_back(Event::Asked(Asked::Terminate));
+            self.events.push_back(Event::StopAsked(StopSignal::Terminate));
         }
     }
 
@@ -255,7 +255,7 @@ impl Guardian {
             if letter.description.candidate.is_some() {
                 self.candidate = letter.description.candidate;
             }
-            self.events.extend(letter.description.words.into_iter().map(Event::OscState));
+            self.events.extend(letter.description.words.into_iter().map(Event::Received));
         }
     }
 
@@ -309,9 +309,9 @@ impl Guardian {
                 }
             }
             Action::Forward(asked) => self.signal(match asked {
-                Asked::Terminate => Signal::TERM,
-                Asked::Interrupt => Signal::INT,
-                Asked::Quit => Signal::QUIT,
+                StopSignal::Terminate => Signal::TERM,
+                StopSignal::Interrupt => Signal::INT,
+                StopSignal::Quit => Signal::QUIT,
             }),
             Action::Kill => self.signal(Signal::KILL),
             Action::Sweep => {
@@ -374,7 +374,7 @@ impl Guardian {
             Purpose::Serve => &["supervisor"],
             Purpose::EndAll => &["supervisor", "--then-stop"],
         };
-        let supervisor = spawn(&Recipe {
+        let supervisor = spawn(&SupervisorCommand {
             executable: self.trial.as_ref().unwrap_or(&self.executable),
             arguments,
             environment,

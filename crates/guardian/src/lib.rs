@@ -22,8 +22,11 @@ mod time;
 
 pub use crash_log::{Crash, append as append_crash};
 pub use guard::guard;
-pub use machine::{Action, Asked, Event, Exit, HAND_OVER, Limits, Machine, Purpose, REFUSED, Word};
-pub use sd_notify::{Told, parse};
+pub use machine::{
+    Action, Event, Exit, HAND_OVER, Limits, Machine, Purpose, REFUSED, StopSignal,
+    SupervisorMessage,
+};
+pub use sd_notify::{Notification, parse};
 pub use state_file::Counters;
 
 /// Where the guardian of a home is told things; relative to the home.

@@ -84,7 +84,7 @@ pub enum Exit {
 
 /// What the supervisor says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Word {
+pub enum SupervisorMessage {
     Ready,
     Alive,
     Stopping,
@@ -98,7 +98,7 @@ pub enum Word {
 
 /// The signal by which we are asked to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asked {
+pub enum StopSignal {
     Terminate,
     Interrupt,
     Quit,
@@ -111,9 +111,9 @@ pub enum Event {
     TakeUp {
         ran_ms: u64,
     },
-    OscState(Word),
+    Received(SupervisorMessage),
     Exited(Exit),
-    Asked(Asked),
+    StopAsked(StopSignal),
     /// The guardian did not run when it should have: it was stopped, or the machine was.
     StoodStill,
     Due,
@@ -137,7 +137,7 @@ pub enum Action {
         why: Option<&'static str>,
         wait_ms: Option<u64>,
     },
-    Forward(Asked),
+    Forward(StopSignal),
     Kill,
     /// End whatever is still our descendant.
     Sweep,
@@ -162,7 +162,7 @@ enum Candidate {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Up {
+struct RunningSupervisor {
     since: u64,
     is_ready: bool,
     /// It said that it is about to end.
@@ -174,7 +174,7 @@ struct Up {
 
 #[derive(Clone, Copy, Debug)]
 enum State {
-    Up(Up),
+    Up(RunningSupervisor),
     Waiting { until: u64 },
     Stopping { since: u64, kill_at: u64, tries: u32, killed: Option<&'static str> },
     Over,
@@ -214,7 +214,7 @@ impl Machine {
             (_, Event::Begin) => self.spawn(Candidate::None, now, &mut out),
             (_, Event::TakeUp { ran_ms }) => {
                 self.was_ever_ready = true;
-                State::Up(Up {
+                State::Up(RunningSupervisor {
                     since: now.saturating_sub(ran_ms),
                     is_ready: true,
                     is_stopping: false,
@@ -223,11 +223,11 @@ impl Machine {
                     candidate: Candidate::None,
                 })
             }
-            (State::Up(up), Event::OscState(word)) => {
+            (State::Up(up), Event::Received(word)) => {
                 State::Up(self.receive(up, word, now, &mut out))
             }
             (State::Up(up), Event::Exited(exit)) => self.ended(up, exit, now, &mut out),
-            (State::Up(up), Event::Asked(asked)) => {
+            (State::Up(up), Event::StopAsked(asked)) => {
                 out.push(Action::Forward(asked));
                 State::Stopping {
                     since: up.since,
@@ -236,23 +236,27 @@ impl Machine {
                     killed: up.killed,
                 }
             }
-            (State::Up(up), Event::StoodStill) => {
-                State::Up(Up { due: up.due.max(now + self.limits.watchdog_ms), ..up })
-            }
+            (State::Up(up), Event::StoodStill) => State::Up(RunningSupervisor {
+                due: up.due.max(now + self.limits.watchdog_ms),
+                ..up
+            }),
             (State::Up(up), Event::Due) => State::Up(self.overdue(up, now, &mut out)),
             (State::Waiting { until }, Event::Due) if now >= until => {
                 self.spawn(Candidate::None, now, &mut out)
             }
-            (State::Waiting { .. }, Event::Asked(_)) => self.last_try(1, now, &mut out),
+            (State::Waiting { .. }, Event::StopAsked(_)) => self.last_try(1, now, &mut out),
             (
                 State::Waiting { until },
-                Event::Due | Event::StoodStill | Event::OscState(_) | Event::Exited(_),
+                Event::Due | Event::StoodStill | Event::Received(_) | Event::Exited(_),
             ) => State::Waiting { until },
             (State::Stopping { .. }, Event::Exited(exit)) => self.stopped(exit, now, &mut out),
-            (State::Stopping { since, kill_at, tries, killed }, Event::OscState(word)) => {
+            (State::Stopping { since, kill_at, tries, killed }, Event::Received(word)) => {
                 let kill_at = match word {
-                    Word::Extend { ms } => now.saturating_add(ms).max(kill_at),
-                    Word::Ready | Word::Alive | Word::Stopping | Word::Candidate => kill_at,
+                    SupervisorMessage::Extend { ms } => now.saturating_add(ms).max(kill_at),
+                    SupervisorMessage::Ready
+                    | SupervisorMessage::Alive
+                    | SupervisorMessage::Stopping
+                    | SupervisorMessage::Candidate => kill_at,
                 };
                 State::Stopping { since, kill_at, tries, killed }
             }
@@ -260,7 +264,7 @@ impl Machine {
                 let kill_at = kill_at.max(now + self.limits.watchdog_ms);
                 State::Stopping { since, kill_at, tries, killed }
             }
-            (State::Stopping { since, kill_at, tries, killed }, Event::Asked(asked)) => {
+            (State::Stopping { since, kill_at, tries, killed }, Event::StopAsked(asked)) => {
                 out.push(Action::Forward(asked));
                 State::Stopping { since, kill_at, tries, killed }
             }
@@ -272,9 +276,9 @@ impl Machine {
             (stopping @ State::Stopping { .. }, Event::Due) => stopping,
             (
                 State::Over,
-                Event::OscState(_)
+                Event::Received(_)
                 | Event::Exited(_)
-                | Event::Asked(_)
+                | Event::StopAsked(_)
                 | Event::StoodStill
                 | Event::Due,
             ) => State::Over,
@@ -288,7 +292,7 @@ impl Machine {
             Candidate::OnTrial => self.limits.trial_ms,
             Candidate::None | Candidate::Named => self.limits.start_ms,
         };
-        State::Up(Up {
+        State::Up(RunningSupervisor {
             since: now,
             is_ready: false,
             is_stopping: false,
@@ -303,39 +307,55 @@ impl Machine {
         State::Stopping { since: now, kill_at: now + self.limits.stop_ms, tries, killed: None }
     }
 
-    fn receive(&mut self, up: Up, word: Word, now: u64, out: &mut Vec<Action>) -> Up {
+    fn receive(
+        &mut self,
+        up: RunningSupervisor,
+        word: SupervisorMessage,
+        now: u64,
+        out: &mut Vec<Action>,
+    ) -> RunningSupervisor {
         let alive = now + self.limits.watchdog_ms;
         match word {
-            Word::Ready if !up.is_ready => {
+            SupervisorMessage::Ready if !up.is_ready => {
                 self.was_ever_ready = true;
                 if up.candidate == Candidate::OnTrial {
                     out.push(Action::Promote);
                 }
                 out.push(Action::ReportReady);
-                Up { is_ready: true, due: alive, candidate: Candidate::None, ..up }
+                RunningSupervisor { is_ready: true, due: alive, candidate: Candidate::None, ..up }
             }
-            Word::Ready | Word::Alive if up.is_ready && up.killed.is_none() => {
-                Up { due: alive.max(up.due), ..up }
+            SupervisorMessage::Ready | SupervisorMessage::Alive
+                if up.is_ready && up.killed.is_none() =>
+            {
+                RunningSupervisor { due: alive.max(up.due), ..up }
             }
-            Word::Extend { ms } if up.killed.is_none() => {
-                Up { due: now.saturating_add(ms).max(up.due), ..up }
+            SupervisorMessage::Extend { ms } if up.killed.is_none() => {
+                RunningSupervisor { due: now.saturating_add(ms).max(up.due), ..up }
             }
-            Word::Stopping => Up { is_stopping: true, ..up },
-            Word::Candidate => Up { candidate: Candidate::Named, ..up },
-            Word::Ready | Word::Alive | Word::Extend { .. } => up,
+            SupervisorMessage::Stopping => RunningSupervisor { is_stopping: true, ..up },
+            SupervisorMessage::Candidate => RunningSupervisor { candidate: Candidate::Named, ..up },
+            SupervisorMessage::Ready
+            | SupervisorMessage::Alive
+            | SupervisorMessage::Extend { .. } => up,
         }
     }
 
-    fn overdue(&self, up: Up, now: u64, out: &mut Vec<Action>) -> Up {
+    fn overdue(&self, up: RunningSupervisor, now: u64, out: &mut Vec<Action>) -> RunningSupervisor {
         if now < up.due {
             return up;
         }
         out.push(Action::Kill);
         let why = if up.is_ready { "it gave no sign of life" } else { "it was not ready in time" };
-        Up { due: u64::MAX, killed: up.killed.or(Some(why)), ..up }
+        RunningSupervisor { due: u64::MAX, killed: up.killed.or(Some(why)), ..up }
     }
 
-    fn ended(&mut self, up: Up, exit: Exit, now: u64, out: &mut Vec<Action>) -> State {
+    fn ended(
+        &mut self,
+        up: RunningSupervisor,
+        exit: Exit,
+        now: u64,
+        out: &mut Vec<Action>,
+    ) -> State {
         let is_clean = match exit {
             // A program on trial that has nothing to do with us may well exit with 0.
             Exit::Code(0) => up.candidate != Candidate::OnTrial,

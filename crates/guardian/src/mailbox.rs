@@ -1,6 +1,6 @@
 //! The socket at which the supervisor tells us things.
 
-use crate::sd_notify::{Told, parse};
+use crate::sd_notify::{Notification, parse};
 use rustix::fs::{Mode, OFlags, fstat, lstat, open};
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags,
@@ -27,8 +27,8 @@ pub(crate) struct Mailbox {
 }
 
 /// A datagram from the supervisor, with what came along.
-pub(crate) struct Letter {
-    pub(crate) description: Told,
+pub(crate) struct Datagram {
+    pub(crate) description: Notification,
     pub(crate) descriptors: Vec<OwnedFd>,
 }
 
@@ -82,7 +82,7 @@ impl Mailbox {
 
     /// The next letter of this process; what others send is thrown away. `None` when there is no more, or
     /// so much of others that it is time to look at something else.
-    pub(crate) fn next(&self, from: Option<i32>) -> Option<Letter> {
+    pub(crate) fn next(&self, from: Option<i32>) -> Option<Datagram> {
         self.sockets().find_map(|socket| next_at(socket, from))
     }
 }
@@ -101,7 +101,7 @@ fn listen(name: &Path) -> io::Result<(OwnedFd, Option<OwnedFd>)> {
     Ok((socket, open(name, flags, Mode::empty()).ok()))
 }
 
-fn next_at(socket: &OwnedFd, from: Option<i32>) -> Option<Letter> {
+fn next_at(socket: &OwnedFd, from: Option<i32>) -> Option<Datagram> {
     for _ in 0..OTHERS_MOST {
         let mut text = [0u8; TEXT_MOST];
         let mut space = [MaybeUninit::uninit();
@@ -130,7 +130,7 @@ fn next_at(socket: &OwnedFd, from: Option<i32>) -> Option<Letter> {
             }
         }
         if sender.is_some() && sender == from && !received.flags.contains(ReturnFlags::TRUNC) {
-            return Some(Letter { description: parse(&text[..received.bytes]), descriptors });
+            return Some(Datagram { description: parse(&text[..received.bytes]), descriptors });
         }
     }
     None

@@ -1,6 +1,6 @@
 //! What a datagram says, in the words of sd_notify. Whatever else is in it is ignored.
 
-use crate::machine::Word;
+use crate::machine::SupervisorMessage;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
@@ -9,8 +9,8 @@ const NAME_MOST: usize = 255;
 
 /// One datagram, understood.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Told {
-    pub words: Vec<Word>,
+pub struct Notification {
+    pub words: Vec<SupervisorMessage>,
     /// Keep the descriptors that came along.
     pub store: bool,
     /// Let go of the descriptors of this name.
@@ -25,18 +25,19 @@ pub struct Told {
     pub candidate: Option<PathBuf>,
 }
 
-pub fn parse(datagram: &[u8]) -> Told {
-    let mut description = Told { name: Some("stored".to_owned()), ..Told::default() };
+pub fn parse(datagram: &[u8]) -> Notification {
+    let mut description =
+        Notification { name: Some("stored".to_owned()), ..Notification::default() };
     for line in datagram.split(|byte| *byte == b'\n') {
         let Some(equals) = line.iter().position(|byte| *byte == b'=') else { continue };
         let value = &line[equals + 1..];
         match &line[..equals] {
-            b"READY" if value == b"1" => description.words.push(Word::Ready),
-            b"WATCHDOG" if value == b"1" => description.words.push(Word::Alive),
-            b"STOPPING" if value == b"1" => description.words.push(Word::Stopping),
+            b"READY" if value == b"1" => description.words.push(SupervisorMessage::Ready),
+            b"WATCHDOG" if value == b"1" => description.words.push(SupervisorMessage::Alive),
+            b"STOPPING" if value == b"1" => description.words.push(SupervisorMessage::Stopping),
             b"EXTEND_TIMEOUT_USEC" => {
                 if let Some(us) = number::<u64>(value) {
-                    description.words.push(Word::Extend { ms: us / 1_000 });
+                    description.words.push(SupervisorMessage::Extend { ms: us / 1_000 });
                 }
             }
             b"STATUS" => description.status = Some(String::from_utf8_lossy(value).into_owned()),
@@ -46,7 +47,7 @@ pub fn parse(datagram: &[u8]) -> Told {
             b"X_OSTLER_PROCESS" => description.process = number(value).filter(|pid| *pid > 0),
             b"X_OSTLER_HAND_OVER" if value.starts_with(b"/") && !value.contains(&0) => {
                 description.candidate = Some(PathBuf::from(OsStr::from_bytes(value)));
-                description.words.push(Word::Candidate);
+                description.words.push(SupervisorMessage::Candidate);
             }
             _ => {}
         }

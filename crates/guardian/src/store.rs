@@ -2,7 +2,7 @@
 
 use std::os::fd::OwnedFd;
 
-struct Kept {
+struct HeldFd {
     name: String,
     descriptor: OwnedFd,
     /// The process the descriptor stands for, and how it ended if we reaped it.
@@ -11,7 +11,7 @@ struct Kept {
 }
 
 pub(crate) struct Store {
-    kept: Vec<Kept>,
+    kept: Vec<HeldFd>,
     most: usize,
 }
 
@@ -24,7 +24,7 @@ impl Store {
     pub(crate) fn add(&mut self, name: &str, descriptors: Vec<OwnedFd>, process: Option<i32>) {
         let room = self.most.saturating_sub(self.kept.len());
         for descriptor in descriptors.into_iter().take(room) {
-            self.kept.push(Kept { name: name.to_owned(), descriptor, process, status: None });
+            self.kept.push(HeldFd { name: name.to_owned(), descriptor, process, status: None });
         }
     }
 
@@ -38,7 +38,7 @@ impl Store {
 
     /// Remembers how a process ended, if it is one of those we hold something for.
     pub(crate) fn note_end(&mut self, pid: i32, status: i32) -> bool {
-        let met = |kept: &&mut Kept| kept.process == Some(pid) && kept.status.is_none();
+        let met = |kept: &&mut HeldFd| kept.process == Some(pid) && kept.status.is_none();
         match self.kept.iter_mut().find(met) {
             Some(kept) => {
                 kept.status = Some(status);

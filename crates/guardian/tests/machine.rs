@@ -1,7 +1,8 @@
 //! What the guardian decides, on virtual time.
 
 use ostler_guardian::{
-    Action, Asked, Event, Exit, HAND_OVER, Limits, Machine, Purpose, REFUSED, Word,
+    Action, Event, Exit, HAND_OVER, Limits, Machine, Purpose, REFUSED, StopSignal,
+    SupervisorMessage,
 };
 
 const KILLED: Exit = Exit::Signal { number: 9, dumped: false };
@@ -21,7 +22,7 @@ impl Story {
 
     fn ready() -> Self {
         let mut story = Self::begun();
-        assert_eq!(story.notify(Event::OscState(Word::Ready)), [Action::ReportReady]);
+        assert_eq!(story.notify(Event::Received(SupervisorMessage::Ready)), [Action::ReportReady]);
         story
     }
 
@@ -37,11 +38,11 @@ impl Story {
 
     /// Lives for so long, with signs of life, and dies. Returns how long is waited then.
     fn crash_after(&mut self, ran_ms: u64) -> u64 {
-        self.notify(Event::OscState(Word::Ready));
+        self.notify(Event::Received(SupervisorMessage::Ready));
         let end = self.now + ran_ms;
         while end - self.now > 5_000 {
             self.now += 5_000;
-            assert_eq!(self.notify(Event::OscState(Word::Alive)), []);
+            assert_eq!(self.notify(Event::Received(SupervisorMessage::Alive)), []);
         }
         self.now = end;
         let actions = self.notify(Event::Exited(KILLED));
@@ -138,12 +139,12 @@ fn a_refusal_ends_the_start_only_if_it_is_the_first() {
 fn silence_is_answered_by_kill() {
     let mut story = Story::ready();
     story.now += 9_000;
-    assert_eq!(story.notify(Event::OscState(Word::Alive)), []);
+    assert_eq!(story.notify(Event::Received(SupervisorMessage::Alive)), []);
     assert_eq!(story.machine.due(), Some(story.now + 10_000));
     assert_eq!(story.until_due(), [Action::Kill]);
     assert_eq!(story.machine.due(), None, "it is killed once");
     // A last word that was still on its way changes nothing.
-    assert_eq!(story.notify(Event::OscState(Word::Alive)), []);
+    assert_eq!(story.notify(Event::Received(SupervisorMessage::Alive)), []);
     let actions = story.notify(Event::Exited(KILLED));
     assert!(
         matches!(actions[..], [Action::Crash { why: Some("it gave no sign of life"), .. }]),
@@ -177,7 +178,7 @@ fn a_pause_does_not_bring_back_what_was_killed() {
 fn a_start_has_a_deadline_that_can_be_extended() {
     let mut story = Story::begun();
     assert_eq!(story.machine.due(), Some(story.now + 90_000));
-    story.notify(Event::OscState(Word::Extend { ms: 200_000 }));
+    story.notify(Event::Received(SupervisorMessage::Extend { ms: 200_000 }));
     assert_eq!(story.machine.due(), Some(story.now + 200_000));
     assert_eq!(story.until_due(), [Action::Kill]);
 }
@@ -185,11 +186,11 @@ fn a_start_has_a_deadline_that_can_be_extended() {
 /// D4: the signal goes on to the supervisor, each of them; its clean end is ours.
 #[test]
 fn a_stop_is_forwarded_and_waited_for() {
-    for asked in [Asked::Terminate, Asked::Interrupt, Asked::Quit] {
+    for asked in [StopSignal::Terminate, StopSignal::Interrupt, StopSignal::Quit] {
         let mut story = Story::ready();
-        assert_eq!(story.notify(Event::Asked(asked)), [Action::Forward(asked)]);
-        assert_eq!(story.notify(Event::Asked(asked)), [Action::Forward(asked)]);
-        assert_eq!(story.notify(Event::OscState(Word::Extend { ms: 75_000 })), []);
+        assert_eq!(story.notify(Event::StopAsked(asked)), [Action::Forward(asked)]);
+        assert_eq!(story.notify(Event::StopAsked(asked)), [Action::Forward(asked)]);
+        assert_eq!(story.notify(Event::Received(SupervisorMessage::Extend { ms: 75_000 })), []);
         assert_eq!(story.machine.due(), Some(story.now + 75_000));
         assert_eq!(story.notify(Event::Exited(Exit::Code(0))), [Action::Finish { clean: true }]);
     }
@@ -200,7 +201,10 @@ fn a_stop_is_forwarded_and_waited_for() {
 fn a_stop_during_a_wait_ends_what_lives_on() {
     let mut story = Story::ready();
     story.crash_after(10);
-    assert_eq!(story.notify(Event::Asked(Asked::Terminate)), [Action::Spawn(Purpose::EndAll)]);
+    assert_eq!(
+        story.notify(Event::StopAsked(StopSignal::Terminate)),
+        [Action::Spawn(Purpose::EndAll)]
+    );
     assert_eq!(story.notify(Event::Exited(Exit::Code(0))), [Action::Finish { clean: true }]);
 }
 
@@ -209,7 +213,7 @@ fn a_stop_during_a_wait_ends_what_lives_on() {
 fn a_stop_that_fails_again_and_again_ends_with_a_sweep() {
     let mut story = Story::ready();
     let begun = story.now;
-    story.notify(Event::Asked(Asked::Terminate));
+    story.notify(Event::StopAsked(StopSignal::Terminate));
     for _ in 0..2 {
         assert_eq!(story.until_due(), [Action::Kill]);
         let actions = story.notify(Event::Exited(KILLED));
@@ -238,7 +242,7 @@ fn a_stop_that_fails_again_and_again_ends_with_a_sweep() {
 fn a_hand_over_is_followed_at_once() {
     let mut story = Story::ready();
     assert_eq!(story.notify(Event::Exited(Exit::Code(HAND_OVER))), [Action::Spawn(Purpose::Serve)]);
-    story.notify(Event::OscState(Word::Ready));
+    story.notify(Event::Received(SupervisorMessage::Ready));
     assert_eq!(story.crash_after(10), 1_000);
 }
 
@@ -246,12 +250,15 @@ fn a_hand_over_is_followed_at_once() {
 #[test]
 fn a_candidate_that_answers_is_promoted() {
     let mut story = Story::ready();
-    assert_eq!(story.notify(Event::OscState(Word::Candidate)), []);
+    assert_eq!(story.notify(Event::Received(SupervisorMessage::Candidate)), []);
     assert_eq!(
         story.notify(Event::Exited(Exit::Code(HAND_OVER))),
         [Action::Try, Action::Spawn(Purpose::Serve)]
     );
-    assert_eq!(story.notify(Event::OscState(Word::Ready)), [Action::Promote, Action::ReportReady]);
+    assert_eq!(
+        story.notify(Event::Received(SupervisorMessage::Ready)),
+        [Action::Promote, Action::ReportReady]
+    );
     assert_eq!(story.crash_after(10), 1_000);
 }
 
@@ -260,7 +267,7 @@ fn a_candidate_that_answers_is_promoted() {
 fn a_candidate_that_does_not_answer_is_replaced_by_the_old_one() {
     for exit in [Exit::Code(0), Exit::Code(1), Exit::Code(HAND_OVER), Exit::Code(REFUSED), KILLED] {
         let mut story = Story::ready();
-        story.notify(Event::OscState(Word::Candidate));
+        story.notify(Event::Received(SupervisorMessage::Candidate));
         story.notify(Event::Exited(Exit::Code(HAND_OVER)));
         let actions = story.notify(Event::Exited(exit));
         assert!(
@@ -276,7 +283,7 @@ fn a_candidate_that_does_not_answer_is_replaced_by_the_old_one() {
         );
     }
     let mut story = Story::ready();
-    story.notify(Event::OscState(Word::Candidate));
+    story.notify(Event::Received(SupervisorMessage::Candidate));
     story.notify(Event::Exited(Exit::Code(HAND_OVER)));
     assert_eq!(story.machine.due(), Some(story.now + 15_000));
     assert_eq!(story.until_due(), [Action::Kill]);
@@ -303,7 +310,7 @@ fn a_living_supervisor_is_taken_up() {
 fn an_unknown_end_is_clean_only_if_it_was_announced() {
     let mut story = Story { machine: Machine::new(Limits::default(), 0), now: 1_000 };
     story.notify(Event::TakeUp { ran_ms: 20 });
-    story.notify(Event::OscState(Word::Stopping));
+    story.notify(Event::Received(SupervisorMessage::Stopping));
     assert_eq!(story.notify(Event::Exited(Exit::Unknown)), [Action::Finish { clean: true }]);
 }
 
@@ -312,7 +319,7 @@ fn an_unknown_end_is_clean_only_if_it_was_announced() {
 fn an_unknown_end_is_a_hand_over_if_a_successor_was_named() {
     let mut story = Story { machine: Machine::new(Limits::default(), 0), now: 1_000 };
     story.notify(Event::TakeUp { ran_ms: 20 });
-    story.notify(Event::OscState(Word::Candidate));
+    story.notify(Event::Received(SupervisorMessage::Candidate));
     assert_eq!(
         story.notify(Event::Exited(Exit::Unknown)),
         [Action::Try, Action::Spawn(Purpose::Serve)]
@@ -335,11 +342,11 @@ fn no_history_leaves_the_guardian_idle() {
         for _ in 0..40 {
             story.now += next(20_000);
             let event = match next(12) {
-                0 => Event::OscState(Word::Ready),
-                1 | 2 => Event::OscState(Word::Alive),
-                3 => Event::OscState(Word::Stopping),
-                4 => Event::OscState(Word::Extend { ms: next(u64::MAX) }),
-                5 => Event::OscState(Word::Candidate),
+                0 => Event::Received(SupervisorMessage::Ready),
+                1 | 2 => Event::Received(SupervisorMessage::Alive),
+                3 => Event::Received(SupervisorMessage::Stopping),
+                4 => Event::Received(SupervisorMessage::Extend { ms: next(u64::MAX) }),
+                5 => Event::Received(SupervisorMessage::Candidate),
                 6 | 7 if is_alive => {
                     is_alive = false;
                     Event::Exited(match next(5) {
@@ -350,7 +357,7 @@ fn no_history_leaves_the_guardian_idle() {
                         _ => Exit::Code(next(3) as i32),
                     })
                 }
-                8 if next(8) == 0 => Event::Asked(Asked::Terminate),
+                8 if next(8) == 0 => Event::StopAsked(StopSignal::Terminate),
                 _ => Event::Due,
             };
             let mut is_over = false;

@@ -1,29 +1,32 @@
 //! What datagrams say.
 
-use ostler_guardian::{Told, Word, parse};
+use ostler_guardian::{Notification, SupervisorMessage, parse};
 use std::path::PathBuf;
 
 #[test]
 fn the_words_of_systemd_are_understood() {
     let description = parse(b"READY=1\nSTATUS=3 runs\nMAINPID=5\nWATCHDOG=1\n");
-    assert_eq!(description.words, [Word::Ready, Word::Alive]);
+    assert_eq!(description.words, [SupervisorMessage::Ready, SupervisorMessage::Alive]);
     assert_eq!(description.status.as_deref(), Some("3 runs"));
     let description = parse(b"STOPPING=1\nEXTEND_TIMEOUT_USEC=18000000");
-    assert_eq!(description.words, [Word::Stopping, Word::Extend { ms: 18_000 }]);
+    assert_eq!(
+        description.words,
+        [SupervisorMessage::Stopping, SupervisorMessage::Extend { ms: 18_000 }]
+    );
     let description = parse(b"FDSTORE=1\nFDPOLL=0\nFDNAME=8ytq0a2zo\nX_OSTLER_PROCESS=77");
     assert_eq!(
         description,
-        Told {
+        Notification {
             store: true,
             name: Some("8ytq0a2zo".to_owned()),
             process: Some(77),
-            ..Told::default()
+            ..Notification::default()
         }
     );
     let description = parse(b"FDSTOREREMOVE=1\nFDNAME=8ytq0a2zo");
     assert!(description.remove && !description.store);
     let description = parse(b"X_OSTLER_HAND_OVER=/opt/ostler 2/ostler");
-    assert_eq!(description.words, [Word::Candidate]);
+    assert_eq!(description.words, [SupervisorMessage::Candidate]);
     assert_eq!(description.candidate, Some(PathBuf::from("/opt/ostler 2/ostler")));
 }
 

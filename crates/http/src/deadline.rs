@@ -11,12 +11,12 @@ use tokio::time::{Sleep, sleep};
 const MOST: Duration = Duration::from_secs(20);
 
 /// Without it, who asks for a long log and never reads would keep it in our memory for ever.
-pub struct Patient<S> {
+pub struct DeadlineStream<S> {
     stream: S,
     waiting: Option<Pin<Box<Sleep>>>,
 }
 
-impl<S> Patient<S> {
+impl<S> DeadlineStream<S> {
     pub fn new(stream: S) -> Self {
         Self { stream, waiting: None }
     }
@@ -36,7 +36,7 @@ impl<S> Patient<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for DeadlineStream<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -46,7 +46,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for DeadlineStream<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

@@ -1,9 +1,9 @@
 //! Server-sent events: every app as it is, then every change. Nothing is piled up for one who reads slowly: what it
 //! missed is counted, and it may ask again.
 
-use crate::http_error::Refusal;
+use crate::http_error::HttpProblem;
 use crate::rest::actor;
-use crate::routes::{Face, Shared};
+use crate::routes::{RequestContext, Shared};
 use crate::token::{Kept, Verdict};
 use axum::Extension;
 use axum::body::{Body, Bytes};
@@ -24,7 +24,7 @@ use tokio::sync::broadcast::error::RecvError;
 const EVERY: Duration = Duration::from_secs(15);
 
 struct Follower {
-    face: Arc<Face>,
+    face: Arc<RequestContext>,
     topics: Receiver<Topic>,
     token: Kept,
     /// What is said first.
@@ -32,10 +32,13 @@ struct Follower {
     _seat: OwnedSemaphorePermit,
 }
 
-pub async fn follow(face: Shared, Extension(token): Extension<Kept>) -> Result<Response, Refusal> {
+pub async fn follow(
+    face: Shared,
+    Extension(token): Extension<Kept>,
+) -> Result<Response, HttpProblem> {
     let pane_slot = Arc::clone(&face.followers).try_acquire_owned().map_err(|_| {
         let description = "too many follow events already; close one";
-        Refusal::new(StatusCode::SERVICE_UNAVAILABLE, FaultCode::Conflict, description)
+        HttpProblem::new(StatusCode::SERVICE_UNAVAILABLE, FaultCode::Conflict, description)
     })?;
     // Before we ask how it is: no change is missed between the two.
     let topics = face.gateway.subscribe();

@@ -1,9 +1,9 @@
 //! Who may ask. A page in a browser of this machine can send requests here too, and with a name of its own that
 //! suddenly means 127.0.0.1 it could read the answers: so we answer only to our own names.
 
-use crate::http_error::Refusal;
-use crate::routes::Face;
-use crate::slots::Proven;
+use crate::http_error::HttpProblem;
+use crate::routes::RequestContext;
+use crate::slots::TokenShown;
 use crate::token::{Verdict, digest};
 use axum::extract::{Request, State};
 use axum::http::header::{AUTHORIZATION, CACHE_CONTROL, HOST, ORIGIN, X_CONTENT_TYPE_OPTIONS};
@@ -59,7 +59,11 @@ fn split(authority: &str) -> Option<(String, Option<u16>)> {
     Some((read.host().to_ascii_lowercase(), port))
 }
 
-pub async fn guard(State(face): State<Arc<Face>>, mut request: Request, next: Next) -> Response {
+pub async fn guard(
+    State(face): State<Arc<RequestContext>>,
+    mut request: Request,
+    next: Next,
+) -> Response {
     let mut response = match admit(&face, &mut request) {
         Ok(()) => next.run(request).await,
         Err(refusal) => refusal.into_response(),
@@ -70,13 +74,13 @@ pub async fn guard(State(face): State<Arc<Face>>, mut request: Request, next: Ne
     response
 }
 
-fn admit(face: &Face, request: &mut Request) -> Result<(), Refusal> {
+fn admit(face: &RequestContext, request: &mut Request) -> Result<(), HttpProblem> {
     is_for_us(&face.names, request.uri(), request.headers())?;
     if face.open.contains(&request.uri().path()) {
         return Ok(());
     }
     let refused = |message: &str| {
-        Err(Refusal::new(StatusCode::UNAUTHORIZED, FaultCode::Unauthorized, message))
+        Err(HttpProblem::new(StatusCode::UNAUTHORIZED, FaultCode::Unauthorized, message))
     };
     let given = only(request.headers(), &AUTHORIZATION).ok().flatten().and_then(bearer);
     let Some(given) = given.map(digest) else {
@@ -88,7 +92,7 @@ fn admit(face: &Face, request: &mut Request) -> Result<(), Refusal> {
     };
     match face.tokens.judge(given) {
         Verdict::Right => {
-            if let Some(proven) = request.extensions().get::<Proven>() {
+            if let Some(proven) = request.extensions().get::<TokenShown>() {
                 proven.set();
             }
             request.extensions_mut().insert(given);
@@ -108,9 +112,10 @@ fn bearer(value: &str) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
-fn is_for_us(names: &Names, uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
-    let refused =
-        |message: String| Err(Refusal::new(StatusCode::FORBIDDEN, FaultCode::Forbidden, message));
+fn is_for_us(names: &Names, uri: &Uri, headers: &HeaderMap) -> Result<(), HttpProblem> {
+    let refused = |message: String| {
+        Err(HttpProblem::new(StatusCode::FORBIDDEN, FaultCode::Forbidden, message))
+    };
     let host = match only(headers, &HOST) {
         Ok(Some(host)) if names.are_ours(host) => host,
         Ok(Some(host)) => return refused(format!("{host:?} is not us; call {}", names.address)),

@@ -6,12 +6,12 @@ use axum::response::{IntoResponse, Response};
 use ostler_model::app_wire::{Fault, FaultCode};
 use serde_json::json;
 
-pub struct Refusal {
+pub struct HttpProblem {
     pub status: StatusCode,
     pub fault: Fault,
 }
 
-impl Refusal {
+impl HttpProblem {
     pub fn new(status: StatusCode, code: FaultCode, message: impl Into<String>) -> Self {
         Self { status, fault: Fault::new(code, message) }
     }
@@ -21,7 +21,7 @@ impl Refusal {
     }
 }
 
-impl From<Fault> for Refusal {
+impl From<Fault> for HttpProblem {
     fn from(fault: Fault) -> Self {
         let status = match fault.code {
             FaultCode::InvalidRequest | FaultCode::InvalidParams => StatusCode::BAD_REQUEST,
@@ -36,7 +36,7 @@ impl From<Fault> for Refusal {
     }
 }
 
-impl IntoResponse for Refusal {
+impl IntoResponse for HttpProblem {
     fn into_response(self) -> Response {
         let mut response = (self.status, Json(json!({ "error": self.fault }))).into_response();
         if self.status == StatusCode::UNAUTHORIZED {

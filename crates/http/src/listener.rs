@@ -2,7 +2,7 @@
 
 use crate::guard::Names;
 use crate::listen::{listen, report_closed};
-use crate::routes::{Face, open_paths, router};
+use crate::routes::{RequestContext, open_paths, router};
 use crate::serve::serve;
 use crate::settings::HttpSettings;
 use crate::token::Tokens;
@@ -51,7 +51,7 @@ impl Http {
                         opened = listen(asked.address, &home) => opened,
                         _ = ended.wait_for(|closed| *closed) => return,
                     };
-                    let face = Arc::new(Face {
+                    let face = Arc::new(RequestContext {
                         gateway,
                         tokens: Tokens::of(&home),
                         names: Names::new(address, asked.hosts),

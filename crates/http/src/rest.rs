@@ -1,6 +1,6 @@
 //! REST: each is one call to the gateway.
 
-use crate::http_error::Refusal;
+use crate::http_error::HttpProblem;
 use crate::routes::Shared;
 use axum::Json;
 use axum::extract::rejection::{PathRejection, QueryRejection};
@@ -17,7 +17,7 @@ use std::time::Duration;
 /// Longer than this the engine does not take for an answer, or it is not well.
 const READY_WITHIN: Duration = Duration::from_secs(2);
 
-type Answer = Result<Json<Value>, Refusal>;
+type Answer = Result<Json<Value>, HttpProblem>;
 type Id = Result<Path<String>, PathRejection>;
 type Asked<T> = Result<Query<T>, QueryRejection>;
 
@@ -49,8 +49,8 @@ pub struct Waiting {
 #[serde(deny_unknown_fields)]
 pub struct Nothing {}
 
-fn read<T>(query: Asked<T>) -> Result<T, Refusal> {
-    query.map(|Query(query)| query).map_err(|bad| Refusal::invalid(bad.body_text()))
+fn read<T>(query: Asked<T>) -> Result<T, HttpProblem> {
+    query.map(|Query(query)| query).map_err(|bad| HttpProblem::invalid(bad.body_text()))
 }
 
 async fn call(gateway: &Gateway, method: &str, params: Map<String, Value>) -> Answer {
@@ -58,8 +58,8 @@ async fn call(gateway: &Gateway, method: &str, params: Map<String, Value>) -> An
 }
 
 /// What is said of one app, without what was not asked.
-fn of_app(id: Id, key: &str, value: Option<Value>) -> Result<Map<String, Value>, Refusal> {
-    let Path(id) = id.map_err(|bad| Refusal::invalid(bad.body_text()))?;
+fn of_app(id: Id, key: &str, value: Option<Value>) -> Result<Map<String, Value>, HttpProblem> {
+    let Path(id) = id.map_err(|bad| HttpProblem::invalid(bad.body_text()))?;
     let mut params = Map::from_iter([("packageId".to_owned(), Value::String(id))]);
     params.extend(value.map(|value| (key.to_owned(), value)));
     Ok(params)
@@ -100,7 +100,7 @@ async fn ask(face: Shared, method: &str, id: Id, query: Asked<Waiting>) -> Answe
     call(&face.gateway, method, of_app(id, "wait", wait)?).await
 }
 
-pub async fn metrics(face: Shared) -> Result<impl IntoResponse, Refusal> {
+pub async fn metrics(face: Shared) -> Result<impl IntoResponse, HttpProblem> {
     let kind = "text/plain; version=0.0.4; charset=utf-8";
     Ok(([(header::CONTENT_TYPE, kind)], face.gateway.metrics().await?))
 }
@@ -114,7 +114,7 @@ pub async fn readyz(face: Shared) -> Answer {
         Ok(true) => Ok(Json(json!({ "ok": true }))),
         Ok(false) | Err(_) => {
             let description = "the engine does not answer";
-            Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE, FaultCode::Timeout, description))
+            Err(HttpProblem::new(StatusCode::SERVICE_UNAVAILABLE, FaultCode::Timeout, description))
         }
     }
 }

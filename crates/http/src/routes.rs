@@ -1,7 +1,7 @@
 //! Every way in, once: the router and the OpenAPI document are both made of this list.
 
 use crate::guard::{Names, guard};
-use crate::http_error::Refusal;
+use crate::http_error::HttpProblem;
 use crate::token::Tokens;
 use crate::{events, openapi, rest, rpc};
 use axum::Router;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use tokio::sync::{Semaphore, watch};
 
 /// What every request needs.
-pub struct Face {
+pub struct RequestContext {
     pub gateway: Gateway,
     pub tokens: Tokens,
     pub names: Names,
@@ -25,7 +25,7 @@ pub struct Face {
     pub closed: watch::Receiver<bool>,
 }
 
-pub type Shared = axum::extract::State<Arc<Face>>;
+pub type Shared = axum::extract::State<Arc<RequestContext>>;
 
 /// One operation, and what the document says of it.
 pub struct Route {
@@ -42,7 +42,7 @@ pub struct Route {
     pub also: &'static [u16],
     /// It needs no token: it says nothing but that we live, to whoever watches over us.
     pub is_open: bool,
-    handler: fn() -> MethodRouter<Arc<Face>>,
+    handler: fn() -> MethodRouter<Arc<RequestContext>>,
 }
 
 const JSON: &str = "application/json";
@@ -53,7 +53,7 @@ const fn app(
     id: &'static str,
     summary: &'static str,
     gives: &'static str,
-    handler: fn() -> MethodRouter<Arc<Face>>,
+    handler: fn() -> MethodRouter<Arc<RequestContext>>,
 ) -> Route {
     Route {
         method,
@@ -164,7 +164,7 @@ pub fn open_paths() -> Vec<&'static str> {
     routes().iter().filter(|route| route.is_open).map(|route| route.path).collect()
 }
 
-pub fn router(face: Arc<Face>) -> Router {
+pub fn router(face: Arc<RequestContext>) -> Router {
     let mut router = Router::new();
     for route in routes() {
         router = router.route(route.path, (route.handler)());
@@ -172,11 +172,11 @@ pub fn router(face: Arc<Face>) -> Router {
     let nothing = async |uri: Uri| {
         let description =
             format!("there is nothing at {}; GET /openapi.json tells what is", uri.path());
-        Refusal::new(StatusCode::NOT_FOUND, FaultCode::NotFound, description)
+        HttpProblem::new(StatusCode::NOT_FOUND, FaultCode::NotFound, description)
     };
     let otherwise = async || {
         let description = "not with this method; GET /openapi.json tells which";
-        Refusal::new(StatusCode::METHOD_NOT_ALLOWED, FaultCode::InvalidRequest, description)
+        HttpProblem::new(StatusCode::METHOD_NOT_ALLOWED, FaultCode::InvalidRequest, description)
     };
     router
         .fallback(nothing)

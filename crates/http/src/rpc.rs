@@ -1,6 +1,6 @@
 //! JSON-RPC 2.0 over POST: one call, or a batch of them.
 
-use crate::http_error::Refusal;
+use crate::http_error::HttpProblem;
 use crate::rest::actor;
 use crate::routes::Shared;
 use axum::Json;
@@ -17,7 +17,7 @@ const BODY_WITHIN: Duration = Duration::from_secs(10);
 /// Each answer may be long, so a batch may not be.
 const BATCH_MOST: usize = 100;
 
-pub async fn call(face: Shared, headers: HeaderMap, body: Body) -> Result<Response, Refusal> {
+pub async fn call(face: Shared, headers: HeaderMap, body: Body) -> Result<Response, HttpProblem> {
     let bytes = read(&headers, body).await?;
     let answer = match serde_json::from_slice(&bytes) {
         Ok(Value::Array(calls)) => batch(&face.gateway, calls).await,
@@ -30,12 +30,12 @@ pub async fn call(face: Shared, headers: HeaderMap, body: Body) -> Result<Respon
     })
 }
 
-async fn read(headers: &HeaderMap, body: Body) -> Result<axum::body::Bytes, Refusal> {
+async fn read(headers: &HeaderMap, body: Body) -> Result<axum::body::Bytes, HttpProblem> {
     let description = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
     let description: Option<usize> = description.and_then(|length| length.parse().ok());
     let too_large = || {
         let description = format!("a request has at most {BODY_MOST} bytes");
-        Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, FaultCode::InvalidRequest, description)
+        HttpProblem::new(StatusCode::PAYLOAD_TOO_LARGE, FaultCode::InvalidRequest, description)
     };
     if description.is_some_and(|length| length > BODY_MOST) {
         return Err(too_large());
@@ -45,7 +45,7 @@ async fn read(headers: &HeaderMap, body: Body) -> Result<axum::body::Bytes, Refu
         Ok(Err(_)) => Err(too_large()),
         Err(_) => {
             let description = format!("a request is sent within {} s", BODY_WITHIN.as_secs());
-            Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, FaultCode::Timeout, description))
+            Err(HttpProblem::new(StatusCode::REQUEST_TIMEOUT, FaultCode::Timeout, description))
         }
     }
 }

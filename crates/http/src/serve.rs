@@ -1,8 +1,8 @@
 //! Who comes in, how many, and how long each may take.
 
-use crate::deadline::Patient;
+use crate::deadline::DeadlineStream;
 use crate::routes::with_whole_id;
-use crate::slots::{Proven, Slots};
+use crate::slots::{Slots, TokenShown};
 use axum::Router;
 use axum::body::Body;
 use hyper::Request;
@@ -39,7 +39,7 @@ pub async fn serve(listener: TcpListener, router: Router, mut closed: watch::Rec
                     if slots.make_room(connections.len())
                         && !ostler_os::is_kept_from_callers(&stream) =>
                 {
-                    let proven = Proven::default();
+                    let proven = TokenShown::default();
                     let theirs = theirs.clone();
                     let conversation = converse(stream, router.clone(), theirs, proven.clone());
                     slots.add(proven, connections.spawn(conversation));
@@ -63,7 +63,7 @@ async fn converse(
     stream: TcpStream,
     router: Router,
     mut closed: watch::Receiver<bool>,
-    proven: Proven,
+    proven: TokenShown,
 ) {
     let _ = stream.set_nodelay(true);
     let shown = proven.clone();
@@ -78,7 +78,7 @@ async fn converse(
         .header_read_timeout(HEADERS_WITHIN)
         .max_headers(HEADERS_MOST)
         .max_buf_size(HEADER_BYTES_MOST)
-        .serve_connection(TokioIo::new(Patient::new(stream)), service);
+        .serve_connection(TokioIo::new(DeadlineStream::new(stream)), service);
     let mut connection = pin!(connection);
     tokio::select! {
         _ = connection.as_mut() => return,
@@ -89,7 +89,7 @@ async fn converse(
 }
 
 /// Returns when the time for strangers is over, if the connection is still one's.
-async fn stays_stranger(proven: &Proven) {
+async fn stays_stranger(proven: &TokenShown) {
     tokio::time::sleep(STRANGER_WITHIN).await;
     if proven.is() {
         std::future::pending::<()>().await;

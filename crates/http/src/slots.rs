@@ -11,9 +11,9 @@ const STRANGERS_MOST: usize = CONNECTIONS_MOST / 2;
 
 /// Whether a connection has shown a valid token.
 #[derive(Clone, Debug, Default)]
-pub struct Proven(Arc<AtomicBool>);
+pub struct TokenShown(Arc<AtomicBool>);
 
-impl Proven {
+impl TokenShown {
     pub fn is(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
@@ -26,7 +26,7 @@ impl Proven {
 /// The strangers, the oldest first.
 #[derive(Debug, Default)]
 pub struct Slots {
-    strangers: VecDeque<(Proven, AbortHandle)>,
+    strangers: VecDeque<(TokenShown, AbortHandle)>,
 }
 
 impl Slots {
@@ -46,7 +46,7 @@ impl Slots {
         }
     }
 
-    pub fn add(&mut self, proven: Proven, task: AbortHandle) {
+    pub fn add(&mut self, proven: TokenShown, task: AbortHandle) {
         self.strangers.push_back((proven, task));
     }
 }

@@ -79,7 +79,7 @@ pub enum AgentSource {
 /// What a person was notified of, so that it is told once.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct AgentTold {
+pub struct AgentNotified {
     pub run: RunId,
     pub state: AgentState,
     pub question: Option<String>,

@@ -6,7 +6,7 @@ use std::fmt;
 /// By what a run is kept to a limit, strongest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Means {
+pub enum LimitMethod {
     CgroupV2,
     CgroupV1,
     /// We look at how much its tree has, and kill it.
@@ -15,13 +15,13 @@ pub enum Means {
     Nice,
 }
 
-impl fmt::Display for Means {
+impl fmt::Display for LimitMethod {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
-            Means::CgroupV2 => "cgroup v2",
-            Means::CgroupV1 => "cgroup v1",
-            Means::Watch => "a watch",
-            Means::Nice => "its priority",
+            LimitMethod::CgroupV2 => "cgroup v2",
+            LimitMethod::CgroupV1 => "cgroup v1",
+            LimitMethod::Watch => "a watch",
+            LimitMethod::Nice => "its priority",
         })
     }
 }
@@ -31,8 +31,8 @@ impl fmt::Display for Means {
 #[serde(rename_all = "camelCase")]
 pub struct Enforced {
     pub resources: Resources,
-    pub memory_by: Option<Means>,
-    pub cpu_by: Option<Means>,
+    pub memory_by: Option<LimitMethod>,
+    pub cpu_by: Option<LimitMethod>,
     /// Groups that were made for it beside its boundary, to be removed when it is over.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<String>,

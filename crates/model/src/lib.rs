@@ -28,14 +28,14 @@ mod unit;
 mod usage;
 
 pub use agent::AgentState;
-pub use agent_view::{AgentJudged, AgentKnown, AgentReport, AgentSource, AgentTold, AgentView};
+pub use agent_view::{AgentJudged, AgentKnown, AgentNotified, AgentReport, AgentSource, AgentView};
 pub use app::{AppPhase, AppSpec, AppStatus, AppUsage, HeartbeatSpec};
 pub use change::{Change, ChangeKind};
 pub use container::{
     CHECK_UNKNOWN, ContainerEnd, ContainerEndKind, ContainerMade, ContainerOrder, ContainerSpec,
     Listed,
 };
-pub use enforced::{Enforced, Means};
+pub use enforced::{Enforced, LimitMethod};
 pub use entry::{Actor, Entry, What};
 pub use hooks::{Condition, DeadmanSpec, HookSpec, HookTarget};
 pub use id::{BadId, InstanceId, RunId, letter_id};
@@ -45,7 +45,7 @@ pub use patrol::{
     Acted, AgentSeen, CpuMark, DecidedBy, Decision, Declared, DeclaredState, Edge, Freshness,
     HeartbeatSeen, Observation, Order, PatrolMemory, PatrolNote, PatrolOrders, PatrolPolicy,
     PatrolSave, PatrolSpec, PatrolState, PendingSeen, PendingSpawn, Rung, SessionHealth,
-    SessionSeen, Step, StepOutcome, TriageAnswer, TriageSpec, Trouble, TroubleKind, WatchSaid,
+    SessionSeen, Step, StepOutcome, TriageAnswer, TriageSpec, Trouble, TroubleKind, WatchReport,
     WatchSpec, WatchState,
 };
 pub use pool::{PoolSpec, PoolView};
@@ -62,7 +62,7 @@ pub use stable::{StableHasher, stable_digest, stable_hash};
 pub use text::OsText;
 pub use tmux::{PaneRecord, TmuxEnd, TmuxEndKind, TmuxOrder, TmuxOwner, TmuxSpec};
 pub use unit::{
-    Check, Desired, HealthSpec, IdleSpec, Missed, Opened, Over, Overlap, Part, ProbeState,
+    BreakerOpen, Check, Desired, HealthSpec, IdleSpec, Missed, Over, Overlap, Part, ProbeState,
     ReadySpec, ScheduleSpec, StopSpec, Suspend, Suspended, Tally, UnitEnd, UnitRecord, UnitSpec,
     UnitState, UnitView,
 };

@@ -485,12 +485,12 @@ pub struct Trouble {
 /// What an agent, or somebody for it, has said of it. Kept apart from what the patrol remembers, which has one writer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
-pub struct WatchSaid {
+pub struct WatchReport {
     pub busy_until_ms: Option<u64>,
     pub declared: Option<Declared>,
 }
 
-impl WatchSaid {
+impl WatchReport {
     /// Nobody is busy for longer without saying so again.
     pub const BUSY_MOST_MS: u64 = 24 * 60 * 60_000;
 }
@@ -559,7 +559,7 @@ pub struct PatrolSave {
 #[serde(rename_all = "camelCase", default)]
 pub struct PatrolMemory {
     pub states: BTreeMap<String, WatchState>,
-    pub said: BTreeMap<String, WatchSaid>,
+    pub said: BTreeMap<String, WatchReport>,
     pub town: PatrolState,
     pub orders: PatrolOrders,
 }

@@ -2,7 +2,7 @@
 
 use crate::restart::{Backoff, RestartPolicy};
 use crate::{
-    AgentTold, AgentView, AppSpec, Backend, Condition, ContainerSpec, HeartbeatSpec, HookSpec,
+    AgentNotified, AgentView, AppSpec, Backend, Condition, ContainerSpec, HeartbeatSpec, HookSpec,
     Limits, OsText, Resources, RunId, TmuxSpec,
 };
 use schemars::JsonSchema;
@@ -205,7 +205,7 @@ pub struct UnitRecord {
     pub trouble: Option<Condition>,
     /// What its agent waits for, and a person was told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub asked: Option<AgentTold>,
+    pub asked: Option<AgentNotified>,
     /// The run that was ready: one we take up need not say so again.
     #[serde(default)]
     pub ready_run: Option<RunId>,
@@ -240,7 +240,7 @@ pub struct Tally {
     /// When failures came, on the wall clock, so that they count across a restart of everything.
     pub failures_ms: Vec<u64>,
     /// The breaker is open.
-    pub opened: Option<Opened>,
+    pub opened: Option<BreakerOpen>,
     /// Starts that followed an end, of any kind.
     pub restarts: u64,
 }
@@ -248,7 +248,7 @@ pub struct Tally {
 /// The breaker is open: since when, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Opened {
+pub struct BreakerOpen {
     pub at_ms: u64,
     pub why: String,
 }
@@ -336,7 +336,7 @@ pub struct UnitView {
     /// What runs is not what is declared now.
     pub changed: bool,
     pub ends: Vec<UnitEnd>,
-    pub opened: Option<Opened>,
+    pub opened: Option<BreakerOpen>,
     pub next_at_ms: Option<u64>,
     pub file: Option<String>,
     /// If it lives in a session of tmux.

@@ -1,7 +1,8 @@
 //! What a unit uses: of its whole tree, at the moment somebody looked.
 
 use crate::{
-    AgentView, Desired, Opened, Part, ProbeState, RunId, TmuxSpec, UnitEnd, UnitState, UnitView,
+    AgentView, BreakerOpen, Desired, Part, ProbeState, RunId, TmuxSpec, UnitEnd, UnitState,
+    UnitView,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -48,7 +49,7 @@ pub struct ProcessUsage {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UnitLook {
-    #[serde(with = "SpareView")]
+    #[serde(with = "CompactView")]
     pub view: UnitView,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
@@ -60,7 +61,7 @@ pub struct UnitLook {
 /// The view as it travels: what is empty stays at home, for a table of a thousand units is mostly that.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(remote = "UnitView", rename_all = "camelCase")]
-struct SpareView {
+struct CompactView {
     name: String,
     state: UnitState,
     desired: Desired,
@@ -84,7 +85,7 @@ struct SpareView {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     ends: Vec<UnitEnd>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    opened: Option<Opened>,
+    opened: Option<BreakerOpen>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     next_at_ms: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -191,7 +192,7 @@ mod tests {
                 description: "exit 1".to_owned(),
                 then: "again".to_owned(),
             }],
-            opened: Some(Opened { at_ms: 6, why: "too often".to_owned() }),
+            opened: Some(BreakerOpen { at_ms: 6, why: "too often".to_owned() }),
             next_at_ms: Some(8),
             file: Some("/ostler.toml".to_owned()),
             agent: Some(Box::new(AgentView {

@@ -2,7 +2,7 @@
 
 use crate::Done;
 use crate::operation::{operation, repeatable};
-use ostler_model::{PatrolMemory, PatrolNote, PatrolOrders, PatrolSave, WatchSaid};
+use ostler_model::{PatrolMemory, PatrolNote, PatrolOrders, PatrolSave, WatchReport};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +22,7 @@ repeatable!(Save: "patrol.save", Command, Operator, Large => Done, "write what t
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Say {
     pub agent: String,
-    pub said: WatchSaid,
+    pub said: WatchReport,
 }
 
 repeatable!(Say: "patrol.say", Command, App, Large => Done, "keep what an agent says of itself");

@@ -29,7 +29,7 @@ pub use platform::identity::{
     boot_id, fingerprint_of, is_same_process, is_taken, parent_pid, start_time_of, user_of,
 };
 pub use platform::inherited::take_inherited;
-pub use platform::init::{Contained, make_container_run};
+pub use platform::init::{Contained, run_contained};
 pub use platform::machine_memory::{MemoryOutlook, memory_outlook};
 pub use platform::members::{Leader, Member, Members, MemoryState, Relations, is_untouchable};
 pub use platform::memory::{forget_text, keep_one_heap, trim};
@@ -44,7 +44,9 @@ pub use platform::pipe::{
 };
 pub use platform::poll::{Interest, Poller, Ready, Waker};
 pub use platform::process::{Ending, Process, Signal, die, ending_behind};
-pub use platform::process_tree::{Alive, ProcessTree, alive_in_family, kill_family, kill_marked};
+pub use platform::process_tree::{
+    LiveProcess, ProcessTree, alive_in_family, kill_family, kill_marked,
+};
 pub use platform::program::Program;
 pub use platform::pty::{Pty, resize, terminal_size};
 pub use platform::reaper::{Notice, Reaped, Reaper, become_reaper, beside_first_thread, read_ends};
@@ -56,7 +58,7 @@ pub use platform::socket::{Door, Peer, SocketFile, clear_socket, connect, is_for
 pub use platform::spawn::{Launch, Launched, Launcher, ReaperOrder, Stdio};
 pub use platform::started::{Started, program_of};
 pub use platform::stop_listener::StopListener;
-pub use platform::sweep::{Swept, end_strays, strays, sweep};
+pub use platform::sweep::{SweepOutcome, end_strays, strays, sweep};
 pub use platform::terminal::{
     Foreground, ForegroundEvents, RawMode, close_report, is_terminal, own_terminal_size,
 };
@@ -64,7 +66,7 @@ pub use platform::terminal_input::{
     LINE_MOST, forget_unread, gives_lines, terminal_of, terminal_size_at, unread,
 };
 pub use platform::tool::{
-    Told, become_program, find_tool, init_system, run_here, run_tool, start_tool,
+    ToolOutput, become_program, find_tool, init_system, run_here, run_tool, start_tool,
 };
 pub use platform::trust::{
     FolderRefused, distrust_file, make_own_folder, mode_open_to_all, name_of_user, owners_of,

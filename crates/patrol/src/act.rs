@@ -2,7 +2,7 @@
 
 use crate::connection::Connector;
 use crate::error::PatrolError;
-use crate::nudge::{Before, Mode, Refusal, Speech, nudge};
+use crate::nudge::{Before, Mode, NudgeRequest, Refusal, nudge};
 use crate::observe;
 use crate::orders;
 use crate::plan::Plan;
@@ -92,15 +92,15 @@ pub fn act(
 }
 
 /// What became of a message, and in words.
-pub struct Told {
+pub struct NudgeReport {
     pub receipt: Receipt,
     pub refusal: Option<Refusal>,
     pub words: String,
 }
 
 /// For others that have something to say.
-pub fn say(connector: &Connector, agent: &str, text: &str, mode: Mode) -> Told {
-    let speech = Speech {
+pub fn say(connector: &Connector, agent: &str, text: &str, mode: Mode) -> NudgeReport {
+    let speech = NudgeRequest {
         from: SENDER,
         to: agent,
         text,
@@ -110,12 +110,12 @@ pub fn say(connector: &Connector, agent: &str, text: &str, mode: Mode) -> Told {
         life_ms: Some(WORDS_LIFE_MS),
     };
     match nudge(connector, &speech) {
-        Ok(spoken) => Told {
+        Ok(spoken) => NudgeReport {
             receipt: spoken.receipt,
             refusal: spoken.refusal,
             words: format!("its message is {}: {}", word(spoken.receipt), spoken.why),
         },
-        Err(error) => Told {
+        Err(error) => NudgeReport {
             receipt: Receipt::Refused,
             refusal: None,
             words: format!("its message could not be typed: {error}"),
@@ -140,7 +140,7 @@ fn speak(
     before: Before,
     works: bool,
 ) -> Done {
-    let speech = Speech {
+    let speech = NudgeRequest {
         from: SENDER,
         to: &agent.name,
         text,

@@ -16,20 +16,20 @@ const MARKER_MOST: u64 = 64 << 10;
 
 /// While it is held, no other triage begins.
 #[derive(Debug)]
-pub struct Marker {
+pub struct TriageLock {
     path: PathBuf,
     _lock: ostler_os::HomeLock,
 }
 
 /// Whether a triage may begin.
 #[derive(Debug)]
-pub enum Begin {
-    Now(Marker),
+pub enum TriageGate {
+    Now(TriageLock),
     /// One is under way.
     Running,
 }
 
-pub fn begin(town: &PatrolFiles, now_ms: u64) -> Result<Begin, PatrolError> {
+pub fn begin(town: &PatrolFiles, now_ms: u64) -> Result<TriageGate, PatrolError> {
     let path = town.boot_marker();
     let failed = |source| PatrolError::File { path: path.clone(), source };
     if let Some(folder) = path.parent() {
@@ -47,20 +47,20 @@ pub fn begin(town: &PatrolFiles, now_ms: u64) -> Result<Begin, PatrolError> {
     let is_ours = files::read(&path, MARKER_MOST)
         .is_ok_and(|text| String::from_utf8_lossy(&text).contains(OURS));
     let Some(lock) = ostler_os::take_lock(&path).map_err(failed)? else {
-        return Ok(Begin::Running);
+        return Ok(TriageGate::Running);
     };
     if is_young && !is_ours && std::fs::metadata(&path).is_ok_and(|file| file.len() > 0) {
-        return Ok(Begin::Running);
+        return Ok(TriageGate::Running);
     }
     let text = json!({ "by": OURS, "pid": std::process::id(), "started_at": stamp(now_ms) });
     // In place: another file would not be the locked one.
     std::fs::write(&path, format!("{text}\n")).map_err(failed)?;
-    Ok(Begin::Now(Marker { path, _lock: lock }))
+    Ok(TriageGate::Now(TriageLock { path, _lock: lock }))
 }
 
 const OURS: &str = "ostler patrol";
 
-impl Drop for Marker {
+impl Drop for TriageLock {
     fn drop(&mut self) {
         let _ = files::remove(&self.path);
     }

@@ -26,27 +26,27 @@ pub struct Question<'a> {
 
 /// What it came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Came {
+pub enum CommandEnd {
     Ended { run: RunId, code: Option<i32>, output: Vec<u8> },
     TimedOut { run: RunId },
     TooMuch { run: RunId },
     NotStarted { why: String },
 }
 
-pub fn ask(connector: &Connector, question: &Question<'_>) -> Result<Came, PatrolError> {
+pub fn ask(connector: &Connector, question: &Question<'_>) -> Result<CommandEnd, PatrolError> {
     let mut client = connector.client()?;
     let record = client.call(&Spawn(Box::new(spec(question))))?;
     let run = record.run_id;
     if record.pid.is_none() {
         let why = record.error.unwrap_or_else(|| "it could not be started".to_owned());
-        return Ok(Came::NotStarted { why });
+        return Ok(CommandEnd::NotStarted { why });
     }
     // It may end, or close its input, before it has read everything: that is its own affair.
     let _ = client.give(&run.to_string(), question.input, true);
     collect(connector, run)
 }
 
-fn collect(connector: &Connector, run: RunId) -> Result<Came, PatrolError> {
+fn collect(connector: &Connector, run: RunId) -> Result<CommandEnd, PatrolError> {
     let mut output = Vec::new();
     let call = View {
         run: run.to_string(),
@@ -63,7 +63,7 @@ fn collect(connector: &Connector, run: RunId) -> Result<Came, PatrolError> {
                 output.extend_from_slice(bytes);
                 if output.len() > OUTPUT_MOST {
                     cancel(connector.client()?, run);
-                    return Ok(Came::TooMuch { run });
+                    return Ok(CommandEnd::TooMuch { run });
                 }
             }
             Frame::Ended(result) => return Ok(ended(run, &result, output)),
@@ -75,11 +75,11 @@ fn collect(connector: &Connector, run: RunId) -> Result<Came, PatrolError> {
     }
 }
 
-fn ended(run: RunId, result: &RunResult, output: Vec<u8>) -> Came {
+fn ended(run: RunId, result: &RunResult, output: Vec<u8>) -> CommandEnd {
     if result.timed_out {
-        Came::TimedOut { run }
+        CommandEnd::TimedOut { run }
     } else {
-        Came::Ended { run, code: result.exit_code, output }
+        CommandEnd::Ended { run, code: result.exit_code, output }
     }
 }
 

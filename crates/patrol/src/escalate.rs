@@ -107,5 +107,5 @@ fn hook(
         session: HOOK_SESSION,
     };
     let came = command::ask(connector, &question);
-    Some(matches!(came, Ok(command::Came::Ended { code: Some(0), .. })))
+    Some(matches!(came, Ok(command::CommandEnd::Ended { code: Some(0), .. })))
 }

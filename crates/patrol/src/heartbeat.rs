@@ -1,7 +1,7 @@
 //! The file by which an agent shows that it lives.
 
 use crate::files;
-use ostler_model::{Declared, DeclaredState, HeartbeatSeen, WatchSaid};
+use ostler_model::{Declared, DeclaredState, HeartbeatSeen, WatchReport};
 use serde::Deserialize;
 use std::path::Path;
 use std::time::SystemTime;
@@ -70,7 +70,7 @@ pub fn read(path: Option<&str>, now_ms: u64) -> Heard {
         },
         busy_until_ms: written.busy_until.map(|until| {
             let said_ms = at_ms.min(written_ms(path).unwrap_or(now_ms)).min(now_ms);
-            ms(until).min(said_ms.saturating_add(WatchSaid::BUSY_MOST_MS))
+            ms(until).min(said_ms.saturating_add(WatchReport::BUSY_MOST_MS))
         }),
         declared: declared.map(|state| Declared {
             state,

@@ -1,9 +1,9 @@
 //! From what was seen to what is to be done: the core's decision, and triage's where a signal tripped.
 
-use crate::boot::{self, Begin};
+use crate::boot::{self, TriageGate};
 use crate::connection::{Connection, Connector};
 use crate::error::PatrolError;
-use crate::observe::{self, Seen, Sight};
+use crate::observe::{self, AgentObservation, Snapshot};
 use crate::orders;
 use crate::plan::Plan;
 use crate::triage::{self, Asked};
@@ -19,7 +19,7 @@ use serde_json::{Map, Value, json};
 #[derive(Clone, Debug)]
 pub struct Judged {
     pub agent: WatchSpec,
-    pub sight: Sight,
+    pub sight: AgentObservation,
     /// With what was seen folded in.
     pub state: WatchState,
     pub mechanical: Decision,
@@ -47,7 +47,7 @@ pub fn judge(
 ) -> Result<Judgement, PatrolError> {
     let memory = connection.memory()?;
     let orders = orders::in_force(&plan.town, &memory.orders, now_ms);
-    let Seen { sights, unreachable } =
+    let Snapshot { sights, unreachable } =
         observe::all(connector, connection, plan, &memory, only, now_ms)?;
     let policy = &plan.spec.policy;
     let mut town = memory.town.clone();
@@ -160,8 +160,8 @@ pub fn ask(
 ) -> Heard {
     let begun_ms = ostler_os::wall_ms();
     let marker = match boot::begin(&plan.town, begun_ms) {
-        Ok(Begin::Now(marker)) => Some(marker),
-        Ok(Begin::Running) => return degraded(judged, "a triage is under way already"),
+        Ok(TriageGate::Now(marker)) => Some(marker),
+        Ok(TriageGate::Running) => return degraded(judged, "a triage is under way already"),
         // Its marker is for others: that it cannot be written keeps nobody from being judged.
         Err(_) => None,
     };
@@ -169,7 +169,7 @@ pub fn ask(
     let received = match answered {
         Ok(answered) => {
             let answer = TriageAnswer { step: answered.action, reason: answered.reason.clone() };
-            let case = patrol::Case {
+            let case = patrol::AgentCase {
                 seen: &judged.sight.seen,
                 state: &judged.state,
                 watch: &judged.agent,

@@ -33,7 +33,7 @@ pub use judge::{Judged, Judgement, Question, judge, would_ask};
 pub use orders::orders_in_force;
 pub use plan::Plan;
 pub use report::{show_paused, show_stopped};
-pub use tick::{AgentTick, How, Ticked, note_running, tick};
+pub use tick::{AgentTick, TickOptions, TickReport, note_running, tick};
 
 /// A line of the town's log.
 pub fn log(plan: &Plan, line: &str) {

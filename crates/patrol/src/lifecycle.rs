@@ -18,7 +18,7 @@ const MAILBOXES: [&str; 3] = ["deacon", "daemon", "patrol"];
 const STALE_MS: u64 = 6 * 60 * 60_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Wish {
+enum LifecycleWish {
     /// A fresh session: what a handoff is followed by.
     Restart,
     Shutdown,
@@ -74,8 +74,8 @@ fn carry_out(connection: &mut Connection, plan: &Plan, mail: &Mail, now_ms: u64)
         return note(unit, description);
     };
     let (ask, word) = match wish {
-        Wish::Restart => (UnitAsk::Restart, "restarted"),
-        Wish::Shutdown => (UnitAsk::Stop, "stopped"),
+        LifecycleWish::Restart => (UnitAsk::Restart, "restarted"),
+        LifecycleWish::Shutdown => (UnitAsk::Stop, "stopped"),
     };
     match connection.ask_unit(&agent.name, ask) {
         Ok(()) => note(unit, format!("{word} because {} asked for it", mail.from)),
@@ -90,10 +90,10 @@ fn stale_h(sent_at_ms: u64, now_ms: u64) -> Option<u64> {
 }
 
 /// As `{"action":"…"}`, or as a bare word in the body or the subject.
-fn wish(body: &str, subject: &str) -> Option<Wish> {
+fn wish(body: &str, subject: &str) -> Option<LifecycleWish> {
     let of = |word: &str| match word {
-        "cycle" | "restart" => Some(Wish::Restart),
-        "shutdown" | "stop" => Some(Wish::Shutdown),
+        "cycle" | "restart" => Some(LifecycleWish::Restart),
+        "shutdown" | "stop" => Some(LifecycleWish::Shutdown),
         _ => None,
     };
     if let Ok(Value::Object(object)) = serde_json::from_str(body) {
@@ -136,10 +136,16 @@ mod tests {
 
     #[test]
     fn an_object_or_a_bare_word_says_what_is_wanted() {
-        assert_eq!(wish(r#"{"action":"cycle"}"#, ""), Some(Wish::Restart));
-        assert_eq!(wish(r#"{"action":"shutdown"}"#, "LIFECYCLE: restart"), Some(Wish::Shutdown));
-        assert_eq!(wish("please restart me", ""), Some(Wish::Restart));
-        assert_eq!(wish("", "LIFECYCLE: deacon requesting shutdown"), Some(Wish::Shutdown));
+        assert_eq!(wish(r#"{"action":"cycle"}"#, ""), Some(LifecycleWish::Restart));
+        assert_eq!(
+            wish(r#"{"action":"shutdown"}"#, "LIFECYCLE: restart"),
+            Some(LifecycleWish::Shutdown)
+        );
+        assert_eq!(wish("please restart me", ""), Some(LifecycleWish::Restart));
+        assert_eq!(
+            wish("", "LIFECYCLE: deacon requesting shutdown"),
+            Some(LifecycleWish::Shutdown)
+        );
         assert_eq!(wish(r#"{"action":"explode"}"#, "LIFECYCLE: restart"), None);
         assert_eq!(wish("restarted yesterday", "LIFECYCLE:"), None);
     }

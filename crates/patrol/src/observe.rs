@@ -2,7 +2,7 @@
 //! waits. Nothing of it is stored (P8).
 
 use crate::act::SENDER;
-use crate::command::{self, Came, Question};
+use crate::command::{self, CommandEnd, Question};
 use crate::connection::{Connection, Connector};
 use crate::error::PatrolError;
 use crate::heartbeat;
@@ -26,15 +26,15 @@ const WORK_SESSION: &str = "patrol work";
 
 /// An observation, and what is needed to act on it.
 #[derive(Clone, Debug)]
-pub struct Sight {
+pub struct AgentObservation {
     pub seen: Observation,
     pub run: Option<RunId>,
     pub cpu: Option<CpuMark>,
 }
 
 /// Everybody, at one moment.
-pub struct Seen {
-    pub sights: Vec<Sight>,
+pub struct Snapshot {
+    pub sights: Vec<AgentObservation>,
     /// Why nothing is known of those in tmux.
     pub unreachable: Option<String>,
 }
@@ -47,7 +47,7 @@ pub fn all(
     memory: &PatrolMemory,
     only: Option<&str>,
     now_ms: u64,
-) -> Result<Seen, PatrolError> {
+) -> Result<Snapshot, PatrolError> {
     let agents: Vec<&WatchSpec> = plan
         .spec
         .agents
@@ -111,9 +111,9 @@ pub fn all(
             is_wanted: look.is_some_and(|look| look.view.desired == Desired::Running),
             session,
         };
-        sights.push(Sight { seen, run: record.map(|run| run.run_id), cpu });
+        sights.push(AgentObservation { seen, run: record.map(|run| run.run_id), cpu });
     }
-    Ok(Seen { sights, unreachable: sessions.unreachable() })
+    Ok(Snapshot { sights, unreachable: sessions.unreachable() })
 }
 
 fn session(
@@ -306,18 +306,18 @@ fn is_there_work(
         session: WORK_SESSION,
     };
     match command::ask(connector, &question) {
-        Ok(Came::Ended { code: Some(0), .. }) => Ok(true),
-        Ok(Came::Ended { code: Some(1), .. }) => Ok(false),
-        Ok(Came::Ended { code, .. }) => Err(match code {
+        Ok(CommandEnd::Ended { code: Some(0), .. }) => Ok(true),
+        Ok(CommandEnd::Ended { code: Some(1), .. }) => Ok(false),
+        Ok(CommandEnd::Ended { code, .. }) => Err(match code {
             Some(code) => format!("its work command ended with {code}"),
             None => "its work command was ended by a signal".to_owned(),
         }),
-        Ok(Came::TimedOut { .. }) => {
+        Ok(CommandEnd::TimedOut { .. }) => {
             let most = Duration::from_millis(WORK_TIMEOUT_MS);
             Err(format!("its work command gave no answer within {} s", most.as_secs()))
         }
-        Ok(Came::TooMuch { .. }) => Err("its work command answered too much".to_owned()),
-        Ok(Came::NotStarted { why }) => {
+        Ok(CommandEnd::TooMuch { .. }) => Err("its work command answered too much".to_owned()),
+        Ok(CommandEnd::NotStarted { why }) => {
             Err(format!("its work command could not be started: {why}"))
         }
         Err(error) => Err(error.to_string()),

@@ -38,7 +38,7 @@ const LOCK_STEP: Duration = Duration::from_millis(20);
 
 /// Which part of it, and how.
 #[derive(Clone, Debug, Default)]
-pub struct How {
+pub struct TickOptions {
     /// This agent alone.
     pub only: Option<String>,
     /// Nobody is asked.
@@ -49,7 +49,7 @@ pub struct How {
 
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Ticked {
+pub struct TickReport {
     pub at_ms: u64,
     pub took_ms: u64,
     pub tmux_processes: u64,
@@ -101,7 +101,11 @@ struct Dealt {
     seen: Observation,
 }
 
-pub fn tick(connector: &Connector, plan: &Plan, how: &How) -> Result<Ticked, PatrolError> {
+pub fn tick(
+    connector: &Connector,
+    plan: &Plan,
+    how: &TickOptions,
+) -> Result<TickReport, PatrolError> {
     let _lock = lock(plan)?;
     let begun = ostler_os::mono_ms();
     let processes = ostler_tmux::processes_started();
@@ -182,7 +186,7 @@ pub fn tick(connector: &Connector, plan: &Plan, how: &How) -> Result<Ticked, Pat
     if let Err(error) = write_status(plan, &agents, now_ms) {
         others.push(error.to_string());
     }
-    Ok(Ticked {
+    Ok(TickReport {
         at_ms: now_ms,
         took_ms: ostler_os::mono_ms() - begun,
         tmux_processes: ostler_tmux::processes_started() - processes,
@@ -244,7 +248,7 @@ fn quiet(plan: &Plan, judged: &Judged, now_ms: u64) -> Dealt {
 fn deal(
     connector: &Connector,
     plan: &Plan,
-    how: &How,
+    how: &TickOptions,
     judged: &Judged,
     town: &Mutex<PatrolState>,
     orders: &PatrolOrders,

@@ -4,7 +4,7 @@
 //! `docs/triage-observation.schema.json`) and answers with one (`docs/triage-decision.schema.json`). Whatever else it does,
 //! the mechanical decision stands, and is marked as degraded.
 
-use crate::command::{self, Came, Question};
+use crate::command::{self, CommandEnd, Question};
 use crate::connection::Connector;
 use ostler_model::{Acted, Decision, Observation, Step, TriageSpec, WatchSpec};
 use serde::{Deserialize, Serialize};
@@ -64,14 +64,14 @@ pub fn ask(
         session: &spec.session,
     };
     match command::ask(connector, &question) {
-        Ok(Came::Ended { code: Some(0), output, .. }) => read(&output),
-        Ok(Came::Ended { code: Some(code), .. }) => Err(format!("triage ended with {code}")),
-        Ok(Came::Ended { code: None, .. }) => Err("triage was ended by a signal".to_owned()),
-        Ok(Came::TimedOut { .. }) => {
+        Ok(CommandEnd::Ended { code: Some(0), output, .. }) => read(&output),
+        Ok(CommandEnd::Ended { code: Some(code), .. }) => Err(format!("triage ended with {code}")),
+        Ok(CommandEnd::Ended { code: None, .. }) => Err("triage was ended by a signal".to_owned()),
+        Ok(CommandEnd::TimedOut { .. }) => {
             Err(format!("triage gave no answer within {} s", spec.timeout_ms / 1_000))
         }
-        Ok(Came::TooMuch { .. }) => Err("triage answered with more than 1 MiB".to_owned()),
-        Ok(Came::NotStarted { why }) => Err(format!("triage could not be started: {why}")),
+        Ok(CommandEnd::TooMuch { .. }) => Err("triage answered with more than 1 MiB".to_owned()),
+        Ok(CommandEnd::NotStarted { why }) => Err(format!("triage could not be started: {why}")),
         Err(error) => Err(format!("triage could not be asked: {error}")),
     }
 }

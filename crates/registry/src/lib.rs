@@ -7,6 +7,6 @@ mod sqlite;
 
 pub use error::RegistryError;
 pub use sqlite::{
-    Batch, Claims, EntryQuery, JournalBounds, Moment, Ordered, Pruned, Pruner, Reader, Registry,
-    Rollback, RunQuery, Sent, SliceMost, StealOutcome, Step,
+    Batch, Claims, CommitPoint, EntryQuery, JournalBounds, Ordered, Pruned, Pruner, Reader,
+    Registry, Rollback, RunQuery, Sent, SliceMost, StealOutcome, Step,
 };

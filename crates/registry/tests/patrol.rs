@@ -1,7 +1,7 @@
 //! The patrol's memory on a real file.
 
 use ostler_model::{
-    InstanceId, Order, PatrolMemory, PatrolOrders, PatrolSave, PatrolState, WatchSaid, WatchState,
+    InstanceId, Order, PatrolMemory, PatrolOrders, PatrolSave, PatrolState, WatchReport, WatchState,
 };
 use ostler_registry::{Ordered, Reader, Registry};
 use std::collections::BTreeMap;
@@ -22,10 +22,10 @@ fn what_is_saved_said_and_ordered_is_loaded_and_orders_are_not_overwritten_unsee
     registry.save_patrol(us, &save).expect("saved");
     save.states.remove("gone");
     registry.save_patrol(us, &save).expect("saved");
-    let said = WatchSaid { busy_until_ms: Some(9), ..WatchSaid::default() };
+    let said = WatchReport { busy_until_ms: Some(9), ..WatchReport::default() };
     registry.report_agent(us, "deacon", &said).expect("said");
     registry.report_agent(us, "witness", &said).expect("said");
-    registry.report_agent(us, "witness", &WatchSaid::default()).expect("said");
+    registry.report_agent(us, "witness", &WatchReport::default()).expect("said");
 
     let pause =
         Order { by: "overseer".to_owned(), reason: "lunch".to_owned(), at_ms: 5, is_manual: true };

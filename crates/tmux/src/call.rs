@@ -45,7 +45,7 @@ pub struct Server {
 
 /// What tmux printed, and whether all that was asked was done.
 #[derive(Clone, Debug)]
-pub struct Printed {
+pub struct TmuxOutput {
     pub text: String,
     /// `None` if it was.
     pub complaint: Option<String>,
@@ -107,7 +107,7 @@ impl Server {
         &self,
         words: &[A],
         input: &[u8],
-    ) -> Result<Printed, TmuxError> {
+    ) -> Result<TmuxOutput, TmuxError> {
         // -u: or everything that is not ASCII comes as an underscore. -N: a question never starts a server, which
         // would then be ours by accident.
         let mut all: Vec<&OsStr> = ["-u", "-N", "-S"].map(OsStr::new).to_vec();
@@ -120,7 +120,7 @@ impl Server {
         Ok(printed)
     }
 
-    fn client(&self, all: &[&OsStr], input: &[u8]) -> Result<Printed, TmuxError> {
+    fn client(&self, all: &[&OsStr], input: &[u8]) -> Result<TmuxOutput, TmuxError> {
         self.is_ours()?;
         ASKED.fetch_add(1, Ordering::Relaxed);
         // A caller inside some pane is not what a question is about.
@@ -143,7 +143,7 @@ impl Server {
                 (complaint, _) => complaint.to_owned(),
             }
         });
-        Ok(Printed { text, complaint })
+        Ok(TmuxOutput { text, complaint })
     }
 
     /// A client sends its environment: only to a server of this user's.

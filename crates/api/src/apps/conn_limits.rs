@@ -14,7 +14,7 @@ const OF_CALLERS_MOST: usize = 512;
 
 /// Whose connection it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Whose {
+pub(crate) enum ConnOwner {
     Run(RunId),
     Caller(i32),
 }
@@ -26,16 +26,16 @@ const SEEN_MOST: usize = 1_024;
 
 #[derive(Debug, Default)]
 pub(crate) struct AppConnLimits {
-    seats: RefCell<HashMap<Whose, usize>>,
+    seats: RefCell<HashMap<ConnOwner, usize>>,
     /// Whose process it was, and when it was looked up.
     seen: RefCell<HashMap<i32, (Option<RunId>, u64)>>,
 }
 
 /// A place among them, as long as it is held.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct ConnPermit {
     app_limits: Rc<AppConnLimits>,
-    run_of_pid: Whose,
+    run_of_pid: ConnOwner,
 }
 
 impl AppConnLimits {
@@ -53,32 +53,33 @@ impl AppConnLimits {
         seen.insert(pid, (run, now_ms));
     }
 
-    pub(crate) fn enter(self: &Rc<Self>, run_of_pid: Whose) -> Result<Place, String> {
+    pub(crate) fn enter(self: &Rc<Self>, run_of_pid: ConnOwner) -> Result<ConnPermit, String> {
         let mut seats = self.seats.borrow_mut();
         let taken = seats.get(&run_of_pid).copied().unwrap_or(0);
         match run_of_pid {
-            Whose::Run(_) if taken >= OF_RUN_MOST => {
+            ConnOwner::Run(_) if taken >= OF_RUN_MOST => {
                 return Err(format!("an app may hold {OF_RUN_MOST} connections"));
             }
-            Whose::Caller(_) if taken >= OF_CALLER_MOST => {
+            ConnOwner::Caller(_) if taken >= OF_CALLER_MOST => {
                 return Err(format!("a process may hold {OF_CALLER_MOST} connections"));
             }
-            Whose::Caller(_) => {
-                let is_caller =
-                    |(run_of_pid, _): &(&Whose, &usize)| matches!(run_of_pid, Whose::Caller(_));
+            ConnOwner::Caller(_) => {
+                let is_caller = |(run_of_pid, _): &(&ConnOwner, &usize)| {
+                    matches!(run_of_pid, ConnOwner::Caller(_))
+                };
                 let all: usize = seats.iter().filter(is_caller).map(|(_, taken)| taken).sum();
                 if all >= OF_CALLERS_MOST {
                     return Err(format!("{OF_CALLERS_MOST} connections are open"));
                 }
             }
-            Whose::Run(_) => {}
+            ConnOwner::Run(_) => {}
         }
         seats.insert(run_of_pid, taken + 1);
-        Ok(Place { app_limits: Rc::clone(self), run_of_pid })
+        Ok(ConnPermit { app_limits: Rc::clone(self), run_of_pid })
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnPermit {
     fn drop(&mut self) {
         let mut seats = self.app_limits.seats.borrow_mut();
         if let Some(taken) = seats.get_mut(&self.run_of_pid) {
@@ -97,13 +98,13 @@ mod tests {
     #[test]
     fn one_that_opens_many_leaves_room_for_others() {
         let app_limits = Rc::new(AppConnLimits::default());
-        let [greedy, modest] = [1, 2].map(|number| Whose::Run(RunId::new(number, [0; 10])));
+        let [greedy, modest] = [1, 2].map(|number| ConnOwner::Run(RunId::new(number, [0; 10])));
         let held: Vec<_> = (0..1_000).filter_map(|_| app_limits.enter(greedy).ok()).collect();
         assert_eq!(held.len(), OF_RUN_MOST);
         assert!(app_limits.enter(modest).is_ok());
         let callers: Vec<_> = (0..100)
             .flat_map(|pid| (0..100).map(move |_| pid))
-            .filter_map(|pid| app_limits.enter(Whose::Caller(pid)).ok())
+            .filter_map(|pid| app_limits.enter(ConnOwner::Caller(pid)).ok())
             .collect();
         assert_eq!(callers.len(), OF_CALLERS_MOST);
         assert!(app_limits.enter(modest).is_ok(), "runs have places of their own");

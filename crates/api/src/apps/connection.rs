@@ -3,14 +3,14 @@
 //! Requests are answered in their order. Whatever a peer does, it costs this connection and no other: what it
 //! sends is limited in size and rate, what it does not read waits here, and it is told why before it is cut off.
 
-use super::conn_limits::{AppConnLimits, Place, Whose};
+use super::conn_limits::{AppConnLimits, ConnOwner, ConnPermit};
 use super::gateway::{Topic, operate};
 use super::message::{write_event, write_response};
 use super::methods;
 use super::rate::{RATE, Rate};
 use crate::conn_limits::{self, Face, LARGE};
 use crate::server::Shared;
-use ostler_engine::{AppReport, Told};
+use ostler_engine::{AppNotice, AppReport};
 use ostler_model::app_wire::{
     Fault, FaultCode, LINE_MOST, Line, Lines, Request, UNENDED_MOST, read_request,
 };
@@ -57,14 +57,14 @@ pub(crate) async fn serve(stream: UnixStream, app_limits: Rc<AppConnLimits>, sha
     }
     let run_of_pid = connection.run_of_pid(&app_limits).await;
     let is_without_room = match run_of_pid {
-        Whose::Run(_) => ostler_os::is_last_reserve(connection.writing.as_ref()),
-        Whose::Caller(_) => ostler_os::is_kept_from_callers(connection.writing.as_ref()),
+        ConnOwner::Run(_) => ostler_os::is_last_reserve(connection.writing.as_ref()),
+        ConnOwner::Caller(_) => ostler_os::is_kept_from_callers(connection.writing.as_ref()),
     };
     if is_without_room {
         let description = "no descriptors are left for another connection; try again later";
         return connection.refuse(FaultCode::Conflict, description.to_owned()).await;
     }
-    let place: Place = match app_limits.enter(run_of_pid) {
+    let place: ConnPermit = match app_limits.enter(run_of_pid) {
         Ok(place) => place,
         Err(description) => {
             connection.note_misbehaviour(&description);
@@ -86,19 +86,19 @@ struct Connection {
     number: u64,
     /// Who it has proved to be.
     app: Option<Arc<AppReport>>,
-    description: Option<(mpsc::UnboundedSender<Told>, mpsc::UnboundedReceiver<Told>)>,
+    description: Option<(mpsc::UnboundedSender<AppNotice>, mpsc::UnboundedReceiver<AppNotice>)>,
     topics: Option<(broadcast::Receiver<Topic>, Option<String>)>,
     /// Whose process it is, by the kernel's word: an app is no operator.
     of_app: Option<Arc<AppReport>>,
     is_misbehaving: bool,
-    place: conn_limits::Place,
+    place: conn_limits::ConnPermit,
     shared: Rc<Shared>,
 }
 
 /// What happened while we waited.
 enum Event {
     Read(usize),
-    Told(Told),
+    AppNotice(AppNotice),
     Topic(Topic),
     HungUp,
 }
@@ -116,7 +116,7 @@ fn is_no_proof(fault: &Fault) -> bool {
 }
 
 impl Connection {
-    async fn run_of_pid(&mut self, app_limits: &AppConnLimits) -> Whose {
+    async fn run_of_pid(&mut self, app_limits: &AppConnLimits) -> ConnOwner {
         let now_ms = ostler_os::mono_ms();
         let run = match app_limits.seen(self.pid, now_ms) {
             Some(run) => run,
@@ -129,9 +129,9 @@ impl Connection {
         match run {
             Some(run) => {
                 self.of_app = self.shared.engine.apps().get(run).filter(|app| app.app.is_some());
-                Whose::Run(run)
+                ConnOwner::Run(run)
             }
-            None => Whose::Caller(self.pid),
+            None => ConnOwner::Caller(self.pid),
         }
     }
 
@@ -142,7 +142,7 @@ impl Connection {
         loop {
             let then = match self.next(&mut reading, &mut chunk).await {
                 Event::HungUp => return,
-                Event::Told(description) => self.pass_on(description),
+                Event::AppNotice(description) => self.pass_on(description),
                 Event::Topic(Topic::App(status)) => {
                     self.event("app", &json!(status));
                     Then::Go
@@ -198,7 +198,7 @@ impl Connection {
                     Ok(0) | Err(_) => Event::HungUp,
                     Ok(length) => Event::Read(length),
                 },
-                Some(description) = description => return Event::Told(description),
+                Some(description) = description => return Event::AppNotice(description),
                 topic = topic => topic,
                 () = self.place.pane_slot.asked_to_leave() => return Event::HungUp,
             };
@@ -348,17 +348,17 @@ impl Connection {
         self.app = Some(app);
     }
 
-    fn pass_on(&mut self, description: Told) -> Then {
+    fn pass_on(&mut self, description: AppNotice) -> Then {
         match description {
-            Told::Shutdown { timeout_ms, reason } => {
+            AppNotice::Shutdown { timeout_ms, reason } => {
                 self.event("shutdown", &json!({ "timeout": timeout_ms, "reason": reason }));
                 Then::Go
             }
-            Told::Config { config, version } => {
+            AppNotice::Config { config, version } => {
                 self.event("config", &json!({ "config": config, "version": version }));
                 Then::Go
             }
-            Told::Superseded => {
+            AppNotice::Superseded => {
                 self.event("superseded", &json!({}));
                 Then::Close
             }

@@ -15,13 +15,13 @@ const LEAVING_MS: u64 = 30_000;
 
 #[derive(Deserialize)]
 struct Registration {
-    manifest: Claimed,
+    manifest: RegisterCall,
     #[serde(default)]
     secret: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Claimed {
+struct RegisterCall {
     id: Option<String>,
     r#type: Option<Value>,
     protocol: Option<Protocol>,
@@ -78,7 +78,7 @@ pub(crate) async fn register(
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Beat {
+struct HeartbeatCall {
     status: Option<Value>,
     busy_until: Option<u64>,
     busy_for: Option<u64>,
@@ -86,7 +86,7 @@ struct Beat {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Leaving {
+struct LeaveCall {
     reason: Option<String>,
     timeout: Option<u64>,
 }
@@ -101,7 +101,7 @@ pub(crate) async fn call(
     let params = if params.is_null() { json!({}) } else { params };
     match method {
         "app.heartbeat" => {
-            let beat: Beat = read(params)?;
+            let beat: HeartbeatCall = read(params)?;
             let now_ms = ostler_os::wall_ms();
             let until = beat.busy_until.map(|until| until.saturating_sub(now_ms));
             report.beat(beat.busy_for.or(until), beat.status.as_ref());
@@ -112,7 +112,7 @@ pub(crate) async fn call(
             Ok(json!({ "ok": true }))
         }
         "app.shutdown" => {
-            let leaving: Leaving = read(params)?;
+            let leaving: LeaveCall = read(params)?;
             report.leaving(leaving.timeout.unwrap_or(LEAVING_MS));
             let reason = leaving.reason.unwrap_or_else(|| "it gave no reason".to_owned());
             let reason: String = reason.chars().take(200).collect();

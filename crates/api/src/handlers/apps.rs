@@ -5,7 +5,7 @@ use crate::background::beside;
 use crate::find::{error, stopping};
 use crate::server::Shared;
 use crate::usage;
-use ostler_engine::{LogReader, OutputState, Piece, UnitAsk, Until, config_version};
+use ostler_engine::{LogReader, OutputState, Piece, UnitAsk, WaitCondition, config_version};
 use ostler_model::{
     Actor, AppPhase, AppSpec, AppStatus, AppUsage, Depth, UnitLook, UnitState, UnitView, Usage,
 };
@@ -97,10 +97,10 @@ async fn ask(
     if wait == Some(false) {
         return Ok(Accepted { ok: true });
     }
-    let until = if ask == UnitAsk::Stop { Until::Stopped } else { Until::Settled };
+    let until = if ask == UnitAsk::Stop { WaitCondition::Stopped } else { WaitCondition::Settled };
     let views = shared.engine.await_units(names, until).await.ok_or_else(stopping)?;
     match views.first() {
-        Some(view) if until == Until::Settled && view.state != UnitState::Ready => {
+        Some(view) if until == WaitCondition::Settled && view.state != UnitState::Ready => {
             let description = format!("{id}: {} ({})", view.state, view.why);
             Err(error(ErrorCode::Conflict, description))
         }

@@ -4,7 +4,7 @@ use super::dispatch::Handle;
 use crate::find::{error, stopping};
 use crate::server::Shared;
 use crate::usage;
-use ostler_engine::{Declaration, PoolRefused, UnitAsk, Until};
+use ostler_engine::{Declaration, PoolRefused, UnitAsk, WaitCondition};
 use ostler_model::{Actor, Change, Part, UnitLook, UnitView};
 use ostler_ops::Done;
 use ostler_ops::units::{Await, AwaitUntil, Declare, List, Look, Restart, Start, Stop, Wake};
@@ -55,8 +55,8 @@ impl Handle for Wake {
 impl Handle for Await {
     async fn handle(self, _: Actor, shared: &Shared) -> Result<Vec<UnitView>, WireError> {
         let until = match self.until {
-            AwaitUntil::Settled => Until::Settled,
-            AwaitUntil::Stopped => Until::Stopped,
+            AwaitUntil::Settled => WaitCondition::Settled,
+            AwaitUntil::Stopped => WaitCondition::Stopped,
         };
         shared.engine.await_units(self.names, until).await.ok_or_else(stopping)
     }

@@ -1,6 +1,6 @@
 use crate::exit::Exit;
 use crate::print::errln;
-use ostler_os::{Ending, Swept, make_container_run};
+use ostler_os::{Ending, SweepOutcome, run_contained};
 use std::ffi::OsString;
 
 /// Process 1 of a container; the exit code is the command's.
@@ -9,7 +9,7 @@ pub fn init(command: &[OsString]) -> Exit {
         errln!("ostler: init needs a command: ostler init -- CMD");
         return Exit::USAGE;
     };
-    let contained = match make_container_run(program, arguments) {
+    let contained = match run_contained(program, arguments) {
         Ok(contained) => contained,
         Err(error) => {
             errln!("ostler: cannot run {}: {error}", program.to_string_lossy());
@@ -26,16 +26,16 @@ pub fn init(command: &[OsString]) -> Exit {
 /// A guardian whose supervisors cannot end what they own becomes this: its children are ours.
 pub fn sweep() -> Exit {
     match ostler_os::sweep() {
-        Swept::AllGone => Exit::DONE,
-        left @ Swept::Left(_) => {
+        SweepOutcome::AllGone => Exit::DONE,
+        left @ SweepOutcome::Left(_) => {
             report_left(left);
             Exit::FAILED
         }
     }
 }
 
-fn report_left(swept: Swept) {
-    if let Swept::Left(count) = swept {
+fn report_left(swept: SweepOutcome) {
+    if let SweepOutcome::Left(count) = swept {
         errln!("ostler: {count} of its processes could not be ended");
     }
 }

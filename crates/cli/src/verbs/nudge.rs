@@ -9,7 +9,8 @@ use crate::render::{self, Colours};
 use ostler_model::{Nudge, Priority, Receipt};
 use ostler_ops::nudges::List;
 use ostler_patrol::nudge::{
-    Before, Mode, Patience, Prefix, Refusal, Speech, Spoken, Whose, deliver_waiting, nudge_as,
+    Before, Mode, NudgeOutcome, NudgeRequest, Patience, Prefix, Refusal, SessionOwner,
+    deliver_waiting, nudge_as,
 };
 use ostler_patrol::{Connector, PatrolError};
 use std::io::{self, Read};
@@ -33,7 +34,7 @@ pub fn nudge(context: &Context, arguments: NudgeArguments) -> Result<Exit, Failu
         (false, true) => (Mode::Immediate, Before::Interrupt),
         (false, false) => (mode(arguments.mode), Before::Nothing),
     };
-    let speech = Speech {
+    let speech = NudgeRequest {
         from: &from,
         to: &name,
         text: &text,
@@ -42,13 +43,13 @@ pub fn nudge(context: &Context, arguments: NudgeArguments) -> Result<Exit, Failu
         priority: if arguments.urgent { Priority::Urgent } else { Priority::Normal },
         life_ms: arguments.expires,
     };
-    let run_of_pid = if arguments.foreign { Whose::Anyones } else { Whose::Ours };
+    let run_of_pid = if arguments.foreign { SessionOwner::Anyones } else { SessionOwner::Ours };
     let prefix = if arguments.raw || from == OVERSEER { Prefix::None } else { Prefix::Sender };
     let own = context.clone();
     let connector = Connector::new(move || own.connect_patiently());
     let spoken = nudge_as(&connector, &speech, run_of_pid, prefix).map_err(failure)?;
     if arguments.json {
-        let Spoken { receipt, why, id, .. } = &spoken;
+        let NudgeOutcome { receipt, why, id, .. } = &spoken;
         outln!("{}", serde_json::json!({ "unit": name, "receipt": receipt, "why": why, "id": id }));
     } else if is_well(spoken.receipt) {
         outln!("{}: {}", spoken.receipt, spoken.why);

@@ -9,12 +9,12 @@ type Answer = Result<Value, AppError>;
 
 /// Whether it does no harm to be sent twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Twice {
+pub(super) enum Repeatable {
     Harmless,
     Harmful,
 }
 
-impl Twice {
+impl Repeatable {
     /// These change nothing when they are done twice, and so may be sent again on the next connection.
     pub(super) fn of(method: &str) -> Self {
         match method {
@@ -29,7 +29,7 @@ pub(super) struct Call {
     pub(super) method: String,
     pub(super) params: Value,
     pub(super) is_sent: bool,
-    twice: Twice,
+    twice: Repeatable,
     answer: Option<Answer>,
 }
 
@@ -48,7 +48,7 @@ impl Calls {
 
     pub(super) fn make(&mut self, method: &str, params: Value) -> u64 {
         let id = self.next_id();
-        let (method, twice) = (method.to_owned(), Twice::of(method));
+        let (method, twice) = (method.to_owned(), Repeatable::of(method));
         self.open.insert(id, Call { method, params, is_sent: false, twice, answer: None });
         id
     }
@@ -90,7 +90,7 @@ impl Calls {
     pub(super) fn lost(&mut self) {
         let mut over = Vec::new();
         for (id, call) in &mut self.open {
-            if call.is_sent && call.twice == Twice::Harmful {
+            if call.is_sent && call.twice == Repeatable::Harmful {
                 over.push((*id, AppError::ConnectionLost { method: call.method.clone() }));
             }
             call.is_sent = false;

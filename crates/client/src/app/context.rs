@@ -5,7 +5,7 @@ use super::error::AppError;
 use super::events::Next;
 use super::link::Link;
 use super::next_beat::Status;
-use super::stop::{Stop, Wish};
+use super::stop::{Stop, StopRequester};
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -45,7 +45,7 @@ impl Context {
 
     /// Ends the app by its own will, in the same way as when it is asked to.
     pub fn stop(&self, reason: &str) {
-        self.link.ask(Stop::new(reason, self.link.shutdown_timeout, Wish::Own));
+        self.link.ask(Stop::new(reason, self.link.shutdown_timeout, StopRequester::Own));
     }
 
     /// Declares that the app may be silent for that long, even its heartbeats. Zero takes it back; more than

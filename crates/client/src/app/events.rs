@@ -38,7 +38,7 @@ struct Known {
 }
 
 #[derive(Debug)]
-pub(super) struct News {
+pub(super) struct AppEvents {
     known: Mutex<Known>,
     changed: Condvar,
 }
@@ -52,7 +52,7 @@ pub(super) enum Asked {
     InTime,
 }
 
-impl News {
+impl AppEvents {
     pub(super) fn new() -> Self {
         let known = Known {
             phase: Phase::NotBegun,
@@ -170,7 +170,7 @@ impl News {
 
 #[cfg(test)]
 mod tests {
-    use super::super::stop::Wish;
+    use super::super::stop::StopRequester;
     use super::*;
     use serde_json::json;
 
@@ -179,12 +179,12 @@ mod tests {
     }
 
     fn stop(reason: &str, ms: u64) -> Stop {
-        Stop::new(reason, Duration::from_millis(ms), Wish::Own)
+        Stop::new(reason, Duration::from_millis(ms), StopRequester::Own)
     }
 
     #[test]
     fn the_newest_configuration_is_told_once_and_the_same_is_none() {
-        let news = News::new();
+        let news = AppEvents::new();
         news.begin_with(version(1));
         news.configure(version(1));
         assert_eq!(news.next(Some(Duration::ZERO)), Next::TimeUp);
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn the_first_request_decides_and_comes_before_all_else() {
-        let news = News::new();
+        let news = AppEvents::new();
         assert!(news.begin_setup());
         news.configure(version(2));
         assert_eq!(news.ask(stop("one", 60_000)), Asked::InTime);
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn who_is_asked_early_does_not_begin() {
-        let news = News::new();
+        let news = AppEvents::new();
         assert_eq!(news.ask(stop("one", 1)), Asked::Early);
         assert!(!news.begin_setup());
         assert_eq!(news.overdue().expect("it did not end").reason(), "one");

@@ -11,7 +11,7 @@ use super::clock;
 use super::connection::{Connection, Writer};
 use super::environment::Environment;
 use super::error::AppError;
-use super::events::News;
+use super::events::AppEvents;
 use super::manifest::Manifest;
 use super::next_beat::Liveness;
 use super::wire::encode;
@@ -78,7 +78,7 @@ impl State {
 #[derive(Debug)]
 pub(super) struct Link {
     pub(super) environment: Environment,
-    pub(super) news: News,
+    pub(super) news: AppEvents,
     pub(super) connect_timeout: Duration,
     pub(super) request_timeout: Duration,
     /// For the end when Ostler names no time for it.
@@ -104,7 +104,7 @@ impl Link {
         };
         Self {
             environment,
-            news: News::new(),
+            news: AppEvents::new(),
             connect_timeout: Duration::from_secs(5),
             request_timeout: Duration::from_secs(30),
             shutdown_timeout,

@@ -7,7 +7,7 @@ use super::events::Asked;
 use super::link::{Link, Phase, Why, begin};
 use super::manifest::Manifest;
 use super::next_beat::Liveness;
-use super::stop::{Stop, Wish};
+use super::stop::{Stop, StopRequester};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -66,7 +66,7 @@ impl Link {
         // Whoever is woken by it finds the notice made.
         let mut state = self.lock();
         match (self.news.ask(stop), wish) {
-            (Asked::InTime, Wish::Own) => {
+            (Asked::InTime, StopRequester::Own) => {
                 state.notice = begin(&mut state, "app.shutdown", notice).ok();
             }
             (Asked::Early, _) => {

@@ -11,7 +11,7 @@ use super::error::AppError;
 use super::link::{Link, Phase, Why};
 use super::log;
 use super::notices::configuration_of;
-use super::stop::{Stop, Wish};
+use super::stop::{Stop, StopRequester};
 use super::wire::{Message, encode};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -173,7 +173,7 @@ impl Link {
                 let timeout = payload["timeout"].as_u64().map(Duration::from_millis);
                 let reason = payload["reason"].as_str().unwrap_or("shutdown");
                 let timeout = timeout.unwrap_or(self.shutdown_timeout);
-                self.ask(Stop::new(reason, timeout, Wish::Ostlers));
+                self.ask(Stop::new(reason, timeout, StopRequester::Ostlers));
             }
             "config" => self.news.configure(Configuration::of(payload)),
             "superseded" => {

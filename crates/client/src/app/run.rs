@@ -8,7 +8,7 @@ use super::hooks::App;
 use super::link::Link;
 use super::log;
 use super::signals::Listening;
-use super::stop::{Stop, Wish};
+use super::stop::{Stop, StopRequester};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -55,7 +55,7 @@ fn live(app: &mut impl App) -> Result<(), AppError> {
         app.work(&context).map_err(failed("work"))
     };
     let reason = if worked.is_ok() { "its work is done" } else { "its work failed" };
-    let own = Stop::new(reason, link.shutdown_timeout, Wish::Own);
+    let own = Stop::new(reason, link.shutdown_timeout, StopRequester::Own);
     link.ask(own.clone());
     let stop = link.news.stop().unwrap_or(own);
     let down = app.teardown(&stop).map_err(failed("teardown"));

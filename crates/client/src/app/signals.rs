@@ -3,7 +3,7 @@
 use super::error::AppError;
 use super::link::Link;
 use super::run::thread;
-use super::stop::{Stop, Wish};
+use super::stop::{Stop, StopRequester};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::{Handle, Signals};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ impl Listening {
         thread("ostler-signals", link, move |link| {
             for signal in signals.forever() {
                 let name = if signal == SIGTERM { "SIGTERM" } else { "SIGINT" };
-                link.ask(Stop::new(name, link.shutdown_timeout, Wish::Own));
+                link.ask(Stop::new(name, link.shutdown_timeout, StopRequester::Own));
             }
         })?;
         Ok(Self { handle })

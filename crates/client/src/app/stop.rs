@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 /// Who wants it to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wish {
+pub(super) enum StopRequester {
     Ostlers,
     /// A signal's, or the app's: Ostler does not know of it yet.
     Own,
@@ -17,11 +17,11 @@ pub struct Stop {
     reason: String,
     timeout: Duration,
     asked_at: Instant,
-    wish: Wish,
+    wish: StopRequester,
 }
 
 impl Stop {
-    pub(super) fn new(reason: &str, timeout: Duration, wish: Wish) -> Self {
+    pub(super) fn new(reason: &str, timeout: Duration, wish: StopRequester) -> Self {
         Self { reason: reason.to_owned(), timeout, asked_at: clock::now(), wish }
     }
 
@@ -40,7 +40,7 @@ impl Stop {
         (self.asked_at + self.timeout).saturating_duration_since(clock::now())
     }
 
-    pub(super) fn wish(&self) -> Wish {
+    pub(super) fn wish(&self) -> StopRequester {
         self.wish
     }
 

@@ -8,8 +8,8 @@ use super::settings::check_settings;
 use super::{JsonKind, MANIFEST_NAME, check_config_json, json_kind};
 use crate::file::{ResourceTable, UnitTable};
 use crate::findings::Findings;
-use crate::load::{Circumstances, Config, SupervisorSettings, is_unit_name};
-use crate::located::At;
+use crate::load::{Config, ReadContext, SupervisorSettings, is_unit_name};
+use crate::located::Located;
 use crate::problem::Problem;
 use crate::resolve::{Kind, Reader, resolve};
 use crate::scalars::Text;
@@ -24,7 +24,7 @@ const ELSEWHERE_MOST: usize = 100;
 pub(crate) fn load_alone(
     file: &Path,
     text: &str,
-    around: &Circumstances,
+    around: &ReadContext,
 ) -> Result<Config, Vec<Problem>> {
     if json_kind(file, text) == JsonKind::Defaults {
         check_config_json(file, text)?;
@@ -63,7 +63,7 @@ impl Reader<'_> {
     pub(crate) fn manifest(
         &mut self,
         name: &str,
-        named: &At<Text>,
+        named: &Located<Text>,
         table: &UnitTable,
     ) -> Option<Manifest> {
         let folder = self.findings.file.parent().unwrap_or(Path::new("."));
@@ -108,7 +108,7 @@ impl Reader<'_> {
     }
 
     /// Whoever registers is known by the app's id, so it is the id of one unit.
-    fn is_alone(&mut self, name: &str, manifest: &Manifest, named: &At<Text>) {
+    fn is_alone(&mut self, name: &str, manifest: &Manifest, named: &Located<Text>) {
         let id = &manifest.id;
         if let Some(other) = self.apps.get(id) {
             let description = format!("app {id:?} is unit {other:?} already");
@@ -173,7 +173,7 @@ impl Reader<'_> {
     /// What the unit says, key by key over what the manifest says; 0 is none.
     pub(crate) fn resources(
         &mut self,
-        table: Option<&At<ResourceTable>>,
+        table: Option<&Located<ResourceTable>>,
         granted: Resources,
     ) -> Resources {
         let Some(table) = table else { return granted };

@@ -11,7 +11,7 @@ mod supervisord_file;
 mod supervisord_value;
 
 use crate::findings::place;
-use crate::load::{Circumstances, load};
+use crate::load::{ReadContext, load};
 use crate::problem::Problem;
 use draft::Draft;
 use std::path::Path;
@@ -54,7 +54,7 @@ pub fn import(file: &Path, text: &str) -> Result<Imported, Problem> {
     let toml = draft::write(from, &units);
     // Whoever takes it as it is should not be surprised by `ostler up`.
     let beside = file.with_file_name("ostler.toml");
-    for problem in load(&beside, &toml, &Circumstances::default()).err().into_iter().flatten() {
+    for problem in load(&beside, &toml, &ReadContext::default()).err().into_iter().flatten() {
         let hint = problem.hint.map(|hint| format!(" ({hint})")).unwrap_or_default();
         notes.push(format!("to be corrected: {}{hint}", problem.message));
     }

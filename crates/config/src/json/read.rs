@@ -12,13 +12,13 @@ const DEPTH_MOST: usize = 64;
 
 /// Where it breaks, what is wrong, and what would be right.
 #[derive(Debug)]
-pub(super) struct Broken {
+pub(super) struct SyntaxError {
     pub span: Range<usize>,
     pub description: String,
     pub hint: String,
 }
 
-type Outcome<T> = Result<T, Broken>;
+type Outcome<T> = Result<T, SyntaxError>;
 
 pub(crate) fn parse(findings: &mut Findings<'_>) -> Option<Node> {
     let mut reader = Reader { text: findings.text, at: 0, depth: 0, twice: Vec::new() };
@@ -59,7 +59,7 @@ impl<'a> Reader<'a> {
 
     fn broken<T>(&self, description: &str, hint: &str) -> Outcome<T> {
         let wide = self.peek().map_or(0, char::len_utf8);
-        Err(Broken {
+        Err(SyntaxError {
             span: self.at..self.at + wide,
             description: description.to_owned(),
             hint: hint.to_owned(),
@@ -207,7 +207,7 @@ impl<'a> Reader<'a> {
     }
 
     fn unclosed<T>(&self, begin: usize, description: &str, hint: &str) -> Outcome<T> {
-        Err(Broken {
+        Err(SyntaxError {
             span: begin..begin + 1,
             description: description.to_owned(),
             hint: hint.to_owned(),
@@ -282,7 +282,7 @@ impl<'a> Reader<'a> {
             }
             _ => first,
         };
-        char::from_u32(code).ok_or_else(|| Broken {
+        char::from_u32(code).ok_or_else(|| SyntaxError {
             span: begin..self.at,
             description: "this is half of a character".to_owned(),
             hint: "the other half, another \\u…, is missing; or write the character itself".into(),
@@ -300,7 +300,7 @@ impl<'a> Reader<'a> {
                 self.at += 6;
                 Ok(code)
             }
-            None => Err(Broken {
+            None => Err(SyntaxError {
                 span: self.at..self.at + 2,
                 description: "this escape is too short".to_owned(),
                 hint: "write it as \\u00e9, with four digits".to_owned(),

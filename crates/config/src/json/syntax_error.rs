@@ -1,10 +1,14 @@
 //! Text that is no JSON, in plain words.
 
-use super::read::Broken;
+use super::read::SyntaxError;
 use std::ops::Range;
 
-fn broken(span: Range<usize>, description: impl Into<String>, hint: impl Into<String>) -> Broken {
-    Broken { span, description: description.into(), hint: hint.into() }
+fn broken(
+    span: Range<usize>,
+    description: impl Into<String>,
+    hint: impl Into<String>,
+) -> SyntaxError {
+    SyntaxError { span, description: description.into(), hint: hint.into() }
 }
 
 /// The word that begins there, or its first character.
@@ -18,7 +22,7 @@ fn word(text: &str, at: usize) -> &str {
 }
 
 /// Something stands where it cannot; what others allow there is known by its look.
-pub(super) fn unexpected(text: &str, at: usize, description: &str, hint: &str) -> Broken {
+pub(super) fn unexpected(text: &str, at: usize, description: &str, hint: &str) -> SyntaxError {
     let rest = text.get(at..).unwrap_or_default();
     let word = word(text, at);
     let span = at..at + word.len();
@@ -54,7 +58,7 @@ pub(super) fn unexpected(text: &str, at: usize, description: &str, hint: &str) -
     }
 }
 
-pub(super) fn no_key(text: &str, at: usize) -> Broken {
+pub(super) fn no_key(text: &str, at: usize) -> SyntaxError {
     let word = word(text, at);
     if word.chars().next().is_some_and(|c| c.is_alphanumeric() || c == '_') {
         return broken(at..at + word.len(), "this key needs quotes", format!("write \"{word}\""));
@@ -65,7 +69,7 @@ pub(super) fn no_key(text: &str, at: usize) -> Broken {
     unexpected(text, at, "a key is missing here", "write \"key\": value")
 }
 
-pub(super) fn no_number(span: Range<usize>, written: &str) -> Broken {
+pub(super) fn no_number(span: Range<usize>, written: &str) -> SyntaxError {
     let digits = written.trim_start_matches('-');
     let hint = if digits.starts_with("0x") || digits.starts_with("0X") {
         "JSON has no hexadecimal numbers; write it in digits, or in quotes if text is meant"
@@ -81,11 +85,11 @@ pub(super) fn no_number(span: Range<usize>, written: &str) -> Broken {
     broken(span, "this is not a number", hint)
 }
 
-pub(super) fn unclosed_text(span: Range<usize>) -> Broken {
+pub(super) fn unclosed_text(span: Range<usize>) -> SyntaxError {
     broken(span, "the text is not closed", "a \" is missing at its end; a new line inside is \\n")
 }
 
-pub(super) fn control(at: usize, sign: char) -> Broken {
+pub(super) fn control(at: usize, sign: char) -> SyntaxError {
     let code = u32::from(sign);
     let hint = match sign {
         '\t' => "inside text a tab is written \\t".to_owned(),
@@ -95,7 +99,7 @@ pub(super) fn control(at: usize, sign: char) -> Broken {
     broken(at..at + sign.len_utf8(), description, hint)
 }
 
-pub(super) fn no_escape(span: Range<usize>) -> Broken {
+pub(super) fn no_escape(span: Range<usize>) -> SyntaxError {
     let hint = "write a backslash itself as \\\\";
     broken(span, "this is no escape that is known", hint)
 }

@@ -2,8 +2,8 @@
 
 use super::tables::{PatrolTable, WatchKeys, WatchTable};
 use crate::findings::Findings;
-use crate::located::At;
-use crate::merge::Piecewise;
+use crate::located::Located;
+use crate::merge::KeyedTable;
 use crate::parse::{LATER_UNIT_KEYS, keys};
 use std::collections::BTreeMap;
 use toml::Spanned;
@@ -34,7 +34,7 @@ fn agents(
     findings: &mut Findings<'_>,
     value: Spanned<DeValue<'_>>,
     header: &str,
-) -> BTreeMap<At<String>, WatchTable> {
+) -> BTreeMap<Located<String>, WatchTable> {
     let span = value.span();
     let DeValue::Table(agents) = value.into_inner() else {
         let hint = format!("write [{header}.NAME] above each agent's keys");
@@ -44,7 +44,7 @@ fn agents(
     let mut found = BTreeMap::new();
     for (name, value) in agents {
         let header = format!("{header}.{}", name.get_ref());
-        let name = At::new(name.span(), name.into_inner().into_owned());
+        let name = Located::new(name.span(), name.into_inner().into_owned());
         found.insert(name, agent(findings, value, &header));
     }
     found

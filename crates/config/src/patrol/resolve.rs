@@ -3,7 +3,7 @@
 use super::tables::{LadderTable, PatrolTable, TriageTable, WatchKeys, WatchTable};
 use crate::environment::INHERITED;
 use crate::file::{RestartTable, UnitTable};
-use crate::located::At;
+use crate::located::Located;
 use crate::resolve::{Kind, Reader, of_part, resolve};
 use crate::scalars::{BackendWord, Command, Text, VariableName, WhenWord};
 use ostler_model::{Part, PatrolPolicy, PatrolSpec, TriageSpec, UnitSpec, WatchSpec};
@@ -26,14 +26,17 @@ const TMUX_VARIABLES: [&str; 2] = ["TMUX_TMPDIR", "TERM"];
 
 impl Reader<'_> {
     /// What is watched, and the tables of the units that are.
-    pub fn patrol(&mut self, table: &PatrolTable) -> (PatrolSpec, Vec<(At<String>, UnitTable)>) {
+    pub fn patrol(
+        &mut self,
+        table: &PatrolTable,
+    ) -> (PatrolSpec, Vec<(Located<String>, UnitTable)>) {
         let folder = self.findings.file.parent().unwrap_or(Path::new("/")).to_owned();
         let keys = &table.keys;
         let named = keys.root.as_ref().map_or(ROOT, |root| &root.0);
         let mut root = resolve(&folder, named);
         if !root.is_dir() {
             let first = table.watch.keys().chain(table.worker.keys()).next();
-            let span = keys.root.as_ref().map(At::span).or_else(|| first.map(At::span));
+            let span = keys.root.as_ref().map(Located::span).or_else(|| first.map(Located::span));
             let description = format!("the town {} is not a folder", root.display());
             let hint = format!("make it: mkdir -p {}", root.display());
             self.findings.add(span.unwrap_or(0..0), description, hint);
@@ -56,7 +59,11 @@ impl Reader<'_> {
         }
         if agents.is_empty() && table.worker.is_empty() {
             let hint = "write [patrol.watch.NAME], and a command under it";
-            let at = keys.root.as_ref().map(At::span).or_else(|| keys.tick.as_ref().map(At::span));
+            let at = keys
+                .root
+                .as_ref()
+                .map(Located::span)
+                .or_else(|| keys.tick.as_ref().map(Located::span));
             self.findings.add(at.unwrap_or(0..0), "nobody is watched by [patrol]", hint);
         }
         let triage = keys
@@ -79,7 +86,11 @@ impl Reader<'_> {
     }
 
     /// An agent is a unit: nobody else has its name.
-    pub fn no_double(&mut self, name: &At<String>, units: &BTreeMap<At<String>, UnitTable>) {
+    pub fn no_double(
+        &mut self,
+        name: &Located<String>,
+        units: &BTreeMap<Located<String>, UnitTable>,
+    ) {
         if units.keys().any(|other| other.as_str() == name.as_str()) {
             let description = format!("{:?} is a unit and an agent that is watched", name.as_str());
             self.findings.add(name.span(), description, "call one of them something else");
@@ -87,10 +98,10 @@ impl Reader<'_> {
     }
 
     /// Those that are named, and of each worker one for every rig.
-    fn everybody(&mut self, table: &PatrolTable) -> Vec<(At<String>, WatchTable)> {
-        let mut all: Vec<(At<String>, WatchTable)> =
+    fn everybody(&mut self, table: &PatrolTable) -> Vec<(Located<String>, WatchTable)> {
+        let mut all: Vec<(Located<String>, WatchTable)> =
             table.watch.iter().map(|(name, watch)| (name.clone(), watch.clone())).collect();
-        let rigs: Vec<&At<Text>> = table.keys.rigs.iter().flatten().collect();
+        let rigs: Vec<&Located<Text>> = table.keys.rigs.iter().flatten().collect();
         if rigs.is_empty()
             && let Some((role, _)) = table.worker.iter().next()
         {
@@ -104,9 +115,9 @@ impl Reader<'_> {
                 watch.keys.role.get_or_insert_with(|| Text(role.to_string()));
                 watch.keys.rig.get_or_insert_with(|| (**rig).clone());
                 watch.unit.session.get_or_insert_with(|| {
-                    At::new(role.span(), Text(format!("gt-{}-{}", rig.0, role.as_str())))
+                    Located::new(role.span(), Text(format!("gt-{}-{}", rig.0, role.as_str())))
                 });
-                all.push((At::new(role.span(), name), watch));
+                all.push((Located::new(role.span(), name), watch));
             }
         }
         all
@@ -114,7 +125,7 @@ impl Reader<'_> {
 
     fn watched(
         &mut self,
-        name: &At<String>,
+        name: &Located<String>,
         watch: WatchTable,
         root: &Path,
     ) -> (WatchSpec, UnitTable) {
@@ -137,7 +148,7 @@ impl Reader<'_> {
             format!("gt-{}", name.as_str())
         };
         let session =
-            unit.session.get_or_insert_with(|| At::new(name.span(), Text(usual))).0.clone();
+            unit.session.get_or_insert_with(|| Located::new(name.span(), Text(usual))).0.clone();
         let (stale_ms, very_stale_ms) = self.staleness(&keys);
         // By the document, and by what agents write since.
         let beside = if name.as_str() == DEACON {
@@ -172,7 +183,7 @@ impl Reader<'_> {
         if unit.cwd.is_none() {
             let own = root.join(name.as_str());
             let cwd = if own.is_dir() { own } else { root.to_owned() };
-            unit.cwd = Some(At::new(name.span(), Text(cwd.display().to_string())));
+            unit.cwd = Some(Located::new(name.span(), Text(cwd.display().to_string())));
         }
         let mut env = unit.env.take().unwrap_or_default();
         let mut add = |name: &str, value: String| {
@@ -292,9 +303,9 @@ fn policy(table: &LadderTable) -> PatrolPolicy {
 fn in_rig(worker: &WatchTable, rig: &str) -> WatchTable {
     let put = |text: &mut Text| text.0 = text.0.replace("{rig}", rig);
     let mut watch = worker.clone();
-    let at = |found: &mut Option<At<Text>>| {
+    let at = |found: &mut Option<Located<Text>>| {
         if let Some(text) = found {
-            *text = At::new(text.span(), Text(text.0.replace("{rig}", rig)));
+            *text = Located::new(text.span(), Text(text.0.replace("{rig}", rig)));
         }
     };
     let command = |found: &mut Option<Command>| {
@@ -304,7 +315,7 @@ fn in_rig(worker: &WatchTable, rig: &str) -> WatchTable {
     };
     command(&mut watch.unit.command);
     if let Some(resume) = &mut watch.unit.resume {
-        *resume = At::new(resume.span(), resume.with(|word| word.replace("{rig}", rig)));
+        *resume = Located::new(resume.span(), resume.with(|word| word.replace("{rig}", rig)));
     }
     command(&mut watch.keys.work);
     at(&mut watch.unit.cwd);

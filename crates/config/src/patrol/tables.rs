@@ -1,7 +1,7 @@
 //! The shape of `[patrol]`.
 
 use crate::file::{LimitTable, UnitTable};
-use crate::located::At;
+use crate::located::Located;
 use crate::scalars::{Command, Duration, Text};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
@@ -16,31 +16,31 @@ pub struct PatrolTable {
     pub keys: PatrolKeys,
     /// Agents that are watched, by name. Each is a unit: any key of a unit may be beside those here.
     #[schemars(with = "BTreeMap<String, WatchTable>")]
-    pub watch: BTreeMap<At<String>, WatchTable>,
+    pub watch: BTreeMap<Located<String>, WatchTable>,
     /// Agents of which there is one for each rig, by their role. `{rig}` stands for its name.
     #[schemars(with = "BTreeMap<String, WatchTable>")]
-    pub worker: BTreeMap<At<String>, WatchTable>,
+    pub worker: BTreeMap<Located<String>, WatchTable>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PatrolKeys {
     /// The town: its state files are below it.
-    pub root: Option<At<Text>>,
+    pub root: Option<Located<Text>>,
     /// How often everybody is looked at; by default 3m.
-    pub tick: Option<At<Duration>>,
+    pub tick: Option<Located<Duration>>,
     /// The tmux server of all agents: "default", a name or a path; by default one of our own.
-    pub tmux: Option<At<Text>>,
+    pub tmux: Option<Located<Text>>,
     /// Names of rigs: each has one of every worker.
-    pub rigs: Option<Vec<At<Text>>>,
+    pub rigs: Option<Vec<Located<Text>>>,
     /// Whose mailbox a person reads; by default overseer.
     pub overseer: Option<Text>,
     /// A command that is told when a person is needed, and when no longer.
     pub on_escalation: Option<Command>,
     /// A command that is asked what to do when a signal tripped.
-    pub triage: Option<At<TriageTable>>,
+    pub triage: Option<Located<TriageTable>>,
     /// How patient each step is.
-    pub ladder: Option<At<LadderTable>>,
+    pub ladder: Option<Located<LadderTable>>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -51,7 +51,7 @@ pub struct TriageTable {
     /// The folder it is started in; by default the town's.
     pub cwd: Option<Text>,
     /// The name it has among the runs; by default gt-boot.
-    pub session: Option<At<Text>>,
+    pub session: Option<Located<Text>>,
     /// How long it may take; by default 60s.
     pub timeout: Option<Duration>,
     /// How long it is not asked about the same agent again; by default 2m.
@@ -96,9 +96,9 @@ pub struct WatchKeys {
     /// The file that it writes to show that it lives; below the root.
     pub heartbeat: Option<Text>,
     /// An older heartbeat is stale; by default 5m.
-    pub stale: Option<At<Duration>>,
+    pub stale: Option<Located<Duration>>,
     /// A much older one; by default 15m. It must be longer than the agent ever sleeps.
-    pub very_stale: Option<At<Duration>>,
+    pub very_stale: Option<Located<Duration>>,
     /// Asked whether there is work for it: 0 is yes, 1 is no.
     pub work: Option<Command>,
     /// Programs of which one must be among its processes, or the agent is dead though its session lives.

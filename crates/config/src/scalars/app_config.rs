@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 /// Any value of TOML, as JSON. A date is text there.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Free(pub Value);
+pub struct AnyValue(pub Value);
 
 /// How the parser hands on a date.
 const DATE: &str = "$__toml_private_datetime";
@@ -26,15 +26,15 @@ fn plain(value: &mut Value) {
     }
 }
 
-impl<'de> Deserialize<'de> for Free {
+impl<'de> Deserialize<'de> for AnyValue {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut value = Value::deserialize(deserializer)?;
         plain(&mut value);
-        Ok(Free(value))
+        Ok(AnyValue(value))
     }
 }
 
-impl JsonSchema for Free {
+impl JsonSchema for AnyValue {
     fn inline_schema() -> bool {
         true
     }

@@ -10,7 +10,7 @@ mod size;
 mod supervisor;
 mod text;
 
-pub use app_config::Free;
+pub use app_config::AnyValue;
 pub use choice::{
     AdoptWord, BackendWord, ExpectWord, MissedWord, OverlapWord, PresetWord, SignalName,
     SuspendWord, WhenWord,

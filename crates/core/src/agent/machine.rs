@@ -15,7 +15,8 @@
 use super::rule::{Reported, Seen, view};
 use crate::time::Now;
 use ostler_model::{
-    AgentJudged, AgentKnown, AgentReport, AgentState, AgentTold, AgentView, Condition, RunId, What,
+    AgentJudged, AgentKnown, AgentNotified, AgentReport, AgentState, AgentView, Condition, RunId,
+    What,
 };
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, VecDeque};
@@ -48,7 +49,7 @@ pub struct News {
     /// For the person: as above, with what can be answered.
     pub message: String,
     /// What a person has been told from here on.
-    pub description: Option<AgentTold>,
+    pub description: Option<AgentNotified>,
 }
 
 #[derive(Debug, Default)]
@@ -63,7 +64,7 @@ struct Agent {
     reports: VecDeque<AgentReport>,
     session: Option<String>,
     view: Option<AgentView>,
-    description: Option<AgentTold>,
+    description: Option<AgentNotified>,
     /// When people were told.
     reported_mono_ms: VecDeque<u64>,
 }
@@ -86,7 +87,7 @@ impl Agents {
     pub(crate) fn step(
         &mut self,
         run: RunId,
-        description: Option<AgentTold>,
+        description: Option<AgentNotified>,
         event: AgentEvent,
         now: Now,
     ) -> Option<News> {
@@ -148,8 +149,8 @@ impl Agent {
             Some(AgentState::Limited) => (What::AgentLimited, Condition::Limited),
         };
         let view = self.view.as_ref()?;
-        let now = AgentTold { run, state: view.state, question: view.question.clone() };
-        let is_same = |description: &AgentTold| {
+        let now = AgentNotified { run, state: view.state, question: view.question.clone() };
+        let is_same = |description: &AgentNotified| {
             description.state == now.state
                 && (now.state == AgentState::Limited || description.question == now.question)
         };
@@ -212,7 +213,7 @@ mod tests {
             Self { agents: Agents::default(), now }
         }
 
-        fn step(&mut self, event: AgentEvent, description: Option<AgentTold>) -> Option<News> {
+        fn step(&mut self, event: AgentEvent, description: Option<AgentNotified>) -> Option<News> {
             self.now.mono_ms += 100;
             self.now.wall_ms += 100;
             self.agents.step(run(), description, event, self.now)

@@ -1,6 +1,6 @@
 //! An agent whose screen waits for a person: it is left to one, and nothing is typed.
 
-use super::case::{Case, Late};
+use super::case::{AgentCase, Lateness};
 use super::decide::Choice;
 use super::evidence::span;
 use ostler_model::{AgentState, Step, TroubleKind};
@@ -9,7 +9,7 @@ use ostler_model::{AgentState, Step, TroubleKind};
 const OVER_MS: u64 = 60_000;
 
 /// What is done for an agent that asks, is limited, or has half a line of somebody in its input box.
-pub(super) fn asks(case: &Case) -> Option<Choice> {
+pub(super) fn asks(case: &AgentCase) -> Option<Choice> {
     let shown = case.seen.shows.as_ref();
     match shown.map(|shown| shown.state) {
         Some(AgentState::Waiting) => {
@@ -30,7 +30,7 @@ pub(super) fn asks(case: &Case) -> Option<Choice> {
     }
 }
 
-fn limited(case: &Case) -> Choice {
+fn limited(case: &AgentCase) -> Choice {
     if let Some(choice) = is_over(case) {
         return choice;
     }
@@ -43,7 +43,7 @@ fn limited(case: &Case) -> Choice {
 }
 
 /// Its limit is over: it is told to go on, once.
-fn is_over(case: &Case) -> Option<Choice> {
+fn is_over(case: &AgentCase) -> Option<Choice> {
     let until = case.state.limited_until_ms?;
     let is_over = case.now_ms >= until.saturating_add(OVER_MS);
     (is_over && case.policy.resume_after_limit)
@@ -51,11 +51,11 @@ fn is_over(case: &Case) -> Option<Choice> {
 }
 
 /// A person's half line is theirs. If the agent would be called hung, a person is asked to look.
-fn begun(case: &Case) -> Option<Choice> {
+fn begun(case: &AgentCase) -> Option<Choice> {
     if !case.seen.is_begun {
         return None;
     }
-    let is_hung = case.late() == Late::VeryStale && case.is_late_with_work();
+    let is_hung = case.late() == Lateness::VeryStale && case.is_late_with_work();
     Some(if is_hung {
         Choice::escalate(
             case,

@@ -8,7 +8,7 @@ use ostler_model::{
 
 /// One agent at one tick.
 #[derive(Clone, Copy)]
-pub struct Case<'a> {
+pub struct AgentCase<'a> {
     pub seen: &'a Observation,
     pub state: &'a WatchState,
     pub watch: &'a WatchSpec,
@@ -20,7 +20,7 @@ pub struct Case<'a> {
 
 /// How late it is, by its heartbeat, or by its silence where there is none to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Late {
+pub(super) enum Lateness {
     No,
     Stale,
     VeryStale,
@@ -28,9 +28,9 @@ pub(super) enum Late {
     Unseen,
 }
 
-impl<'a> Case<'a> {
+impl<'a> AgentCase<'a> {
     pub(super) fn sight(&self) -> Sight<'a> {
-        let Case { seen, state, policy, now_ms, .. } = *self;
+        let AgentCase { seen, state, policy, now_ms, .. } = *self;
         Sight { seen, state, policy, now_ms }
     }
 
@@ -38,15 +38,17 @@ impl<'a> Case<'a> {
         self.sight().freshness(self.watch)
     }
 
-    pub(super) fn late(&self) -> Late {
+    pub(super) fn late(&self) -> Lateness {
         match (self.freshness(), self.sight().silent_ms()) {
-            (Freshness::Fresh, _) => Late::No,
-            (Freshness::Stale, _) => Late::Stale,
-            (Freshness::VeryStale, _) => Late::VeryStale,
-            (Freshness::Unknown, None) => Late::Unseen,
-            (Freshness::Unknown, Some(silent)) if silent < self.watch.stale_ms => Late::No,
-            (Freshness::Unknown, Some(silent)) if silent <= self.watch.very_stale_ms => Late::Stale,
-            (Freshness::Unknown, Some(_)) => Late::VeryStale,
+            (Freshness::Fresh, _) => Lateness::No,
+            (Freshness::Stale, _) => Lateness::Stale,
+            (Freshness::VeryStale, _) => Lateness::VeryStale,
+            (Freshness::Unknown, None) => Lateness::Unseen,
+            (Freshness::Unknown, Some(silent)) if silent < self.watch.stale_ms => Lateness::No,
+            (Freshness::Unknown, Some(silent)) if silent <= self.watch.very_stale_ms => {
+                Lateness::Stale
+            }
+            (Freshness::Unknown, Some(_)) => Lateness::VeryStale,
         }
     }
 
@@ -60,7 +62,7 @@ impl<'a> Case<'a> {
     /// Very late, with work that has waited for a while, and not moving.
     pub(super) fn is_late_with_work(&self) -> bool {
         let sight = self.sight();
-        self.late() == Late::VeryStale
+        self.late() == Lateness::VeryStale
             && sight.has_work()
             && sight.pending_ms() >= self.watch.stale_ms
             && self.is_settled()

@@ -19,7 +19,7 @@
 //! read, its silence counts instead. The last column goes beyond `wake` only when the work has waited for the stale time
 //! too. An agent that takes a nudge lives: it is nudged again ever more seldom, and then its work is a person's matter.
 
-use super::case::{Case, Late};
+use super::case::{AgentCase, Lateness};
 use super::evidence::{evidence, span};
 use super::trouble::covers;
 use super::{asking, gone, ladder};
@@ -46,7 +46,7 @@ impl Choice {
     }
 
     /// A person is told, unless somebody has told them already.
-    pub fn escalate(case: &Case, kind: TroubleKind, reason: impl Into<String>) -> Self {
+    pub fn escalate(case: &AgentCase, kind: TroubleKind, reason: impl Into<String>) -> Self {
         let reason = reason.into();
         match &case.state.condition {
             Some(open) if open.is_reported && covers(open, kind, case.seen) => {
@@ -67,7 +67,7 @@ pub fn decide(
     orders: &PatrolOrders,
     now_ms: u64,
 ) -> Decision {
-    let case = Case { seen, state, watch, policy, town, orders, now_ms };
+    let case = AgentCase { seen, state, watch, policy, town, orders, now_ms };
     let Choice { step, reason, trouble } = choose(&case);
     Decision {
         step,
@@ -80,7 +80,7 @@ pub fn decide(
     }
 }
 
-fn choose(case: &Case) -> Choice {
+fn choose(case: &AgentCase) -> Choice {
     if let Some(order) = &case.orders.stopped {
         return Choice::nothing(format!(
             "The town is stopped by {}, and nobody is started until that is lifted.",
@@ -118,7 +118,7 @@ fn run_of_pid(order: &Order) -> String {
 }
 
 /// Mail and nudges have woken it already; other work is told to it, once.
-fn asleep(case: &Case, why: &str) -> Choice {
+fn asleep(case: &AgentCase, why: &str) -> Choice {
     match (&case.seen.pending, &case.state.rung) {
         (PendingSeen::Work { .. }, None) => {
             Choice::of(Step::Nudge, "It sleeps, and there is work for it.")
@@ -134,7 +134,7 @@ fn asleep(case: &Case, why: &str) -> Choice {
 }
 
 /// Its session is there, and so is the agent in it.
-fn alive(case: &Case) -> Choice {
+fn alive(case: &AgentCase) -> Choice {
     let sight = case.sight();
     if let Some(choice) = asking::asks(case) {
         return choice;
@@ -163,21 +163,23 @@ fn alive(case: &Case) -> Choice {
             ),
         );
     }
-    if case.late() != Late::No && sight.moves() {
+    if case.late() != Lateness::No && sight.moves() {
         return Choice::nothing("Its heartbeat is not fresh, but it moves, so it is at work.");
     }
     match (case.late(), &case.seen.pending) {
-        (Late::No, _) => Choice::nothing("It shows that it is well."),
-        (Late::Stale | Late::VeryStale | Late::Unseen, PendingSeen::Nothing) => idle(case),
-        (Late::Unseen, PendingSeen::Unknown { .. }) => Choice::nothing(
+        (Lateness::No, _) => Choice::nothing("It shows that it is well."),
+        (Lateness::Stale | Lateness::VeryStale | Lateness::Unseen, PendingSeen::Nothing) => {
+            idle(case)
+        }
+        (Lateness::Unseen, PendingSeen::Unknown { .. }) => Choice::nothing(
             "Nothing is seen of it, and whether it has work is not known, so it is left alone.",
         ),
-        (Late::Unseen, PendingSeen::Work { .. })
-        | (Late::Stale, PendingSeen::Unknown { .. } | PendingSeen::Work { .. }) => {
+        (Lateness::Unseen, PendingSeen::Work { .. })
+        | (Lateness::Stale, PendingSeen::Unknown { .. } | PendingSeen::Work { .. }) => {
             ladder::nudge_once(case)
         }
-        (Late::VeryStale, PendingSeen::Unknown { .. }) => ladder::talk(case),
-        (Late::VeryStale, PendingSeen::Work { .. }) => {
+        (Lateness::VeryStale, PendingSeen::Unknown { .. }) => ladder::talk(case),
+        (Lateness::VeryStale, PendingSeen::Work { .. }) => {
             if case.is_late_with_work() {
                 ladder::hung(case)
             } else if case.is_settled() {
@@ -190,7 +192,7 @@ fn alive(case: &Case) -> Choice {
 }
 
 /// Silence without work. A heartbeat that was promised is asked for now and then; more is never done.
-fn idle(case: &Case) -> Choice {
+fn idle(case: &AgentCase) -> Choice {
     let sight = case.sight();
     let spoken = case.state.typed_at_ms.map(|at| sight.age_of(at));
     if case.freshness() != Freshness::VeryStale || !case.is_settled() {

@@ -1,6 +1,6 @@
 //! What a decision was made on, for people and for whoever reads it later.
 
-use super::case::Case;
+use super::case::AgentCase;
 use ostler_model::{DeclaredState, HeartbeatSeen, PendingSeen, SessionSeen};
 use serde_json::{Map, Value, json};
 
@@ -17,7 +17,7 @@ pub(super) fn span(ms: u64) -> String {
 }
 
 /// What is not known is left out.
-pub(super) fn evidence(case: &Case) -> Map<String, Value> {
+pub(super) fn evidence(case: &AgentCase) -> Map<String, Value> {
     let (seen, state, sight) = (case.seen, case.state, case.sight());
     let mut map = Map::new();
     let mut put = |name: &str, value: Option<Value>| {

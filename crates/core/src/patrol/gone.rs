@@ -1,11 +1,11 @@
 //! An agent that is dead, with its session or in it.
 
-use super::case::Case;
+use super::case::AgentCase;
 use super::decide::Choice;
 use super::evidence::span;
 use ostler_model::{Step, TroubleKind};
 
-pub(super) fn session_dead(case: &Case) -> Choice {
+pub(super) fn session_dead(case: &AgentCase) -> Choice {
     match hindrance(case) {
         Some(choice) => choice,
         None if case.seen.wants_again => {
@@ -16,7 +16,7 @@ pub(super) fn session_dead(case: &Case) -> Choice {
 }
 
 /// Whoever acts looks again, and leaves alone what came back to life.
-pub(super) fn agent_dead(case: &Case, why: &str) -> Choice {
+pub(super) fn agent_dead(case: &AgentCase, why: &str) -> Choice {
     // The agent's process comes up a while after its session.
     let spawning_ms = case.policy.grace_ms / 5;
     let started = case.sight().started_at_ms();
@@ -30,7 +30,7 @@ pub(super) fn agent_dead(case: &Case, why: &str) -> Choice {
 }
 
 /// What keeps an agent from being started now.
-pub(super) fn hindrance(case: &Case) -> Option<Choice> {
+pub(super) fn hindrance(case: &AgentCase) -> Option<Choice> {
     if let Some(choice) = crash_loop(case) {
         return Some(choice);
     }
@@ -45,7 +45,7 @@ pub(super) fn hindrance(case: &Case) -> Option<Choice> {
     backing_off(case)
 }
 
-pub(super) fn crash_loop(case: &Case) -> Option<Choice> {
+pub(super) fn crash_loop(case: &AgentCase) -> Option<Choice> {
     let since = case.state.crash_loop_since_ms?;
     let left = case.policy.crash_loop_decay_ms.saturating_sub(case.sight().age_of(since));
     Some(Choice::escalate(
@@ -55,7 +55,7 @@ pub(super) fn crash_loop(case: &Case) -> Option<Choice> {
     ))
 }
 
-pub(super) fn backing_off(case: &Case) -> Option<Choice> {
+pub(super) fn backing_off(case: &AgentCase) -> Option<Choice> {
     let until = case.state.backoff_until_ms.filter(|until| *until > case.now_ms)?;
     (!case.seen.wants_again).then(|| {
         Choice::nothing(format!(
@@ -66,7 +66,7 @@ pub(super) fn backing_off(case: &Case) -> Option<Choice> {
 }
 
 /// Not twice within the cooldown.
-pub(super) fn cooling(case: &Case) -> Option<Choice> {
+pub(super) fn cooling(case: &AgentCase) -> Option<Choice> {
     let ago = case.sight().age_of(case.state.restarted_at_ms?);
     (ago < case.policy.restart_cooldown_ms).then(|| {
         Choice::nothing(format!(

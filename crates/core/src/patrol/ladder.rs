@@ -17,7 +17,7 @@
 //!
 //! It ends at `wake` for what is not ours to end, for what cannot be seen, and for work that nobody knows of.
 
-use super::case::{Case, Late};
+use super::case::{AgentCase, Lateness};
 use super::decide::Choice;
 use super::evidence::span;
 use super::gone;
@@ -27,7 +27,7 @@ use ostler_model::{Rung, SessionSeen, Step, TroubleKind};
 const HUNG: &str = "It does not move, it is very late, and work is waiting";
 
 /// It is late, and there may be work: one nudge, and then time.
-pub(super) fn nudge_once(case: &Case) -> Choice {
+pub(super) fn nudge_once(case: &AgentCase) -> Choice {
     if let Some(choice) = ignores(case).or_else(|| blocked(case)) {
         return choice;
     }
@@ -43,7 +43,7 @@ pub(super) fn nudge_once(case: &Case) -> Choice {
 }
 
 /// It is very late, but whether it hangs is not certain: it is spoken to, once a silence.
-pub(super) fn talk(case: &Case) -> Choice {
+pub(super) fn talk(case: &AgentCase) -> Choice {
     let reason = "It is very late, and there is work for it, or may be.";
     if let Some(choice) = ignores(case).or_else(|| blocked(case)) {
         return choice;
@@ -62,7 +62,7 @@ pub(super) fn talk(case: &Case) -> Choice {
 }
 
 /// It took the last nudges and did not do its work: it is nudged ever more seldom, then a person is told.
-fn ignores(case: &Case) -> Option<Choice> {
+fn ignores(case: &AgentCase) -> Option<Choice> {
     const SELDOM_MOST_MS: u64 = 60 * 60_000;
     let nudged = case.state.nudged;
     if nudged == 0 || case.state.rung.is_some() {
@@ -87,7 +87,7 @@ fn ignores(case: &Case) -> Option<Choice> {
 }
 
 /// No text could be typed for as long as a nudge and a wake have together: a person is to look at the terminal.
-fn blocked(case: &Case) -> Option<Choice> {
+fn blocked(case: &AgentCase) -> Option<Choice> {
     let ago = case.sight().age_of(case.state.blocked_since_ms?);
     let patience_ms = case.policy.nudge_wait_ms.saturating_add(case.policy.wake_wait_ms);
     (ago >= patience_ms).then(|| {
@@ -100,7 +100,7 @@ fn blocked(case: &Case) -> Option<Choice> {
 }
 
 /// What shows that it works is only spoken to.
-fn thinks(case: &Case) -> Option<Choice> {
+fn thinks(case: &AgentCase) -> Option<Choice> {
     case.sight().is_thinking().then(|| {
         Choice::nothing(format!(
             "Its screen says that it works, so it is left alone until it has shown nothing new for {}.",
@@ -110,7 +110,7 @@ fn thinks(case: &Case) -> Option<Choice> {
 }
 
 /// It hangs, on all the evidence that can be had.
-pub(super) fn hung(case: &Case) -> Choice {
+pub(super) fn hung(case: &AgentCase) -> Choice {
     if let Some(choice) = ignores(case).or_else(|| blocked(case)) {
         return choice;
     }
@@ -156,7 +156,7 @@ pub(super) fn hung(case: &Case) -> Choice {
 
 /// It says itself that it is stuck. A nudge would tell it nothing new: with work waiting it is interrupted, and
 /// then restarted; without, it waits for a person.
-pub(super) fn stuck(case: &Case) -> Choice {
+pub(super) fn stuck(case: &AgentCase) -> Choice {
     let why = case.seen.declared.as_ref().map_or("", |said| said.reason.as_str());
     let says = format!("It says that it is stuck ({why})");
     let is_ours = case.seen.session == SessionSeen::Alive;
@@ -183,7 +183,7 @@ pub(super) fn stuck(case: &Case) -> Choice {
 }
 
 /// While a rung has its time, nothing else is done.
-fn verified(case: &Case, rung: &Rung) -> Option<Choice> {
+fn verified(case: &AgentCase, rung: &Rung) -> Option<Choice> {
     let wait_ms = match rung.step {
         Step::Nothing | Step::Start => 0,
         Step::Nudge => case.policy.nudge_wait_ms,
@@ -204,7 +204,7 @@ fn verified(case: &Case, rung: &Rung) -> Option<Choice> {
 }
 
 /// The rung after one that did not help.
-fn after(case: &Case, rung: &Rung) -> Step {
+fn after(case: &AgentCase, rung: &Rung) -> Step {
     let is_long_ago = case.sight().age_of(rung.at_ms) >= case.policy.crash_loop_decay_ms;
     match rung.step {
         Step::Nothing | Step::Start => Step::Nudge,
@@ -216,19 +216,19 @@ fn after(case: &Case, rung: &Rung) -> Step {
     }
 }
 
-fn tried(case: &Case) -> &'static str {
+fn tried(case: &AgentCase) -> &'static str {
     match case.state.rung.as_ref().map(|rung| rung.step) {
         Some(Step::Interrupt) => "interrupting it did not help",
         Some(_) | None => "waking it did not help",
     }
 }
 
-fn is_restartable(case: &Case) -> bool {
+fn is_restartable(case: &AgentCase) -> bool {
     case.seen.session == SessionSeen::Alive && case.sight().can_see()
 }
 
 /// The restart that is due, unless a guard holds it back.
-fn restart(case: &Case, reason: String) -> Choice {
+fn restart(case: &AgentCase, reason: String) -> Choice {
     gone::crash_loop(case)
         .or_else(|| gone::cooling(case))
         .or_else(|| gone::backing_off(case))
@@ -236,7 +236,7 @@ fn restart(case: &Case, reason: String) -> Choice {
 }
 
 /// Triage has looked at it and said that nothing is to be done, which it may do a few times in a row.
-fn held(case: &Case) -> Option<Choice> {
+fn held(case: &AgentCase) -> Option<Choice> {
     let ago = case.sight().age_of(case.state.held_at_ms?);
     (ago < case.policy.hold_ms && case.state.held <= HELD_MOST).then(|| {
         Choice::nothing(format!(
@@ -247,9 +247,9 @@ fn held(case: &Case) -> Option<Choice> {
 }
 
 /// Whether this case may be restarted now. For those who want to go further than the ladder.
-pub(super) fn may_restart(case: &Case) -> bool {
+pub(super) fn may_restart(case: &AgentCase) -> bool {
     is_restartable(case)
-        && case.late() == Late::VeryStale
+        && case.late() == Lateness::VeryStale
         && gone::crash_loop(case).is_none()
         && gone::cooling(case).is_none()
         && gone::backing_off(case).is_none()

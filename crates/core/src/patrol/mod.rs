@@ -30,11 +30,11 @@ mod triage;
 mod trouble;
 
 pub use acted::{HISTORY_MOST, acted};
-pub use case::Case;
+pub use case::AgentCase;
 pub use decide::decide;
 pub use look::look;
-pub use orders::{Kept, Who, lift, stop};
+pub use orders::{Kept, OrderGiver, lift, stop};
 pub use sight::freshness;
 pub use town::{begin_tick, day, mass_death, unreachable};
-pub use triage::{HELD_MOST, WhyNot, admit, asked, degraded, may_ask, trips};
+pub use triage::{HELD_MOST, TriageSkipped, admit, asked, degraded, may_ask, trips};
 pub use trouble::escalation;

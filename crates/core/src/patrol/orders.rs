@@ -3,7 +3,7 @@
 use ostler_model::{Order, PatrolOrders};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Who {
+pub enum OrderGiver {
     Person,
     /// Something that acts by itself.
     Rule,
@@ -22,9 +22,9 @@ pub fn stop(orders: &mut PatrolOrders, order: Order) {
 }
 
 /// Lifts the stop, and says what it was.
-pub fn lift(orders: &mut PatrolOrders, who: Who) -> Result<Option<Order>, Kept> {
+pub fn lift(orders: &mut PatrolOrders, who: OrderGiver) -> Result<Option<Order>, Kept> {
     match (&orders.stopped, who) {
-        (Some(order), Who::Rule) if order.is_manual => Err(Kept(order.clone())),
-        (Some(_) | None, Who::Person | Who::Rule) => Ok(orders.stopped.take()),
+        (Some(order), OrderGiver::Rule) if order.is_manual => Err(Kept(order.clone())),
+        (Some(_) | None, OrderGiver::Person | OrderGiver::Rule) => Ok(orders.stopped.take()),
     }
 }

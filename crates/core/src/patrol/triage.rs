@@ -5,7 +5,7 @@
 //! times in a row, because an agent that hangs for days while everybody looks at it is what this is here to prevent.
 
 use super::asking;
-use super::case::Case;
+use super::case::AgentCase;
 use super::ladder::{may_restart, word};
 use super::town::day;
 use ostler_model::{
@@ -20,7 +20,7 @@ pub const HELD_MOST: u32 = 3;
 
 /// Why triage is not asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum WhyNot {
+pub enum TriageSkipped {
     Cooldown {
         left_ms: u64,
     },
@@ -31,14 +31,18 @@ pub enum WhyNot {
     Held,
 }
 
-impl fmt::Display for WhyNot {
+impl fmt::Display for TriageSkipped {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            WhyNot::Cooldown { left_ms } => {
+            TriageSkipped::Cooldown { left_ms } => {
                 write!(f, "it was asked about this agent, and not again for {} s", left_ms / 1_000)
             }
-            WhyNot::Budget { asked } => write!(f, "it was asked {asked} times today, which is all"),
-            WhyNot::Held => write!(f, "it has held the ladder back {HELD_MOST} times in a row"),
+            TriageSkipped::Budget { asked } => {
+                write!(f, "it was asked {asked} times today, which is all")
+            }
+            TriageSkipped::Held => {
+                write!(f, "it has held the ladder back {HELD_MOST} times in a row")
+            }
         }
     }
 }
@@ -63,18 +67,18 @@ pub fn may_ask(
     state: &WatchState,
     town: &PatrolState,
     now_ms: u64,
-) -> Result<(), WhyNot> {
+) -> Result<(), TriageSkipped> {
     if state.held >= HELD_MOST {
-        return Err(WhyNot::Held);
+        return Err(TriageSkipped::Held);
     }
     if let Some(at) = state.triage_at_ms {
         let ago = now_ms.saturating_sub(at);
         if ago < spec.cooldown_ms {
-            return Err(WhyNot::Cooldown { left_ms: spec.cooldown_ms - ago });
+            return Err(TriageSkipped::Cooldown { left_ms: spec.cooldown_ms - ago });
         }
     }
     let asked = asked_today(town, now_ms);
-    if asked >= spec.daily_budget { Err(WhyNot::Budget { asked }) } else { Ok(()) }
+    if asked >= spec.daily_budget { Err(TriageSkipped::Budget { asked }) } else { Ok(()) }
 }
 
 /// It is about to be asked. Remembered before the answer, so that a crash in between costs no second one.
@@ -95,7 +99,7 @@ pub fn degraded(mechanical: &Decision, why: &str) -> Decision {
 }
 
 /// What becomes of an answer.
-pub fn admit(answer: &TriageAnswer, mechanical: &Decision, case: &Case) -> Decision {
+pub fn admit(answer: &TriageAnswer, mechanical: &Decision, case: &AgentCase) -> Decision {
     if let Err(refusal) = admissible(answer.step, mechanical, case) {
         let description = format!("Triage wanted {}: {refusal}.", word(answer.step));
         let mut decision = degraded(mechanical, &description);
@@ -116,7 +120,7 @@ pub fn admit(answer: &TriageAnswer, mechanical: &Decision, case: &Case) -> Decis
     }
 }
 
-fn admissible(step: Step, mechanical: &Decision, case: &Case) -> Result<(), String> {
+fn admissible(step: Step, mechanical: &Decision, case: &AgentCase) -> Result<(), String> {
     if step == mechanical.step {
         return Ok(());
     }
@@ -151,7 +155,7 @@ fn admissible(step: Step, mechanical: &Decision, case: &Case) -> Result<(), Stri
 }
 
 /// One rung beyond what is due.
-fn further(step: Step, due: u8, mechanical: &Decision, case: &Case) -> Result<(), String> {
+fn further(step: Step, due: u8, mechanical: &Decision, case: &AgentCase) -> Result<(), String> {
     if force(step) > due + 1 {
         return Err(format!("that is more than one rung beyond {}", word(mechanical.step)));
     }

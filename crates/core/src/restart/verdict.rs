@@ -2,7 +2,7 @@
 
 use super::backoff::{is_reached, slow, wait_ms};
 use super::exit::{Death, ExitClass, rule};
-use ostler_model::{Opened, RestartPolicy, Tally, When};
+use ostler_model::{BreakerOpen, RestartPolicy, Tally, When};
 
 /// More than any limit that makes sense; older ones fall away.
 const KEPT_MOST: usize = 512;
@@ -81,7 +81,7 @@ pub fn after_with(
                     limit.window_ms / 1_000,
                     death.description()
                 );
-                tally.opened = Some(Opened { at_ms: wall_ms, why: why.clone() });
+                tally.opened = Some(BreakerOpen { at_ms: wall_ms, why: why.clone() });
                 return Verdict::Broken { why };
             }
         }
@@ -103,7 +103,7 @@ fn wished(tally: &mut Tally, wishes: Wishes, ran_ms: u64, wall_ms: u64) -> Verdi
             "it asked to be started again (exit 75) {} times in a row, each time within a second of its start",
             tally.wishes
         );
-        tally.opened = Some(Opened { at_ms: wall_ms, why: why.clone() });
+        tally.opened = Some(BreakerOpen { at_ms: wall_ms, why: why.clone() });
         return Verdict::Broken { why };
     }
     tally.restarts += 1;

@@ -6,7 +6,7 @@ use crate::Action;
 use crate::restart::clear;
 use crate::time::Now;
 use ostler_model::{
-    Actor, AgentTold, Desired, OsText, Part, RunId, RunRecord, Tally, Termination, UnitRecord,
+    Actor, AgentNotified, Desired, OsText, Part, RunId, RunRecord, Tally, Termination, UnitRecord,
     UnitSpec, What,
 };
 use serde_json::json;
@@ -582,7 +582,7 @@ impl Units {
     pub(crate) fn asked(
         &mut self,
         name: &str,
-        description: Option<AgentTold>,
+        description: Option<AgentNotified>,
         now: Now,
         out: &mut Vec<Action>,
     ) {

@@ -2,7 +2,7 @@
 
 use crate::common::{HOUR, MINUTE, NOW, Watched, order, seen, watch};
 use crate::random::Random;
-use ostler_core::patrol::{Case, HISTORY_MOST, Who, admit, decide, lift, stop, trips};
+use ostler_core::patrol::{AgentCase, HISTORY_MOST, OrderGiver, admit, decide, lift, stop, trips};
 use ostler_model::{
     AgentSeen, AgentState, Decision, Declared, DeclaredState, Edge, HeartbeatSeen, Observation,
     PatrolOrders, PatrolPolicy, PatrolState, PendingSeen, Rung, SessionSeen, Step, TriageAnswer,
@@ -177,7 +177,7 @@ fn town_and_orders(random: &mut Random, now: u64) -> (PatrolState, PatrolOrders)
 }
 
 /// All that may never be, of a decision by the ladder or by triage.
-fn check(case: &Case, decision: &Decision) -> Result<(), String> {
+fn check(case: &AgentCase, decision: &Decision) -> Result<(), String> {
     let (seen, step) = (case.seen, decision.step);
     let kills = matches!(step, Step::Interrupt | Step::Restart);
     let is_free = case.orders.paused.is_none() && case.orders.stopped.is_none() && seen.is_wanted;
@@ -267,7 +267,8 @@ fn no_sight_and_no_answer_ends_what_must_live() {
         let state = memory(&mut random, NOW);
         let (town, orders) = town_and_orders(&mut random, NOW);
         let (state, seen, town, orders) = (&state, &seen, &town, &orders);
-        let case = Case { seen, state, watch: &watch, policy: &policy, town, orders, now_ms: NOW };
+        let case =
+            AgentCase { seen, state, watch: &watch, policy: &policy, town, orders, now_ms: NOW };
         let mechanical = decide(seen, state, &watch, &policy, town, orders, NOW);
         check(&case, &mechanical).unwrap_or_else(|broken| panic!("seed {seed}: {broken}"));
         for step in STEPS {
@@ -373,7 +374,7 @@ fn no_rule_lifts_a_persons_stop() {
                 stop(&mut orders, order(by_person));
                 is_manual |= by_person;
             } else {
-                let who = if by_person { Who::Person } else { Who::Rule };
+                let who = if by_person { OrderGiver::Person } else { OrderGiver::Rule };
                 let is_lifted = lift(&mut orders, who).is_ok();
                 assert_eq!(is_lifted, by_person || !is_manual, "seed {seed}");
                 is_manual &= !is_lifted;

@@ -1,7 +1,9 @@
 //! Who may be asked, and what of an answer is heeded.
 
 use crate::common::{HOUR, MINUTE, NOW, Watched, beat, mail, seen};
-use ostler_core::patrol::{Case, HELD_MOST, WhyNot, admit, asked, degraded, look, may_ask, trips};
+use ostler_core::patrol::{
+    AgentCase, HELD_MOST, TriageSkipped, admit, asked, degraded, look, may_ask, trips,
+};
 use ostler_model::{
     DecidedBy, Decision, Observation, SessionSeen, Step, StepOutcome, TriageAnswer, TriageSpec,
 };
@@ -32,7 +34,7 @@ fn watched(steps: usize) -> Watched {
 fn answered(watched: &Watched, seen: &Observation, step: Step) -> (Decision, Decision) {
     let mechanical = watched.decide(seen);
     let Watched { state, watch, policy, town, orders, now, .. } = watched;
-    let case = Case { seen, state, watch, policy, town, orders, now_ms: *now };
+    let case = AgentCase { seen, state, watch, policy, town, orders, now_ms: *now };
     let answer = TriageAnswer { step, reason: "It only thinks.".to_owned() };
     (admit(&answer, &mechanical, &case), mechanical)
 }
@@ -64,14 +66,14 @@ fn cooldown_and_budget() {
     assert_eq!(may_ask(&spec(), &one.state, &town, now), Ok(()));
     asked(&mut one.state, &mut town, now);
     now += 5 * MINUTE;
-    let cooldown = WhyNot::Cooldown { left_ms: 10 * MINUTE };
+    let cooldown = TriageSkipped::Cooldown { left_ms: 10 * MINUTE };
     assert_eq!(may_ask(&spec(), &one.state, &town, now), Err(cooldown));
     assert_eq!(may_ask(&spec(), &other.state, &town, now), Ok(()));
     asked(&mut other.state, &mut town, now);
     now += HOUR;
     asked(&mut one.state, &mut town, now);
     now += HOUR;
-    let all = Err(WhyNot::Budget { asked: 3 });
+    let all = Err(TriageSkipped::Budget { asked: 3 });
     assert_eq!(may_ask(&spec(), &one.state, &town, now), all);
     assert_eq!(may_ask(&spec(), &one.state, &town, now + 24 * HOUR), Ok(()));
     // A clock that is set back to yesterday buys no second budget.

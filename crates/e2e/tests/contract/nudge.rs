@@ -1,6 +1,6 @@
 //! Texts into terminals, each with a receipt that is true.
 
-use crate::nudge_setup::{Kept, PatrolFiles, in_every_terminal};
+use crate::nudge_setup::{Kept, Town, in_every_terminal};
 use crate::nudge_texts::{Dice, text, typed};
 use crate::units::Project;
 use ostler_e2e::{Background, Signal, eventually};
@@ -12,7 +12,7 @@ in_every_terminal! {
 }
 
 fn delivered(kept: Kept) {
-    let town = PatrolFiles::new(kept, &["paste"]);
+    let town = Town::new(kept, &["paste"]);
     let description = town.nudge(&["check", "your inbox"]).ok().text();
     assert!(description.starts_with("delivered"), "{description}");
     town.until_received("check your inbox");
@@ -37,7 +37,7 @@ fn many_texts(kept: Kept) {
 }
 
 fn send_many(kept: Kept, words: &[&str], count: usize, keeps_lines: bool) {
-    let town = PatrolFiles::new(kept, words);
+    let town = Town::new(kept, words);
     let mut dice = Dice(0x05ee_d5ee_d5ee_d5ee);
     let mut expected: HashMap<String, usize> = HashMap::new();
     let mut refused = Vec::new();
@@ -71,7 +71,7 @@ in_every_terminal! {
 }
 
 fn at_once(kept: Kept) {
-    let town = PatrolFiles::new(kept, &["paste"]);
+    let town = Town::new(kept, &["paste"]);
     let long = "all work and no play ".repeat(40);
     let texts: Vec<String> =
         (0..20).map(|number| format!("{number}: {long}end {number}")).collect();
@@ -103,7 +103,7 @@ in_every_terminal! {
 }
 
 fn deaf(kept: Kept) {
-    let town = PatrolFiles::new(kept, &["paste", "deaf", "clock"]);
+    let town = Town::new(kept, &["paste", "deaf", "clock"]);
     let answer = town.nudge(&["--mode", "immediate", "--json", "are you there?"]);
     assert_eq!(answer.code, 1);
     let answer = answer.json();
@@ -119,7 +119,7 @@ in_every_terminal! {
 }
 
 fn blind(kept: Kept) {
-    let town = PatrolFiles::new(kept, &["blind"]);
+    let town = Town::new(kept, &["blind"]);
     let answer = town.say("are you there?", &["--mode", "immediate"]);
     assert_eq!(answer["receipt"], "refused", "{answer}");
     assert!(answer["why"].as_str().expect("a reason").contains("screen"), "{answer}");
@@ -132,7 +132,7 @@ in_every_terminal! {
 }
 
 fn menu(kept: Kept) {
-    let town = PatrolFiles::new(kept, &["menu"]);
+    let town = Town::new(kept, &["menu"]);
     let answer = town.say("1 yes please", &["--mode", "immediate"]);
     assert_eq!(answer["receipt"], "refused", "{answer}");
     assert!(answer["why"].as_str().expect("a reason").contains("menu"), "{answer}");
@@ -147,7 +147,7 @@ in_every_terminal! {
 }
 
 fn queued(kept: Kept) {
-    let town = PatrolFiles::new(kept, &["paste", "busy=HERE/go"]);
+    let town = Town::new(kept, &["paste", "busy=HERE/go"]);
     assert_eq!(town.say("first", &["--mode", "queue"])["receipt"], "queued");
     let urgent = town.say("second", &["--urgent", "--mode", "queue"]);
     assert_eq!(urgent["receipt"], "queued");
@@ -172,7 +172,7 @@ fn queued(kept: Kept) {
 /// P9: no more wait for one session than fifty; what is too much is refused.
 #[test]
 fn the_queue_has_an_end() {
-    let town = PatrolFiles::new(Kept::Own, &["paste", "busy=HERE/go"]);
+    let town = Town::new(Kept::Own, &["paste", "busy=HERE/go"]);
     for number in 0..50 {
         let text = format!("nr {number}");
         assert_eq!(town.say(&text, &["--mode", "queue"])["receipt"], "queued");
@@ -188,7 +188,7 @@ in_every_terminal! {
 }
 
 fn keys_before(kept: Kept) {
-    let town = PatrolFiles::new(kept, &["paste", "busy=HERE/never"]);
+    let town = Town::new(kept, &["paste", "busy=HERE/never"]);
     town.nudge(&["--wake", "wake up"]).ok();
     town.nudge(&["--interrupt", "stop it"]).ok();
     town.until_received("stop it");
@@ -201,10 +201,10 @@ in_every_terminal! {
 }
 
 fn without_cursor(kept: Kept) {
-    let town = PatrolFiles::new(kept, &["paste", "hidden", "clock"]);
+    let town = Town::new(kept, &["paste", "hidden", "clock"]);
     town.nudge(&["hello", "4711"]).ok();
     town.until_received("hello 4711");
-    let town = PatrolFiles::new(kept, &["paste", "hidden", "clock", "deaf"]);
+    let town = Town::new(kept, &["paste", "hidden", "clock", "deaf"]);
     assert_eq!(town.nudge(&["hello"]).code, 1);
     assert!(town.received().is_empty());
 }
@@ -215,7 +215,7 @@ in_every_terminal! {
 }
 
 fn hanging(kept: Kept) {
-    let town = PatrolFiles::new(kept, &["paste", "hang=HERE/go"]);
+    let town = Town::new(kept, &["paste", "hang=HERE/go"]);
     for text in ["short".to_owned(), "long ".repeat(4_000)] {
         let answer = town.say(&text, &["--mode", "immediate"]);
         assert_eq!(answer["receipt"], "refused", "{answer}");
@@ -232,7 +232,7 @@ in_every_terminal! {
 }
 
 fn ended_meanwhile(kept: Kept) {
-    let town = PatrolFiles::new(kept, &["blind"]);
+    let town = Town::new(kept, &["blind"]);
     let speaking =
         town.project.spawn(&["nudge", "agent", "--mode", "immediate", "--json", "hello"]);
     until_typing(&town);
@@ -251,7 +251,7 @@ in_every_terminal! {
 }
 
 fn supervisor_dies(kept: Kept) {
-    let town = PatrolFiles::new(kept, &["paste"]);
+    let town = Town::new(kept, &["paste"]);
     for number in 0..3 {
         let text = format!("are you there, {number}?");
         let speaking = town.project.spawn(&["nudge", "agent", "--json", &text]);
@@ -274,7 +274,7 @@ in_every_terminal! {
 }
 
 fn half_done(kept: Kept) {
-    let town = PatrolFiles::new(kept, &["paste", "deaf"]);
+    let town = Town::new(kept, &["paste", "deaf"]);
     let speaking = town.project.spawn(&["nudge", "agent", "--mode", "immediate", "half a text"]);
     until_typing(&town);
     speaking.signal(Signal::KILL);
@@ -285,7 +285,7 @@ fn half_done(kept: Kept) {
 }
 
 /// Somebody is at it.
-fn until_typing(town: &PatrolFiles) {
+fn until_typing(town: &Town) {
     let note = town.project.home.file("nudges/agent.typing");
     eventually("something is typed", || note.exists().then_some(()));
 }

@@ -1,6 +1,6 @@
 //! Texts of several lines for a program that has no profile.
 
-use crate::nudge_setup::{Kept, PatrolFiles, in_every_terminal};
+use crate::nudge_setup::{Kept, Town, in_every_terminal};
 use crate::units::Project;
 use ostler_e2e::Signal;
 
@@ -10,7 +10,7 @@ in_every_terminal! {
 }
 
 fn several_lines(kept: Kept) {
-    let town = PatrolFiles::new(kept, &["paste", "box", "deaf=HERE/go"]);
+    let town = Town::new(kept, &["paste", "box", "deaf=HERE/go"]);
     let answer = town.say("one\ntwo\n\nthe end", &["--mode", "immediate"]);
     assert_eq!(answer["receipt"], "refused", "{answer}");
     assert!(answer["why"].as_str().expect("a reason").contains("cleared"), "{answer}");
@@ -26,7 +26,7 @@ in_every_terminal! {
 }
 
 fn left_behind(kept: Kept) {
-    let town = PatrolFiles::new(kept, &["paste", "box", "stubborn", "deaf=HERE/go"]);
+    let town = Town::new(kept, &["paste", "box", "stubborn", "deaf=HERE/go"]);
     let answer = town.say("one\ntwo\n\nthe end", &["--mode", "immediate"]);
     assert_eq!(answer["receipt"], "not-sent", "{answer}");
     std::fs::write(town.project.path("go"), "").expect("a file");
@@ -52,7 +52,7 @@ in_every_terminal! {
 }
 
 fn half_done_lines(kept: Kept) {
-    let town = PatrolFiles::new(kept, &["paste", "box", "deaf=HERE/go"]);
+    let town = Town::new(kept, &["paste", "box", "deaf=HERE/go"]);
     let words = ["nudge", "agent", "--mode", "immediate", "half\na text\nof lines"];
     let speaking = town.project.spawn(&words);
     let run = town.project.view("agent")["runId"].as_str().expect("a run").to_owned();
@@ -70,7 +70,7 @@ in_every_terminal! {
 }
 
 fn begun_lines(kept: Kept) {
-    let town = PatrolFiles::new(kept, &["paste", "box"]);
+    let town = Town::new(kept, &["paste", "box"]);
     let run = town.project.view("agent")["runId"].as_str().expect("a run").to_owned();
     town.type_by_hand("\x1b[200~my own line\n\x1b[201~");
     town.project.home.until_logged(&run, "my own line");
@@ -135,7 +135,7 @@ fn a_program_that_discards_its_input_is_not_blocked_for_ever() {
     let body = format!("command = [\"sh\", \"-c\", {script:?}]\nbackend = \"pty\"");
     project.declare(&[("agent", &body)]);
     project.up();
-    let town = PatrolFiles { project };
+    let town = Town { project };
     let lines = || std::fs::read_to_string(&received).unwrap_or_default();
     std::fs::write(&busy, "").expect("a file");
     assert_eq!(town.say("first", &["--mode", "immediate"])["receipt"], "delivered");

@@ -12,11 +12,11 @@ pub enum Kept {
     Tmux,
 }
 
-pub struct PatrolFiles {
+pub struct Town {
     pub project: Project,
 }
 
-impl PatrolFiles {
+impl Town {
     /// One unit, `agent`, with these words for the program in its terminal.
     pub fn new(kept: Kept, words: &[&str]) -> Self {
         let project = Project::new();

@@ -1,6 +1,6 @@
 //! Nudges where it matters that the terminal is a pane of tmux.
 
-use crate::nudge_setup::{Kept, PatrolFiles};
+use crate::nudge_setup::{Kept, Town};
 use crate::units::Project;
 use ostler_e2e::{Home, Output, eventually, helper};
 use serde_json::Value;
@@ -13,7 +13,7 @@ fn tmux(home: &Home, socket: &Path, arguments: &[&str]) -> Output {
 }
 
 /// The town's own server and session.
-pub fn in_town(town: &PatrolFiles, verb: &str, rest: &[&str]) -> Output {
+pub fn in_town(town: &Town, verb: &str, rest: &[&str]) -> Output {
     let pane_slot: Value = town.project.view("agent")["tmux"].clone();
     let session = format!("={}:", pane_slot["session"].as_str().expect("a session"));
     let socket = pane_slot["socket"].as_str().expect("a socket").to_owned();
@@ -25,11 +25,10 @@ pub fn in_town(town: &PatrolFiles, verb: &str, rest: &[&str]) -> Output {
 #[test]
 fn copy_mode_is_left() {
     ostler_e2e::needs!("tmux");
-    let town = PatrolFiles::new(Kept::Tmux, &["paste"]);
+    let town = Town::new(Kept::Tmux, &["paste"]);
     in_town(&town, "copy-mode", &[]).ok();
-    let mode = |town: &PatrolFiles| {
-        in_town(town, "display-message", &["-p", "#{pane_in_mode}"]).ok().text()
-    };
+    let mode =
+        |town: &Town| in_town(town, "display-message", &["-p", "#{pane_in_mode}"]).ok().text();
     assert_eq!(mode(&town).trim(), "1");
     town.nudge(&["hello"]).ok();
     town.until_received("hello");
@@ -40,7 +39,7 @@ fn copy_mode_is_left() {
 #[test]
 fn a_session_that_is_killed_meanwhile() {
     ostler_e2e::needs!("tmux");
-    let town = PatrolFiles::new(Kept::Tmux, &["blind"]);
+    let town = Town::new(Kept::Tmux, &["blind"]);
     let speaking =
         town.project.spawn(&["nudge", "agent", "--mode", "immediate", "--json", "hello"]);
     let note = town.project.home.file("nudges/agent.typing");
@@ -59,7 +58,7 @@ fn a_session_that_is_killed_meanwhile() {
 #[test]
 fn a_line_that_somebody_has_begun_is_left_to_them() {
     ostler_e2e::needs!("tmux");
-    let town = PatrolFiles::new(Kept::Tmux, &["paste"]);
+    let town = Town::new(Kept::Tmux, &["paste"]);
     in_town(&town, "send-keys", &["-l", "half a line"]).ok();
     eventually("it is shown", || {
         let screen = in_town(&town, "capture-pane", &["-p"]).ok().text();

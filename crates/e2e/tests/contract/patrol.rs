@@ -1,12 +1,12 @@
 //! The patrol: who is dead, who hangs, who only thinks, and what is done about each.
 
-use crate::patrol_setup::{CLIMB, HANGS, LONG, PatrolFiles, Seat, WAITS, WORKS, decision};
+use crate::patrol_setup::{CLIMB, HANGS, LONG, Seat, Town, WAITS, WORKS, decision};
 use ostler_e2e::{Signal, eventually, eventually_within};
 use std::time::Duration;
 
 /// P1, P3: a dead session is started on the next tick; the story says so.
 fn a_dead_one_is_started(pane_slot: Seat) {
-    let town = PatrolFiles::new(pane_slot, "", &[("deacon", WAITS)]);
+    let town = Town::new(pane_slot, "", &[("deacon", WAITS)]);
     town.up();
     let old = town.project.crash("deacon");
     town.project.until("deacon", "over", |view| view["pid"].is_null());
@@ -32,7 +32,7 @@ fn a_dead_session_is_started_on_the_next_tick_on_a_pty() {
 /// P3: silence without work is idle, and idle is never ended.
 #[test]
 fn idle_without_work_is_never_ended() {
-    let town = PatrolFiles::new(Seat::Pty, "", &[("deacon", WAITS)]);
+    let town = Town::new(Seat::Pty, "", &[("deacon", WAITS)]);
     town.heartbeat("deacon", LONG, 1);
     town.up();
     let before = town.process("deacon");
@@ -47,7 +47,7 @@ fn idle_without_work_is_never_ended() {
 /// P3: silent, with work, but its processes work: it is left alone.
 #[test]
 fn silent_but_working_is_left_alone() {
-    let town = PatrolFiles::new(Seat::Pty, "", &[("deacon", WORKS)]);
+    let town = Town::new(Seat::Pty, "", &[("deacon", WORKS)]);
     town.heartbeat("deacon", LONG, 1);
     town.up();
     town.mail("deacon");
@@ -62,7 +62,7 @@ fn silent_but_working_is_left_alone() {
 
 /// P3: with work pending and no progress, one rung after the other; at the end it is started anew.
 fn one_that_hangs_climbs_the_ladder(pane_slot: Seat) {
-    let town = PatrolFiles::new(pane_slot, "", &[("deacon", HANGS)]);
+    let town = Town::new(pane_slot, "", &[("deacon", HANGS)]);
     town.heartbeat("deacon", LONG, 1);
     town.up();
     let before = town.process("deacon");
@@ -99,7 +99,7 @@ fn one_that_hangs_with_work_climbs_the_ladder_on_a_pty() {
 /// P3: one that nothing brought back is called hung, and one that was started anew is not until that is known of it.
 #[test]
 fn one_that_nothing_brought_back_is_called_hung() {
-    let town = PatrolFiles::new(Seat::Pty, "", &[("deacon", HANGS)]);
+    let town = Town::new(Seat::Pty, "", &[("deacon", HANGS)]);
     town.heartbeat("deacon", LONG, 1);
     town.up();
     town.mail("deacon");
@@ -118,7 +118,7 @@ fn one_that_nothing_brought_back_is_called_hung() {
 /// P3: a new cycle after a nudge is progress, and ends the ladder.
 #[test]
 fn progress_after_a_nudge_ends_the_ladder() {
-    let town = PatrolFiles::new(Seat::Pty, "", &[("deacon", WAITS)]);
+    let town = Town::new(Seat::Pty, "", &[("deacon", WAITS)]);
     town.heartbeat("deacon", LONG, 1);
     town.up();
     town.mail("deacon");
@@ -134,7 +134,7 @@ fn progress_after_a_nudge_ends_the_ladder() {
 /// P2: fresh, stale, very stale, missing, and garbage.
 #[test]
 fn heartbeats_are_as_fresh_as_their_file_says() {
-    let town = PatrolFiles::new(Seat::Pty, "", &[("deacon", WAITS)]);
+    let town = Town::new(Seat::Pty, "", &[("deacon", WAITS)]);
     town.up();
     assert_eq!(town.decided("deacon")["freshness"], "unknown");
     for (age, word) in [(0, "fresh"), (299, "fresh"), (400, "stale"), (1_000, "very-stale")] {
@@ -148,7 +148,7 @@ fn heartbeats_are_as_fresh_as_their_file_says() {
 /// P3: one that says it is busy, or waits at a gate, is not disturbed.
 #[test]
 fn one_that_is_busy_is_not_disturbed() {
-    let town = PatrolFiles::new(Seat::Pty, "", &[("deacon", WAITS)]);
+    let town = Town::new(Seat::Pty, "", &[("deacon", WAITS)]);
     town.heartbeat("deacon", LONG, 1);
     town.up();
     town.mail("deacon");
@@ -168,7 +168,7 @@ fn one_that_is_busy_is_not_disturbed() {
 fn an_agent_dead_in_a_live_session_is_started_anew() {
     ostler_e2e::needs!("tmux");
     let body = format!("{WAITS}\nprocess = [\"claude\"]");
-    let town = PatrolFiles::new(Seat::Tmux, "", &[("deacon", &body)]);
+    let town = Town::new(Seat::Tmux, "", &[("deacon", &body)]);
     town.heartbeat("deacon", Duration::ZERO, 1);
     town.up();
     let before = town.process("deacon");
@@ -185,7 +185,7 @@ fn an_agent_dead_in_a_live_session_is_started_anew() {
 #[test]
 fn many_deaths_at_once_are_one_event() {
     let agents = [("deacon", WAITS), ("one", WAITS), ("two", WAITS), ("three", WAITS)];
-    let town = PatrolFiles::new(Seat::Pty, "", &agents);
+    let town = Town::new(Seat::Pty, "", &agents);
     town.up();
     for (agent, _) in agents {
         town.process(agent).signal(Signal::KILL);
@@ -210,7 +210,7 @@ fn many_deaths_at_once_are_one_event() {
 /// P1: a person's pause and stop come before every rule.
 #[test]
 fn nothing_is_done_while_paused_and_nobody_runs_while_stopped() {
-    let town = PatrolFiles::new(Seat::Pty, "", &[("deacon", WAITS)]);
+    let town = Town::new(Seat::Pty, "", &[("deacon", WAITS)]);
     town.up();
     town.call(&["patrol", "pause", "-m", "lunch"]).ok();
     assert_eq!(town.json(".runtime/deacon/paused.json")["reason"], "lunch");
@@ -242,7 +242,7 @@ fn nothing_is_done_while_paused_and_nobody_runs_while_stopped() {
 /// P13: other tools stop the town by the document's file.
 #[test]
 fn a_stop_that_another_tool_wrote_counts() {
-    let town = PatrolFiles::new(Seat::Pty, "", &[("deacon", WAITS)]);
+    let town = Town::new(Seat::Pty, "", &[("deacon", WAITS)]);
     town.up();
     std::fs::write(town.file("ESTOP"), "manual\t2026-01-02T18:30:00Z\tfire\n").expect("written");
     town.project.crash("deacon");
@@ -257,7 +257,7 @@ fn a_stop_that_another_tool_wrote_counts() {
 /// P3: what a person stopped by name stays stopped.
 #[test]
 fn one_that_was_stopped_by_name_is_not_started() {
-    let town = PatrolFiles::new(Seat::Pty, "", &[("deacon", WAITS)]);
+    let town = Town::new(Seat::Pty, "", &[("deacon", WAITS)]);
     town.up();
     town.call(&["stop", "deacon"]).ok();
     for _ in 0..3 {
@@ -269,7 +269,7 @@ fn one_that_was_stopped_by_name_is_not_started() {
 /// P8, P13: the document's files are there, whole, and say what is so.
 #[test]
 fn the_documents_files_are_written() {
-    let town = PatrolFiles::new(Seat::Pty, "", &[("deacon", WAITS)]);
+    let town = Town::new(Seat::Pty, "", &[("deacon", WAITS)]);
     town.up();
     town.tick();
     let state = town.json("daemon/state.json");
@@ -286,7 +286,7 @@ fn the_documents_files_are_written() {
 /// P1: lifecycle requests are carried out once, and never again.
 #[test]
 fn a_lifecycle_request_is_carried_out_once() {
-    let town = PatrolFiles::new(Seat::Pty, "", &[("deacon", WAITS), ("one", WAITS)]);
+    let town = Town::new(Seat::Pty, "", &[("deacon", WAITS), ("one", WAITS)]);
     town.up();
     let before = town.process("one");
     let send = ["mail", "send", "deacon", "-s", "LIFECYCLE: one requesting restart"];
@@ -308,7 +308,7 @@ fn a_lifecycle_request_is_carried_out_once() {
 #[test]
 fn a_pending_spawn_is_started_with_its_first_message() {
     let body = "command = [\"sh\", \"-c\", \"while read line; do echo got $line; done\"]";
-    let town = PatrolFiles::new(Seat::Pty, "", &[("one", body)]);
+    let town = Town::new(Seat::Pty, "", &[("one", body)]);
     town.up();
     town.call(&["stop", "one"]).ok();
     town.call(&["patrol", "spawn", "one", "-m", "begin with the tests"]).ok();
@@ -325,7 +325,7 @@ fn a_pending_spawn_is_started_with_its_first_message() {
 /// P1: two ticks never overlap: the second waits its turn, or says that one is under way.
 #[test]
 fn ticks_do_not_overlap() {
-    let town = PatrolFiles::new(Seat::Pty, "", &[("deacon", WAITS)]);
+    let town = Town::new(Seat::Pty, "", &[("deacon", WAITS)]);
     town.up();
     let before = town.json("daemon/state.json")["heartbeat_count"].as_u64().expect("a number");
     let ticks: Vec<_> = (0..4).map(|_| town.project.spawn(&["patrol", "tick", "--json"])).collect();
@@ -337,7 +337,7 @@ fn ticks_do_not_overlap() {
 /// P1: the patrol is kept alive like anything else, and ticks again when it is back.
 #[test]
 fn a_killed_patrol_comes_back_and_restarts_nobody() {
-    let town = PatrolFiles::new(Seat::Pty, "", &[("deacon", WAITS)]);
+    let town = Town::new(Seat::Pty, "", &[("deacon", WAITS)]);
     town.up();
     let agent = town.process("deacon");
     let before = town.json("daemon/state.json")["heartbeat_count"].as_u64().expect("a number");
@@ -354,7 +354,7 @@ fn a_killed_patrol_comes_back_and_restarts_nobody() {
 #[test]
 fn a_health_check_counts_to_three() {
     let answers = "command = [\"sh\", \"-c\", \"while read line; do echo heard $line; done\"]";
-    let town = PatrolFiles::new(Seat::Pty, "", &[("one", answers), ("two", WAITS)]);
+    let town = Town::new(Seat::Pty, "", &[("one", answers), ("two", WAITS)]);
     town.up();
     let check =
         |agent: &str| town.call(&["patrol", "health-check", agent, "--timeout", "2s", "--json"]);
@@ -379,7 +379,7 @@ fn a_health_check_counts_to_three() {
 fn a_full_screen_program_that_hangs_is_silent() {
     let draws = r#"command = ["sh", "-c", "stty raw -echo; printf '\\033[?1049h\\033[2Jfull screen'; exec sleep 1000"]"#;
     for pane_slot in [Seat::Pty, Seat::Tmux] {
-        let town = PatrolFiles::new(pane_slot, "", &[("one", draws)]);
+        let town = Town::new(pane_slot, "", &[("one", draws)]);
         town.up();
         let check = || town.call(&["patrol", "health-check", "one", "--timeout", "1s", "--json"]);
         // One that was just started is given time.
@@ -392,7 +392,7 @@ fn a_full_screen_program_that_hangs_is_silent() {
 /// X1: what is not watched, and a daemon without a patrol, are told as such.
 #[test]
 fn what_is_not_watched_is_told() {
-    let town = PatrolFiles::new(Seat::Pty, "", &[("deacon", WAITS)]);
+    let town = Town::new(Seat::Pty, "", &[("deacon", WAITS)]);
     town.up();
     let description = town.call(&["patrol", "triage", "deacom", "--dry-run"]);
     assert_eq!(description.code, 4);
@@ -407,7 +407,7 @@ fn what_is_not_watched_is_told() {
 /// P13: a tick by hand is not the patrol: the state file names the patrol's own process, or nobody.
 #[test]
 fn the_state_file_never_names_a_tick_by_hand() {
-    let town = PatrolFiles::new(Seat::Pty, "", &[("deacon", WAITS)]);
+    let town = Town::new(Seat::Pty, "", &[("deacon", WAITS)]);
     town.up();
     town.tick();
     let patrol = town.project.process("patrol");
@@ -421,7 +421,7 @@ fn the_state_file_never_names_a_tick_by_hand() {
 /// P2: a heartbeat whose time is to come is unknown, with its reason, and nothing is done for it.
 #[test]
 fn a_heartbeat_of_next_year_is_not_fresh() {
-    let town = PatrolFiles::new(Seat::Pty, "", &[("deacon", WAITS)]);
+    let town = Town::new(Seat::Pty, "", &[("deacon", WAITS)]);
     town.up();
     let file = town.file("deacon/heartbeat.json");
     std::fs::create_dir_all(file.parent().expect("a folder")).expect("made");

@@ -1,6 +1,6 @@
 //! What hostile users, files and programs do to a patrol, and what it must not do to them.
 
-use crate::patrol_setup::{CLIMB, HANGS, LONG, PatrolFiles, Seat, WAITS, decision};
+use crate::patrol_setup::{CLIMB, HANGS, LONG, Seat, Town, WAITS, decision};
 use crate::units::assert_single;
 use ostler_e2e::{Process, Signal, eventually, eventually_within};
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -17,7 +17,7 @@ fn fifo(path: &Path) {
 }
 
 /// A folder with a program called `tmux` in it.
-fn false_tmux(town: &PatrolFiles, script: &str) -> String {
+fn false_tmux(town: &Town, script: &str) -> String {
     let folder = town.project.folder().join("false");
     std::fs::create_dir_all(&folder).expect("a folder");
     let program = folder.join("tmux");
@@ -31,7 +31,7 @@ fn false_tmux(town: &PatrolFiles, script: &str) -> String {
 #[test]
 fn a_tmux_that_gives_no_answer_kills_nobody_and_is_told_once() {
     ostler_e2e::needs!("tmux");
-    let town = PatrolFiles::new(Seat::Tmux, "", &[("deacon", WAITS), ("other", WAITS)]);
+    let town = Town::new(Seat::Tmux, "", &[("deacon", WAITS), ("other", WAITS)]);
     town.up();
     let before = [town.process("deacon"), town.process("other")];
     let false_tick = |script: &str| {
@@ -66,7 +66,7 @@ fn a_tmux_that_gives_no_answer_kills_nobody_and_is_told_once() {
 /// P1: what lies where a heartbeat should be keeps no tick waiting, and proves nothing.
 #[test]
 fn a_heartbeat_that_is_no_file_keeps_no_tick_waiting() {
-    let town = PatrolFiles::new(Seat::Pty, "", &[("deacon", WAITS)]);
+    let town = Town::new(Seat::Pty, "", &[("deacon", WAITS)]);
     let beat = town.file("deacon/heartbeat.json");
     std::fs::create_dir_all(beat.parent().expect("a folder")).expect("made");
     town.up();
@@ -101,7 +101,7 @@ fn a_heartbeat_that_is_no_file_keeps_no_tick_waiting() {
 fn orders_and_markers_that_are_no_files_keep_no_tick_waiting() {
     let triage = "[patrol.triage]\ncommand = [\"sh\", \"-c\", \"echo '{\\\"action\\\":\\\"nothing\\\"}'\"]\n\
                   cooldown = \"0\"";
-    let town = PatrolFiles::new(Seat::Pty, triage, &[("deacon", HANGS)]);
+    let town = Town::new(Seat::Pty, triage, &[("deacon", HANGS)]);
     town.heartbeat("deacon", LONG, 1);
     town.up();
     let marker = town.file("deacon/dogs/boot/.boot-running");
@@ -140,7 +140,7 @@ fn orders_and_markers_that_are_no_files_keep_no_tick_waiting() {
 #[test]
 fn an_estop_by_hand_is_not_lifted_by_ticks_or_other_orders() {
     let work = "work = [\"sh\", \"-c\", \"echo >> asked; while [ ! -e go ]; do sleep 0.02; done\"]";
-    let town = PatrolFiles::new(Seat::Pty, "", &[("deacon", &format!("{WAITS}\n{work}"))]);
+    let town = Town::new(Seat::Pty, "", &[("deacon", &format!("{WAITS}\n{work}"))]);
     std::fs::write(town.file("go"), "").expect("written");
     town.up();
     std::fs::remove_file(town.file("go")).expect("removed");
@@ -162,7 +162,7 @@ fn an_estop_by_hand_is_not_lifted_by_ticks_or_other_orders() {
 /// P1: while the town is stopped nobody comes back: not by mail, not by a wish, not by `up`.
 #[test]
 fn nobody_comes_back_while_the_town_is_stopped() {
-    let town = PatrolFiles::new(Seat::Pty, "", &[("deacon", WAITS), ("other", WAITS)]);
+    let town = Town::new(Seat::Pty, "", &[("deacon", WAITS), ("other", WAITS)]);
     town.up();
     town.call(&["patrol", "estop", "-m", "fire"]).ok();
     let restart = r#"{"action":"restart"}"#;
@@ -197,7 +197,7 @@ fn nobody_comes_back_while_the_town_is_stopped() {
 /// P1: an emergency stop does not depend on a file that cannot be written.
 #[test]
 fn an_estop_works_though_its_file_cannot_be_written() {
-    let town = PatrolFiles::new(Seat::Pty, "", &[("deacon", WAITS)]);
+    let town = Town::new(Seat::Pty, "", &[("deacon", WAITS)]);
     town.up();
     let before = town.process("deacon");
     std::fs::create_dir(town.file("ESTOP")).expect("in its place");
@@ -210,7 +210,7 @@ fn an_estop_works_though_its_file_cannot_be_written() {
 /// P10: the document writes `deacon/`, and means the deacon.
 #[test]
 fn a_mailbox_may_be_written_with_a_slash() {
-    let town = PatrolFiles::new(Seat::Pty, "", &[("deacon", WAITS), ("other", WAITS)]);
+    let town = Town::new(Seat::Pty, "", &[("deacon", WAITS), ("other", WAITS)]);
     town.up();
     let before = town.process("other");
     let restart = r#"{"action":"restart"}"#;
@@ -238,7 +238,7 @@ fn a_mailbox_may_be_written_with_a_slash() {
 /// ends nobody.
 #[test]
 fn requests_are_carried_out_once_and_nonsense_not_at_all() {
-    let town = PatrolFiles::new(Seat::Pty, "", &[("deacon", WAITS), ("other", WAITS)]);
+    let town = Town::new(Seat::Pty, "", &[("deacon", WAITS), ("other", WAITS)]);
     town.up();
     let deacon = town.process("deacon");
     let other = town.process("other");
@@ -267,7 +267,7 @@ fn everybody_in_trouble_is_told_though_the_hook_hangs() {
     let long = "an-agent-with-a-name-that-is-as-long-as-a-name-may-be-for-a-unit";
     let names: Vec<String> = (0..4).map(|n| format!("{}{n}", &long[..62])).collect();
     let agents: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), WAITS)).collect();
-    let town = PatrolFiles::new(Seat::Pty, "on_escalation = [\"sleep\", \"1000\"]", &agents);
+    let town = Town::new(Seat::Pty, "on_escalation = [\"sleep\", \"1000\"]", &agents);
     town.up();
     // One that has just begun computes, and is not stuck.
     eventually("they are at rest", || {
@@ -290,7 +290,7 @@ fn everybody_in_trouble_is_told_though_the_hook_hangs() {
 /// P3: nobody is busy for ever.
 #[test]
 fn busy_until_the_year_9999_is_busy_until_tomorrow() {
-    let town = PatrolFiles::new(Seat::Pty, "", &[("deacon", WAITS)]);
+    let town = Town::new(Seat::Pty, "", &[("deacon", WAITS)]);
     town.up();
     let beat = town.file("deacon/heartbeat.json");
     std::fs::create_dir_all(beat.parent().expect("a folder")).expect("made");
@@ -319,7 +319,7 @@ fn busy_until_the_year_9999_is_busy_until_tomorrow() {
 #[test]
 fn whatever_is_ended_under_an_agent_there_is_one_of_it() {
     ostler_e2e::needs!("tmux");
-    let town = PatrolFiles::new(Seat::Tmux, "", &[("deacon", WAITS)]);
+    let town = Town::new(Seat::Tmux, "", &[("deacon", WAITS)]);
     town.up();
     let socket = town.project.home.file("tmux.sock");
     let tmux = |words: &[&str]| {
@@ -357,7 +357,7 @@ fn whatever_is_ended_under_an_agent_there_is_one_of_it() {
 #[test]
 fn a_tick_that_is_killed_leaves_one_agent() {
     ostler_e2e::needs!("tmux");
-    let town = PatrolFiles::new(Seat::Tmux, "", &[("deacon", WAITS), ("other", WAITS)]);
+    let town = Town::new(Seat::Tmux, "", &[("deacon", WAITS), ("other", WAITS)]);
     town.up();
     let other = town.process("other");
     for round in 0..3 {
@@ -391,7 +391,7 @@ fn a_tick_that_is_killed_leaves_one_agent() {
 fn the_users_own_sessions_survive_everything() {
     ostler_e2e::needs!("tmux");
     let agents = [("deacon", HANGS), ("other", HANGS)];
-    let mut town = PatrolFiles::new(Seat::Tmux, "tmux = \"default\"", &agents);
+    let mut town = Town::new(Seat::Tmux, "tmux = \"default\"", &agents);
     let folder = town.project.home.folder().to_str().expect("text").to_owned();
     town.project.home.set("HOME", &folder);
     town.project.home.set("TMUX_TMPDIR", &folder);
@@ -444,7 +444,7 @@ fn the_users_own_sessions_survive_everything() {
 #[test]
 fn an_agent_is_started_though_our_program_was_replaced() {
     ostler_e2e::needs!("tmux");
-    let town = PatrolFiles::new(Seat::Tmux, "", &[("deacon", WAITS)]);
+    let town = Town::new(Seat::Tmux, "", &[("deacon", WAITS)]);
     let program = town.project.folder().join("ostler");
     let place = |from: &Path| {
         let beside = program.with_extension("new");
@@ -466,7 +466,7 @@ fn an_agent_is_started_though_our_program_was_replaced() {
 /// X1: without `--json`, a story is told in sentences and not in whole observations.
 #[test]
 fn the_story_of_an_agent_is_short_and_its_json_complete() {
-    let town = PatrolFiles::new(Seat::Pty, "", &[("deacon", WAITS)]);
+    let town = Town::new(Seat::Pty, "", &[("deacon", WAITS)]);
     town.up();
     town.tick();
     let description = town.call(&["why", "deacon"]).ok().text();
@@ -479,7 +479,7 @@ fn the_story_of_an_agent_is_short_and_its_json_complete() {
 /// them: what the file said before counts, and that is told.
 #[test]
 fn a_broken_file_and_a_town_that_is_gone_stop_no_patrol() {
-    let town = PatrolFiles::new(Seat::Pty, "", &[("deacon", WAITS)]);
+    let town = Town::new(Seat::Pty, "", &[("deacon", WAITS)]);
     town.up();
     let before = town.process("deacon");
     std::fs::remove_dir_all(town.root()).expect("removed");
@@ -502,7 +502,7 @@ fn a_broken_file_and_a_town_that_is_gone_stop_no_patrol() {
 fn one_that_moves_while_triage_thinks_is_left_alone() {
     ostler_e2e::needs!("tmux");
     let triage = "[patrol.triage]\ncooldown = \"0\"\ncommand = [\"sh\", \"think\"]\ncwd = \".\"";
-    let town = PatrolFiles::new(Seat::Tmux, triage, &[("deacon", HANGS)]);
+    let town = Town::new(Seat::Tmux, triage, &[("deacon", HANGS)]);
     let think = r#"case "$(cat)" in
         *'"mechanical":{"step":"restart"'*)
             cp fresh.json deacon/heartbeat.json
@@ -528,7 +528,7 @@ fn one_that_moves_while_triage_thinks_is_left_alone() {
 /// P13: what we write into the town is no change of an agent: `up` without a change leaves everybody alone.
 #[test]
 fn up_again_restarts_nobody() {
-    let town = PatrolFiles::new(Seat::Pty, "", &[("deacon", WAITS), ("other", WAITS)]);
+    let town = Town::new(Seat::Pty, "", &[("deacon", WAITS), ("other", WAITS)]);
     town.up();
     let before = [town.process("deacon"), town.process("other")];
     town.heartbeat("deacon", LONG, 1);
@@ -542,7 +542,7 @@ fn up_again_restarts_nobody() {
 #[test]
 fn an_estop_in_the_middle_of_a_tick_counts_at_once() {
     let work = "work = [\"sh\", \"-c\", \"echo >> asked; while [ ! -e go ]; do sleep 0.02; done\"]";
-    let town = PatrolFiles::new(Seat::Pty, "", &[("deacon", &format!("{WAITS}\n{work}"))]);
+    let town = Town::new(Seat::Pty, "", &[("deacon", &format!("{WAITS}\n{work}"))]);
     std::fs::write(town.file("go"), "").expect("written");
     town.up();
     std::fs::remove_file(town.file("go")).expect("removed");

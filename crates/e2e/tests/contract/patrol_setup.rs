@@ -28,11 +28,11 @@ pub const WORKS: &str = "command = [\"sh\", \"-c\", \"while :; do :; done\"]";
 /// A text that nobody takes has many seconds until that is certain, and there are several.
 pub const CLIMB: Duration = Duration::from_secs(150);
 
-pub struct PatrolFiles {
+pub struct Town {
     pub project: Project,
 }
 
-impl PatrolFiles {
+impl Town {
     /// `patrol` are keys of `[patrol]`; the agents' bodies are keys of theirs.
     pub fn new(pane_slot: Seat, patrol: &str, agents: &[(&str, &str)]) -> Self {
         let project = Project::new();

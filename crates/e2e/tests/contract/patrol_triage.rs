@@ -1,14 +1,14 @@
 //! Triage: asked only when a signal tripped; whatever it does, there is a decision.
 
-use crate::patrol_setup::{CLIMB, HANGS, LONG, PatrolFiles, Seat, WAITS};
+use crate::patrol_setup::{CLIMB, HANGS, LONG, Seat, Town, WAITS};
 use ostler_e2e::{eventually, eventually_within};
 use serde_json::Value;
 use std::time::{Duration, Instant};
 
 /// A deacon that hangs with work, and this triage.
-fn hung(triage: &str) -> PatrolFiles {
+fn hung(triage: &str) -> Town {
     let table = format!("[patrol.triage]\n{triage}\ncooldown = \"0\"\n");
-    let town = PatrolFiles::new(Seat::Pty, &table, &[("deacon", HANGS)]);
+    let town = Town::new(Seat::Pty, &table, &[("deacon", HANGS)]);
     town.heartbeat("deacon", LONG, 1);
     town.up();
     town.mail("deacon");
@@ -17,7 +17,7 @@ fn hung(triage: &str) -> PatrolFiles {
 
 /// Ticks until triage was asked: the decision then.
 #[track_caller]
-fn until_asked(town: &PatrolFiles) -> Value {
+fn until_asked(town: &Town) -> Value {
     let mut seen = Vec::new();
     let found = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         eventually_within(CLIMB, "triage is asked", || {
@@ -82,7 +82,7 @@ fn whatever_it_does_there_is_a_decision() {
 #[test]
 fn it_is_not_asked_about_a_healthy_one() {
     let table = "[patrol.triage]\ncommand = [\"sh\", \"-c\", \"echo asked >>asked; echo {}\"]\n";
-    let town = PatrolFiles::new(Seat::Pty, table, &[("deacon", HANGS), ("one", WAITS)]);
+    let town = Town::new(Seat::Pty, table, &[("deacon", HANGS), ("one", WAITS)]);
     town.heartbeat("deacon", Duration::ZERO, 1);
     town.up();
     for _ in 0..5 {
@@ -96,7 +96,7 @@ fn it_is_not_asked_about_a_healthy_one() {
 fn it_is_asked_within_its_budget() {
     let table = "[patrol.triage]\ncommand = [\"sh\", \"-c\", \"echo asked >>asked; echo {}\"]\n\
         cooldown = \"0\"\ndaily_budget = 2\n";
-    let town = PatrolFiles::new(Seat::Pty, table, &[("deacon", HANGS)]);
+    let town = Town::new(Seat::Pty, table, &[("deacon", HANGS)]);
     town.heartbeat("deacon", LONG, 1);
     town.up();
     town.mail("deacon");
@@ -110,7 +110,7 @@ fn it_is_asked_within_its_budget() {
 fn it_cannot_end_what_is_idle() {
     let table = "[patrol.triage]\ncommand = [\"sh\", \"-c\", \
         \"echo '{\\\"action\\\":\\\"restart\\\",\\\"reason\\\":\\\"I do not like it\\\"}'\"]\ncooldown = \"0\"\n";
-    let town = PatrolFiles::new(Seat::Pty, table, &[("deacon", HANGS)]);
+    let town = Town::new(Seat::Pty, table, &[("deacon", HANGS)]);
     town.heartbeat("deacon", LONG, 1);
     town.up();
     let before = town.process("deacon");
@@ -139,7 +139,7 @@ fn a_second_triage_does_not_begin() {
 fn a_slow_triage_delays_nobody_else() {
     let table = "[patrol.triage]\ncommand = [\"sh\", \"-c\", \"echo asked >asked; sleep 1000\"]\n\
         timeout = \"20s\"\ncooldown = \"0\"\n";
-    let town = PatrolFiles::new(Seat::Pty, table, &[("deacon", HANGS), ("one", WAITS)]);
+    let town = Town::new(Seat::Pty, table, &[("deacon", HANGS), ("one", WAITS)]);
     town.heartbeat("deacon", LONG, 1);
     town.heartbeat("one", Duration::ZERO, 1);
     town.up();
@@ -173,7 +173,7 @@ fn a_dry_run_does_nothing() {
 #[test]
 fn a_person_is_told_once() {
     let hook = "on_escalation = [\"sh\", \"-c\", \"cat >>told.jsonl; echo >>told.jsonl\"]\n";
-    let town = PatrolFiles::new(Seat::Pty, hook, &[("deacon", WAITS)]);
+    let town = Town::new(Seat::Pty, hook, &[("deacon", WAITS)]);
     town.heartbeat("deacon", Duration::ZERO, 1);
     town.up();
     town.call(&["patrol", "say", "--as", "deacon", "stuck", "-m", "no key for the vault"]).ok();

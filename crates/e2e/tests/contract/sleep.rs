@@ -1,7 +1,7 @@
 //! Sleep: an idle agent is stopped, and comes back when there is something for it.
 
 use crate::nudge_setup::Kept;
-use crate::patrol_setup::{PatrolFiles, Seat};
+use crate::patrol_setup::{Seat, Town};
 use crate::tmux_setup::Tmux;
 use crate::units::Project;
 use ostler_e2e::{Bystander, Door, Terminal, helper};
@@ -336,7 +336,7 @@ fn mail_that_came_in_a_crash_is_not_slept_through() {
 #[test]
 fn the_patrol_lets_a_sleeper_sleep() {
     ostler_e2e::needs!("tmux");
-    let town = PatrolFiles::new(Seat::Pty, "", &[]);
+    let town = Town::new(Seat::Pty, "", &[]);
     let agent = body(&town.project, Kept::Own, "");
     let is_kept = |line: &&str| !line.starts_with("backend") && !line.starts_with("restart");
     let agent: String = agent.lines().filter(is_kept).flat_map(|line| [line, "\n"]).collect();

@@ -1,6 +1,6 @@
 //! The daemon's own server of tmux is the daemon's: no file has it, and no file can touch it.
 
-use crate::patrol_setup::{PatrolFiles, Seat, WAITS};
+use crate::patrol_setup::{Seat, Town, WAITS};
 use crate::tmux_setup::{AGAIN, IDLE, SERVER, Tmux, unit};
 use crate::units::Project;
 use ostler_e2e::{Output, Process, Signal, eventually};
@@ -119,7 +119,7 @@ fn a_unit_called_tmux_is_the_users_own() {
 #[test]
 fn parts_of_ostler_are_never_given_up_on() {
     ostler_e2e::needs!("tmux");
-    let town = PatrolFiles::new(Seat::Tmux, "", &[("agent", WAITS)]);
+    let town = Town::new(Seat::Tmux, "", &[("agent", WAITS)]);
     town.up();
     let project = &town.project;
     let parts = ["patrol", SERVER];

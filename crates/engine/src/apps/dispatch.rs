@@ -1,6 +1,6 @@
 //! Units that talk back, on the dispatcher's side: who they are, what they are started with, what they are told.
 
-use crate::apps::{AppReport, Refused, Told};
+use crate::apps::{AppNotice, AppReport, Refused};
 use crate::checks::prober::Order;
 use crate::guardian_link::inheritance::End;
 use crate::handle::Claim;
@@ -192,7 +192,7 @@ impl Supervisor {
         };
         let timeout_ms = self.world.record(run).map_or(0, |record| record.grace_ms);
         let reason = "it is to end".to_owned();
-        let is_reported = report.notify(Told::Shutdown { timeout_ms, reason });
+        let is_reported = report.notify(AppNotice::Shutdown { timeout_ms, reason });
         if is_reported {
             let why = format!("it has {timeout_ms} ms to clean up and exit");
             self.run_entry(run, What::AppToldToEnd, &why, json!({ "graceMs": timeout_ms }));
@@ -205,7 +205,7 @@ impl Supervisor {
         let run = self.world.unit_run(unit);
         if let Some(report) = run.and_then(|run| self.apps.get(run)) {
             let (config, version) = (app.config.clone(), config_version(&app.config));
-            report.notify(Told::Config { config, version });
+            report.notify(AppNotice::Config { config, version });
         }
     }
 }

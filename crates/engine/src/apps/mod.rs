@@ -8,5 +8,5 @@ mod table;
 
 pub use proof::Proof;
 pub(crate) use sd_notify::receive;
-pub use status::{AppReport, Told};
+pub use status::{AppNotice, AppReport};
 pub use table::{Apps, Refused};

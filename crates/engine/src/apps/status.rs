@@ -10,7 +10,7 @@ use tokio::sync::{Notify, mpsc};
 
 /// What an app is told.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Told {
+pub enum AppNotice {
     Shutdown {
         timeout_ms: u64,
         reason: String,
@@ -42,9 +42,9 @@ pub struct AppReport {
     /// What it does, in its own words.
     said: Mutex<String>,
     said_wall_ms: AtomicU64,
-    outbox: Mutex<Option<mpsc::UnboundedSender<Told>>>,
+    outbox: Mutex<Option<mpsc::UnboundedSender<AppNotice>>>,
     /// What it could not be told because nobody listened.
-    ending: Mutex<Option<Told>>,
+    ending: Mutex<Option<AppNotice>>,
     changed: Notify,
 }
 
@@ -175,19 +175,19 @@ impl AppReport {
     }
 
     /// From now on it is told over this; whoever was before is told that.
-    pub fn listen(&self, outbox: mpsc::UnboundedSender<Told>) {
+    pub fn listen(&self, outbox: mpsc::UnboundedSender<AppNotice>) {
         // What it missed while nobody listened.
         if let Some(description) = lock(&self.ending).clone() {
             let _ = outbox.send(description);
         }
         let before = lock(&self.outbox).replace(outbox);
         if let Some(before) = before {
-            let _ = before.send(Told::Superseded);
+            let _ = before.send(AppNotice::Superseded);
         }
     }
 
     /// This connection is over.
-    pub fn unlisten(&self, outbox: &mpsc::UnboundedSender<Told>) {
+    pub fn unlisten(&self, outbox: &mpsc::UnboundedSender<AppNotice>) {
         let mut held = lock(&self.outbox);
         if held.as_ref().is_some_and(|held| held.same_channel(outbox)) {
             *held = None;
@@ -195,8 +195,8 @@ impl AppReport {
     }
 
     /// Whether somebody listens.
-    pub(crate) fn notify(&self, description: Told) -> bool {
-        if matches!(description, Told::Shutdown { .. }) {
+    pub(crate) fn notify(&self, description: AppNotice) -> bool {
+        if matches!(description, AppNotice::Shutdown { .. }) {
             *lock(&self.ending) = Some(description.clone());
         }
         lock(&self.outbox).as_ref().is_some_and(|outbox| outbox.send(description).is_ok())

@@ -264,7 +264,9 @@ async fn until_ready(
         Ok(()) => UnitEvent::Ready { run },
         Err(_) => {
             let why = match ask(&ready.check, &subject, Duration::from_secs(1), engine).await {
-                Err(No { why, .. }) => format!("not within {} ms: {why}", ready.timeout_ms),
+                Err(CheckFailure { why, .. }) => {
+                    format!("not within {} ms: {why}", ready.timeout_ms)
+                }
                 Ok(()) => format!("not within {} ms", ready.timeout_ms),
             };
             UnitEvent::NotReady { run, why }
@@ -297,8 +299,8 @@ async fn until_unhealthy(
                 }
             }
             // Nothing was learned of it.
-            Err(No { is_known: false, .. }) => {}
-            Err(No { why, .. }) => {
+            Err(CheckFailure { is_known: false, .. }) => {}
+            Err(CheckFailure { why, .. }) => {
                 successes = 0;
                 failures += 1;
                 notes.add(notify, What::CheckFailed, &why, failures);
@@ -335,8 +337,8 @@ async fn stay_ready(
                     is_ready = true;
                 }
             }
-            Err(No { is_known: false, .. }) => {}
-            Err(No { why, .. }) => {
+            Err(CheckFailure { is_known: false, .. }) => {}
+            Err(CheckFailure { why, .. }) => {
                 (failures, successes) = (failures + 1, 0);
                 let why = format!("not ready: {why}");
                 if is_ready && failures == health.failures {
@@ -385,13 +387,13 @@ impl<'a> Notes<'a> {
 }
 
 /// A check that did not say that all is well.
-struct No {
+struct CheckFailure {
     why: String,
     /// False where the check could not even be made: then nothing is known.
     is_known: bool,
 }
 
-impl No {
+impl CheckFailure {
     fn known(why: impl Into<String>) -> Self {
         Self { why: why.into(), is_known: true }
     }
@@ -401,7 +403,12 @@ impl No {
     }
 }
 
-async fn ask(check: &Check, subject: &Subject, most: Duration, engine: &Handle) -> Result<(), No> {
+async fn ask(
+    check: &Check,
+    subject: &Subject,
+    most: Duration,
+    engine: &Handle,
+) -> Result<(), CheckFailure> {
     let answer = async {
         let known = match check {
             Check::Http(url) => get(url).await,
@@ -416,12 +423,14 @@ async fn ask(check: &Check, subject: &Subject, most: Duration, engine: &Handle) 
             Check::App => Err("it did not call app.ready".to_owned()),
             Check::Delay(_) => Ok(()),
         };
-        known.map_err(No::known)
+        known.map_err(CheckFailure::known)
     };
     match check {
         // Its run has the limit, and is ended with all it started.
         Check::Exec(_) => answer.await,
-        _ => timeout(most, answer).await.unwrap_or_else(|_| Err(No::known("no answer in time"))),
+        _ => timeout(most, answer)
+            .await
+            .unwrap_or_else(|_| Err(CheckFailure::known("no answer in time"))),
     }
 }
 
@@ -431,7 +440,7 @@ async fn execute(
     subject: &Subject,
     most: Duration,
     engine: &Handle,
-) -> Result<(), No> {
+) -> Result<(), CheckFailure> {
     let mut spec = subject.like.clone();
     let words = argv.iter().map(|word| OsText(word.clone().into_bytes()));
     spec.argv = subject.before.iter().cloned().chain(words).collect();
@@ -440,7 +449,7 @@ async fn execute(
     spec.limits.no_output_timeout_ms = None;
     let name = argv.first().cloned().unwrap_or_default();
     let Some(record) = engine.check(spec).await else {
-        return Err(No::unknown(format!("{name}: refused")));
+        return Err(CheckFailure::unknown(format!("{name}: refused")));
     };
     match (&record.error, record.spawn_error_kind) {
         // That the machine has no room for a check says nothing of the unit.
@@ -451,22 +460,22 @@ async fn execute(
                 | SpawnErrorKind::OutOfDescriptors
                 | SpawnErrorKind::OutOfProcesses,
             ),
-        ) => return Err(No::unknown(error)),
-        (Some(error), Some(_)) => return Err(No::known(error)),
+        ) => return Err(CheckFailure::unknown(error)),
+        (Some(error), Some(_)) => return Err(CheckFailure::known(error)),
         (Some(_), None) | (None, _) => {}
     }
     let result = record.result();
     if result.exit_code == Some(CHECK_UNKNOWN) && !subject.before.is_empty() {
-        return Err(No::unknown(format!("{name}: the container engine does not answer")));
+        return Err(CheckFailure::unknown(format!("{name}: the container engine does not answer")));
     }
     if result.timed_out {
-        return Err(No::known(format!("{name}: not in time")));
+        return Err(CheckFailure::known(format!("{name}: not in time")));
     }
     match (result.exit_code, result.exit_signal) {
         (Some(0), _) => Ok(()),
-        (Some(code), _) => Err(No::known(format!("{name}: exit {code}"))),
-        (None, Some(signal)) => Err(No::known(format!("{name}: signal {signal}"))),
-        (None, None) => Err(No::unknown(format!("{name}: how it ended is not known"))),
+        (Some(code), _) => Err(CheckFailure::known(format!("{name}: exit {code}"))),
+        (None, Some(signal)) => Err(CheckFailure::known(format!("{name}: signal {signal}"))),
+        (None, None) => Err(CheckFailure::unknown(format!("{name}: how it ended is not known"))),
     }
 }
 

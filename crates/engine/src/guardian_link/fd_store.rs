@@ -83,7 +83,7 @@ impl FdStore {
                 match notifier.send(&text, &descriptors) {
                     Sent::Yes => return,
                     Sent::Nobody => return,
-                    Sent::LazyArgs => notifier.wait(patience),
+                    Sent::Later => notifier.wait(patience),
                 }
             }
         }
@@ -104,7 +104,7 @@ impl FdStore {
                 Sent::Yes => {
                     self.waiting.pop_front();
                 }
-                Sent::LazyArgs => return,
+                Sent::Later => return,
                 Sent::Nobody => {
                     self.waiting.clear();
                     return;

@@ -219,7 +219,7 @@ struct Stream {
 
 /// How bytes came to us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum How {
+enum ReadMethod {
     /// They are in the buffer: there is no siphon.
     Copied,
     /// They are in the siphon.
@@ -415,7 +415,7 @@ impl Worker {
             let length = splice_pipe.splice_pipe.held_bytes();
             if length > 0 {
                 self.buffer.resize(READ_MOST, 0);
-                self.keep(new.run, kind, length, How::Moved, ostler_os::mono_ms());
+                self.keep(new.run, kind, length, ReadMethod::Moved, ostler_os::mono_ms());
             }
         }
         if is_over {
@@ -439,9 +439,9 @@ impl Worker {
         let source = &stream.source;
         let most = if stream.is_terminal { TERMINAL_MOST } else { READ_MOST };
         let how = match (&self.splice_pipe, stream.is_flooding) {
-            (Some(_), true) => How::Passed,
-            (Some(_), false) => How::Moved,
-            (None, _) => How::Copied,
+            (Some(_), true) => ReadMethod::Passed,
+            (Some(_), false) => ReadMethod::Moved,
+            (None, _) => ReadMethod::Copied,
         };
         let taken = match &mut self.splice_pipe {
             Some(splice_pipe) => splice_pipe.take(stream.run, stream.kind, source, most),
@@ -468,12 +468,12 @@ impl Worker {
         length
     }
 
-    fn keep(&mut self, run: RunId, kind: StreamKind, length: usize, how: How, mono_ms: u64) {
+    fn keep(&mut self, run: RunId, kind: StreamKind, length: usize, how: ReadMethod, mono_ms: u64) {
         let wall_ms = ostler_os::wall_ms();
         let Some(log) = self.logs.get_mut(&run) else { return };
         let number = log.number;
         let written = match (how, &mut self.splice_pipe) {
-            (How::Moved | How::Passed, Some(OutputSplice { splice_pipe, .. })) => {
+            (ReadMethod::Moved | ReadMethod::Passed, Some(OutputSplice { splice_pipe, .. })) => {
                 let mut is_refused = false;
                 let buffer = &mut self.buffer;
                 let written = log.writer.append_with(kind, length, wall_ms, |file| {
@@ -491,7 +491,10 @@ impl Worker {
                 let spilt = splice_pipe.spill(buffer);
                 let poured = length - spilt;
                 let read = &mut buffer[spilt..];
-                if how == How::Moved && spilt == 0 && log.writer.read_back(&mut read[..poured]) {
+                if how == ReadMethod::Moved
+                    && spilt == 0
+                    && log.writer.read_back(&mut read[..poured])
+                {
                     log.state.add(kind, &read[..poured], mono_ms, wall_ms);
                 } else {
                     log.state.pass(poured as u64, mono_ms, wall_ms);
@@ -504,7 +507,7 @@ impl Worker {
                 }
                 written
             }
-            (How::Copied, _) | (How::Moved | How::Passed, None) => {
+            (ReadMethod::Copied, _) | (ReadMethod::Moved | ReadMethod::Passed, None) => {
                 let bytes = &self.buffer[..length];
                 let written = log.writer.append(kind, bytes, wall_ms);
                 log.state.add(kind, bytes, mono_ms, wall_ms);

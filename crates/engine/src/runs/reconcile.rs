@@ -3,7 +3,7 @@
 use crate::backends::container::unlisted;
 use crate::error::EngineError;
 use crate::guardian_link::status_of;
-use crate::supervisor::{Business, Supervisor, now};
+use crate::supervisor::{Activity, Supervisor, now};
 use ostler_core::{
     Claim, Event, ExitStatus, Gone, Hearing, Identity, Observation, Ownership, may_steal,
 };
@@ -153,14 +153,14 @@ impl Supervisor {
     /// Renews, learns what is still ours, and looks for what others have let run out.
     pub(crate) fn renew_lease(&mut self) {
         self.business = match self.business {
-            Business::Busy => Business::Quiet,
-            Business::Quiet => {
+            Activity::Busy => Activity::Quiet,
+            Activity::Quiet => {
                 self.registry.rest();
                 ostler_os::trim();
                 ostler_os::forget_text();
-                Business::Resting
+                Activity::Resting
             }
-            Business::Resting => Business::Resting,
+            Activity::Resting => Activity::Resting,
         };
         self.room.trim();
         self.trim_strays();

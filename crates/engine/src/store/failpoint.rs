@@ -4,7 +4,7 @@
 //! after FILE is there, which is taken away: with the file's bytes as its last words, or with a panic.
 
 #[cfg(debug_assertions)]
-use ostler_registry::Moment;
+use ostler_registry::CommitPoint;
 use ostler_registry::Registry;
 
 #[cfg(debug_assertions)]
@@ -16,8 +16,8 @@ pub(crate) fn arm(registry: &mut Registry) {
         return registry.on_commit(Box::new(move |_| last_words(&file, panics)));
     }
     let wanted = match side {
-        "before" => Moment::BeforeCommit,
-        "after" => Moment::AfterCommit,
+        "before" => CommitPoint::BeforeCommit,
+        "after" => CommitPoint::AfterCommit,
         _ => return,
     };
     let (number, file) =

@@ -3,12 +3,12 @@
 use crate::handle::{Ask, Handle};
 use crate::store::mail::{NotKept, Reply};
 use crate::supervisor::Supervisor;
-use ostler_model::{Actor, Entry, PatrolNote, PatrolOrders, PatrolSave, WatchSaid};
+use ostler_model::{Actor, Entry, PatrolNote, PatrolOrders, PatrolSave, WatchReport};
 use ostler_registry::{Batch, Ordered};
 
 pub(crate) enum PatrolAsk {
     Save { save: Box<PatrolSave>, reply: Reply<()> },
-    Say { agent: String, said: WatchSaid, reply: Reply<()> },
+    Say { agent: String, said: WatchReport, reply: Reply<()> },
     Order { seen: Box<PatrolOrders>, now: Box<PatrolOrders>, reply: Reply<()> },
     Note { notes: Vec<PatrolNote>, by: Actor, reply: Reply<()> },
 }
@@ -65,7 +65,7 @@ impl Handle {
         self.ask_patrol(|reply| PatrolAsk::Save { save: Box::new(save), reply }).await
     }
 
-    pub async fn report_agent(&self, agent: String, said: WatchSaid) -> Result<(), NotKept> {
+    pub async fn report_agent(&self, agent: String, said: WatchReport) -> Result<(), NotKept> {
         self.ask_patrol(|reply| PatrolAsk::Say { agent, said, reply }).await
     }
 

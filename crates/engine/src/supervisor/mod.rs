@@ -63,7 +63,7 @@ pub enum Outcome {
 
 /// Whether anything has been done since the lease was renewed last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Business {
+pub(crate) enum Activity {
     Busy,
     Quiet,
     /// What work needed has been given back.
@@ -115,7 +115,7 @@ pub struct Supervisor {
     pub(crate) is_timetable_old: bool,
     pub(crate) deadmen: BTreeSet<DeadmanSpec>,
     pub(crate) crash_budget: CrashBudget,
-    pub(crate) business: Business,
+    pub(crate) business: Activity,
     probed: mpsc::Receiver<Probed>,
     pub(crate) live: HashMap<RunId, LiveRun>,
     /// The first processes of our runs that are our children.
@@ -324,7 +324,7 @@ impl Supervisor {
             is_timetable_old: true,
             deadmen: BTreeSet::new(),
             crash_budget: CrashBudget::default(),
-            business: Business::Busy,
+            business: Activity::Busy,
             probed,
             reaper,
             waker,

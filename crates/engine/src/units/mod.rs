@@ -29,7 +29,7 @@ const PROOF_MS: u64 = 60;
 
 /// What somebody waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Until {
+pub enum WaitCondition {
     /// Each is ready, has come to its end, has failed, or waits for one that has.
     Settled,
     /// Each is stopped, or no longer there.
@@ -38,7 +38,7 @@ pub enum Until {
 
 pub(crate) struct UnitWaiter {
     pub(crate) names: Vec<String>,
-    pub(crate) until: Until,
+    pub(crate) until: WaitCondition,
     pub(crate) reply: oneshot::Sender<Vec<UnitView>>,
 }
 
@@ -210,9 +210,9 @@ impl Supervisor {
         let with_runs = self.units_with_runs();
         for waiter in std::mem::take(&mut self.unit_waiters) {
             let is_true = match waiter.until {
-                Until::Settled => self.is_settled(&waiter.names, now_ms),
+                WaitCondition::Settled => self.is_settled(&waiter.names, now_ms),
                 // Who is wanted again by somebody else may not be gone for a long time.
-                Until::Stopped => waiter.names.iter().all(|name| {
+                WaitCondition::Stopped => waiter.names.iter().all(|name| {
                     (self.world.is_unit_stopped(name)
                         && !with_runs.contains(name)
                         && !self.is_left_watched(name))

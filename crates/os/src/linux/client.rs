@@ -1,7 +1,7 @@
 //! A client of a server that may not answer: it has its time, and is ended if it takes longer. It is our own child and
 //! nobody else's, so ending it ends nothing but the question.
 
-use super::tool::Told;
+use super::tool::ToolOutput;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::ffi::OsStr;
 use std::io::{self, Write};
@@ -14,7 +14,7 @@ use std::time::Duration;
 /// What came of a question.
 #[derive(Clone, Debug)]
 pub enum Asked {
-    Told(Told),
+    Told(ToolOutput),
     /// It had its time and did not answer; it was ended.
     Silent,
 }
@@ -56,7 +56,7 @@ pub fn ask_client<A: AsRef<OsStr>>(
     });
     let status = child.wait()?;
     let Some((output, complaint)) = listened? else { return Ok(Asked::Silent) };
-    Ok(Asked::Told(Told {
+    Ok(Asked::Told(ToolOutput {
         code: status.code(),
         output,
         complaint: String::from_utf8_lossy(&complaint).trim().to_owned(),

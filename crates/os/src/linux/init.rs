@@ -3,7 +3,7 @@
 
 use super::process::Ending;
 use super::reaper::{become_reaper, next_ended};
-use super::sweep::{Swept, sweep};
+use super::sweep::{SweepOutcome, sweep};
 use rustix::process::{Pid, getpid};
 use std::ffi::OsString;
 use std::io;
@@ -17,11 +17,11 @@ const NOT_FOUND: i32 = 127;
 #[derive(Clone, Copy, Debug)]
 pub struct Contained {
     pub ending: Ending,
-    pub swept: Swept,
+    pub swept: SweepOutcome,
 }
 
 /// Runs it to its end. Must be called while this process has no other thread.
-pub fn make_container_run(program: &OsString, arguments: &[OsString]) -> io::Result<Contained> {
+pub fn run_contained(program: &OsString, arguments: &[OsString]) -> io::Result<Contained> {
     let signals = AllSignals::block();
     // Where somebody else is process 1, orphans come to us all the same.
     let _ = become_reaper();

@@ -12,7 +12,7 @@
 use super::cgroup::Leaf;
 use super::controllers;
 use super::group::{self, Group};
-use ostler_model::{Enforced, Means, Resources};
+use ostler_model::{Enforced, LimitMethod, Resources};
 use std::cell::{Cell, OnceCell};
 use std::fs;
 use std::os::fd::OwnedFd;
@@ -71,9 +71,9 @@ impl LimitSupport {
             Some(room) if self.uses_groups => controllers::reach(room),
             Some(_) | None => controllers::Reached::default(),
         };
-        let mut by = |controller: &str, is_v2: bool, last: Means| {
+        let mut by = |controller: &str, is_v2: bool, last: LimitMethod| {
             if is_v2 {
-                return Means::CgroupV2;
+                return LimitMethod::CgroupV2;
             }
             match self.uses_groups.then(|| self.v1(controller)).flatten() {
                 Some(room) => {
@@ -82,13 +82,14 @@ impl LimitSupport {
                     if !plan.groups.contains(&path) {
                         plan.groups.push(path);
                     }
-                    Means::CgroupV1
+                    LimitMethod::CgroupV1
                 }
                 None => last,
             }
         };
-        let memory_by = resources.memory_bytes.map(|_| by("memory", reached.memory, Means::Watch));
-        let cpu_by = resources.cpu_shares.map(|_| by("cpu", reached.cpu, Means::Nice));
+        let memory_by =
+            resources.memory_bytes.map(|_| by("memory", reached.memory, LimitMethod::Watch));
+        let cpu_by = resources.cpu_shares.map(|_| by("cpu", reached.cpu, LimitMethod::Nice));
         plan.memory_by = memory_by;
         plan.cpu_by = cpu_by;
         Some(Box::new(plan))
@@ -136,15 +137,17 @@ impl Held {
         let mut held = Self::found(plan);
         let resources = held.plan.resources;
         let path = leaf.map(Leaf::path);
-        if let (Some(bytes), Some(Means::CgroupV2)) = (resources.memory_bytes, held.plan.memory_by)
+        if let (Some(bytes), Some(LimitMethod::CgroupV2)) =
+            (resources.memory_bytes, held.plan.memory_by)
             && !path.is_some_and(|path| controllers::limit_memory(path, bytes))
         {
-            held.plan.memory_by = Some(Means::Watch);
+            held.plan.memory_by = Some(LimitMethod::Watch);
         }
-        if let (Some(shares), Some(Means::CgroupV2)) = (resources.cpu_shares, held.plan.cpu_by)
+        if let (Some(shares), Some(LimitMethod::CgroupV2)) =
+            (resources.cpu_shares, held.plan.cpu_by)
             && !path.is_some_and(|path| controllers::weigh_processor(path, weight(shares)))
         {
-            held.plan.cpu_by = Some(Means::Nice);
+            held.plan.cpu_by = Some(LimitMethod::Nice);
         }
         let is_made = held.groups.iter().all(|group| {
             group.make().is_ok()
@@ -176,23 +179,23 @@ impl Held {
         self.remove();
         self.groups.clear();
         self.plan.groups.clear();
-        let next = |by: &mut Option<Means>, last| {
-            if *by == Some(Means::CgroupV1) {
+        let next = |by: &mut Option<LimitMethod>, last| {
+            if *by == Some(LimitMethod::CgroupV1) {
                 *by = Some(last);
             }
         };
-        next(&mut self.plan.memory_by, Means::Watch);
-        next(&mut self.plan.cpu_by, Means::Nice);
+        next(&mut self.plan.memory_by, LimitMethod::Watch);
+        next(&mut self.plan.cpu_by, LimitMethod::Nice);
     }
 
     pub(super) fn drop_leaf(&mut self) {
-        let next = |by: &mut Option<Means>, last| {
-            if *by == Some(Means::CgroupV2) {
+        let next = |by: &mut Option<LimitMethod>, last| {
+            if *by == Some(LimitMethod::CgroupV2) {
                 *by = Some(last);
             }
         };
-        next(&mut self.plan.memory_by, Means::Watch);
-        next(&mut self.plan.cpu_by, Means::Nice);
+        next(&mut self.plan.memory_by, LimitMethod::Watch);
+        next(&mut self.plan.cpu_by, LimitMethod::Nice);
     }
 
     pub(super) fn joins(&self) -> std::io::Result<Vec<OwnedFd>> {
@@ -202,17 +205,17 @@ impl Held {
     /// The brake on one process's data, where only we look.
     pub(super) fn data_most(&self) -> Option<u64> {
         let bytes = self.plan.resources.memory_bytes?;
-        (self.plan.memory_by == Some(Means::Watch))
+        (self.plan.memory_by == Some(LimitMethod::Watch))
             .then(|| bytes.saturating_mul(2).saturating_add(BRAKE_SLACK))
     }
 
     pub(super) fn nice(&self) -> Option<i32> {
         let shares = self.plan.resources.cpu_shares?;
-        (self.plan.cpu_by == Some(Means::Nice)).then(|| nice(shares))
+        (self.plan.cpu_by == Some(LimitMethod::Nice)).then(|| nice(shares))
     }
 
     pub(super) fn memory_group(&self) -> Option<&Group> {
-        (self.plan.memory_by == Some(Means::CgroupV1))
+        (self.plan.memory_by == Some(LimitMethod::CgroupV1))
             .then(|| self.groups.iter().find(|group| group.is_for_memory()))?
     }
 
@@ -273,7 +276,10 @@ mod tests {
         assert_eq!(room.plan("x", Resources::default(), None), None);
         let resources = Resources { memory_bytes: Some(1), cpu_shares: Some(2), descriptors: None };
         let plan = room.plan("x", resources, None).expect("limits");
-        assert_eq!((plan.memory_by, plan.cpu_by), (Some(Means::Watch), Some(Means::Nice)));
+        assert_eq!(
+            (plan.memory_by, plan.cpu_by),
+            (Some(LimitMethod::Watch), Some(LimitMethod::Nice))
+        );
         assert!(plan.groups.is_empty());
     }
 }

@@ -138,8 +138,8 @@ pub(super) fn among_children(
                             return false;
                         }
                         let run_of_pid = run_of_pid(child, &stat, leader, relations);
-                        *is_unexplained |= run_of_pid == Whose::Unknown;
-                        run_of_pid == Whose::Ours
+                        *is_unexplained |= run_of_pid == MemberOf::Unknown;
+                        run_of_pid == MemberOf::Ours
                     }));
             if ours {
                 with_descendants(child, &mut found, &mut dead);
@@ -217,7 +217,7 @@ pub fn is_untouchable(pid: i32) -> bool {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Whose {
+enum MemberOf {
     Ours,
     Another,
     /// Of one of our runs, but it has left everything by which one could tell.
@@ -225,13 +225,13 @@ enum Whose {
 }
 
 /// Which run an orphan that came to us is of, by the kernel's word alone.
-fn run_of_pid(pid: i32, stat: &Stat, leader: Leader, relations: &Relations<'_>) -> Whose {
+fn run_of_pid(pid: i32, stat: &Stat, leader: Leader, relations: &Relations<'_>) -> MemberOf {
     if stat.dead || belongs(leader, stat) {
-        return Whose::Ours;
+        return MemberOf::Ours;
     }
     if relations.leaders.contains_key(&stat.session) || relations.leaders.contains_key(&stat.group)
     {
-        return Whose::Another;
+        return MemberOf::Another;
     }
     // Nobody is older than the process it descends from.
     if stat.start_time < relations.since
@@ -239,10 +239,10 @@ fn run_of_pid(pid: i32, stat: &Stat, leader: Leader, relations: &Relations<'_>) 
         || cgroup::is_in_some_leaf(pid)
         || is_engines(pid)
     {
-        return Whose::Another;
+        return MemberOf::Another;
     }
     match (relations.others_since)() {
-        Some(since) if stat.start_time >= since => Whose::Unknown,
-        Some(_) | None => Whose::Ours,
+        Some(since) if stat.start_time >= since => MemberOf::Unknown,
+        Some(_) | None => MemberOf::Ours,
     }
 }

@@ -7,7 +7,7 @@ use super::group::Group;
 use super::poll::Interest;
 use super::scope::Scope;
 use super::usage::{TreeSubject, members_of};
-use ostler_model::Means;
+use ostler_model::LimitMethod;
 use std::fs;
 use std::os::fd::OwnedFd;
 
@@ -32,15 +32,15 @@ impl Scope {
         let held = self.held()?;
         let most_bytes = held.plan.resources.memory_bytes?;
         match held.plan.memory_by? {
-            Means::CgroupV2 => {
+            LimitMethod::CgroupV2 => {
                 let alarm = self.leaf().map(Leaf::path).and_then(controllers::memory_alarm)?;
                 Some(MemoryAlarm::Told(alarm, Interest::Change))
             }
-            Means::CgroupV1 => {
+            LimitMethod::CgroupV1 => {
                 let alarm = held.memory_group().and_then(Group::memory_alarm)?;
                 Some(MemoryAlarm::Told(alarm, Interest::Readable))
             }
-            Means::Watch | Means::Nice => {
+            LimitMethod::Watch | LimitMethod::Nice => {
                 let tree = TreeSubject {
                     root,
                     boundary: self.boundary(),

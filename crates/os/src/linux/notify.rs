@@ -27,7 +27,7 @@ pub struct Notifier {
 pub enum Sent {
     Yes,
     /// The other side does not keep up; try again later.
-    LazyArgs,
+    Later,
     /// Nobody is there.
     Nobody,
 }
@@ -65,7 +65,7 @@ impl Notifier {
                 Ok(_) => Sent::Yes,
                 Err(Errno::INTR) => continue,
                 Err(Errno::AGAIN | Errno::NOBUFS | Errno::NOMEM | Errno::TOOMANYREFS) => {
-                    Sent::LazyArgs
+                    Sent::Later
                 }
                 Err(_) => Sent::Nobody,
             };

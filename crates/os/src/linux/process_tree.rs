@@ -38,7 +38,7 @@ pub fn kill_family(root: i32) {
 
 /// A process that lives.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Alive {
+pub struct LiveProcess {
     pub pid: i32,
     pub parent: i32,
     /// Its program's name, as the kernel keeps it.
@@ -46,8 +46,8 @@ pub struct Alive {
 }
 
 /// It and all that descend from it, those that live: parents before their children.
-pub fn alive_in_family(root: i32) -> Vec<Alive> {
-    let mut found: Vec<Alive> = Vec::new();
+pub fn alive_in_family(root: i32) -> Vec<LiveProcess> {
+    let mut found: Vec<LiveProcess> = Vec::new();
     let mut open = std::collections::VecDeque::from([root]);
     while let Some(pid) = open.pop_front() {
         if found.iter().any(|known| known.pid == pid) {
@@ -56,7 +56,7 @@ pub fn alive_in_family(root: i32) -> Vec<Alive> {
         let Some(stat) = stat(pid).filter(|stat| !stat.dead) else { continue };
         let name = std::fs::read(format!("/proc/{pid}/comm")).unwrap_or_default();
         let name = String::from_utf8_lossy(&name).trim_end().to_owned();
-        found.push(Alive { pid, parent: stat.parent, name });
+        found.push(LiveProcess { pid, parent: stat.parent, name });
         open.extend(children_of(pid));
     }
     found

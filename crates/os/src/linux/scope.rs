@@ -19,7 +19,7 @@ use super::process::{Process, Signal, open_pid, signal_checked};
 use super::reserved_fds;
 use super::run_reaper::{self, RunReaper};
 use super::spare_cgroups::OpenCgroup;
-use ostler_model::{Enforced, Means};
+use ostler_model::{Enforced, LimitMethod};
 use std::collections::HashSet;
 use std::fs;
 use std::os::fd::OwnedFd;
@@ -198,17 +198,17 @@ impl Scope {
         held.plan.resources.memory_bytes?;
         let excess_bytes = held.excess.get();
         Some(match (held.plan.memory_by?, self.leaf()) {
-            (Means::CgroupV2, Some(leaf)) => MemoryState {
+            (LimitMethod::CgroupV2, Some(leaf)) => MemoryState {
                 kills: controllers::memory_kills(leaf.path()),
                 peak_bytes: controllers::memory_peak(leaf.path()),
                 excess_bytes,
             },
-            (Means::CgroupV1, _) => MemoryState {
+            (LimitMethod::CgroupV1, _) => MemoryState {
                 kills: held.memory_group().map_or(0, super::group::Group::memory_kills),
                 peak_bytes: held.memory_group().and_then(super::group::Group::memory_peak),
                 excess_bytes,
             },
-            (Means::CgroupV2 | Means::Watch | Means::Nice, _) => {
+            (LimitMethod::CgroupV2 | LimitMethod::Watch | LimitMethod::Nice, _) => {
                 MemoryState { excess_bytes, ..MemoryState::default() }
             }
         })

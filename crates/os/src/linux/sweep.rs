@@ -23,14 +23,14 @@ const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// What became of our children.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Swept {
+pub enum SweepOutcome {
     AllGone,
     /// So many could not be ended.
     Left(usize),
 }
 
 /// TERM, some time, KILL. We must be the reaper of our descendants.
-pub fn sweep() -> Swept {
+pub fn sweep() -> SweepOutcome {
     let begun = mono_ms();
     let mut description = Vec::new();
     loop {
@@ -39,11 +39,11 @@ pub fn sweep() -> Swept {
         }
         let children = children();
         if children.is_empty() {
-            return Swept::AllGone;
+            return SweepOutcome::AllGone;
         }
         let passed = mono_ms() - begun;
         if passed > GRACE_MS + GIVE_UP_MS {
-            return Swept::Left(children.len());
+            return SweepOutcome::Left(children.len());
         }
         for child in children {
             if passed > GRACE_MS {

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 
 /// What a tool came to.
 #[derive(Clone, Debug)]
-pub struct Told {
+pub struct ToolOutput {
     /// `None` if a signal ended it.
     pub code: Option<i32>,
     pub output: Vec<u8>,
@@ -22,7 +22,11 @@ pub struct Told {
     clippy::disallowed_methods,
     reason = "a tool of the system is no run: it ends before the caller goes on"
 )]
-pub fn run_tool<A: AsRef<OsStr>>(program: &str, arguments: &[A], input: &[u8]) -> io::Result<Told> {
+pub fn run_tool<A: AsRef<OsStr>>(
+    program: &str,
+    arguments: &[A],
+    input: &[u8],
+) -> io::Result<ToolOutput> {
     let mut child = Command::new(program)
         .args(arguments)
         .stdin(Stdio::piped())
@@ -35,7 +39,7 @@ pub fn run_tool<A: AsRef<OsStr>>(program: &str, arguments: &[A], input: &[u8]) -
         scope.spawn(move || stdin.map(|mut stdin| stdin.write_all(input)));
         child.wait_with_output()
     })?;
-    Ok(Told {
+    Ok(ToolOutput {
         code: output.status.code(),
         output: output.stdout,
         complaint: String::from_utf8_lossy(&output.stderr).trim().to_owned(),

@@ -5,7 +5,7 @@ use super::modes::Modes;
 use super::own_terminal::OwnTerminal;
 use super::pane::TmuxTerminal;
 use super::terminal::{Editing, Terminal, Trouble};
-use super::{Refusal, Whose};
+use super::{Refusal, SessionOwner};
 use crate::connection::{Connection, Connector};
 use crate::error::PatrolError;
 use ostler_model::{Backend, Depth, ProcessUsage, RunRecord, TmuxSpec, UnitView};
@@ -15,7 +15,7 @@ use ostler_tmux::{Server, list};
 use std::path::Path;
 
 /// A terminal, and the run that is in it.
-pub struct Place {
+pub struct TerminalPlace {
     pub terminal: Box<dyn Terminal>,
     /// Empty for a session that is not ours.
     pub run: String,
@@ -26,7 +26,7 @@ pub struct Place {
     pub started_at_ms: Option<u64>,
 }
 
-impl Place {
+impl TerminalPlace {
     fn of(terminal: Box<dyn Terminal>, run: String) -> Self {
         Self { terminal, run, agent: None, awaited: None, started_at_ms: None }
     }
@@ -81,24 +81,24 @@ pub fn place(
     connection: &mut Connection,
     folder: &Path,
     found: &Found,
-    run_of_pid: Whose,
-) -> Result<Result<Place, Nowhere>, PatrolError> {
+    run_of_pid: SessionOwner,
+) -> Result<Result<TerminalPlace, Nowhere>, PatrolError> {
     let view = &found.view;
     let name = &view.name;
     let declared = view.profile();
     let book = book();
-    let known = |place: Place| {
+    let known = |place: TerminalPlace| {
         let agent = Agent::find(&book, declared, view, &found.tree);
         let awaited = match &agent {
             Some(_) => None,
             None => book.expected(&view.command).map(|profile| profile.name.clone()),
         };
-        Place { agent, awaited, started_at_ms: view.started_at_ms, ..place }
+        TerminalPlace { agent, awaited, started_at_ms: view.started_at_ms, ..place }
     };
     let Some(run) = view.run_id else {
         return Ok(match (&view.tmux, run_of_pid) {
-            (Some(tmux), Whose::Anyones) => others_session(view, tmux),
-            (None, _) | (_, Whose::Ours) => Err(not_running(view)),
+            (Some(tmux), SessionOwner::Anyones) => others_session(view, tmux),
+            (None, _) | (_, SessionOwner::Ours) => Err(not_running(view)),
         });
     };
     let record = connection.call(&Show::of(run))?;
@@ -107,7 +107,7 @@ pub fn place(
             let run = run.to_string();
             let own =
                 OwnTerminal::new(connector.clone(), connector.open()?, run.clone(), record.pid);
-            Ok(Ok(known(Place::of(Box::new(own), run))))
+            Ok(Ok(known(TerminalPlace::of(Box::new(own), run))))
         }
         (Backend::Tmux, Some(tmux)) => {
             let memo = folder.join(format!("{}.modes", name.replace('/', "_")));
@@ -131,8 +131,8 @@ fn session(
     view: &UnitView,
     record: &RunRecord,
     tmux: &TmuxSpec,
-    run_of_pid: Whose,
-) -> Result<Place, Nowhere> {
+    run_of_pid: SessionOwner,
+) -> Result<TerminalPlace, Nowhere> {
     let server = server(tmux);
     let run = record.run_id.to_string();
     let home = record.owner_instance_id.to_string();
@@ -146,9 +146,9 @@ fn session(
         )),
         Some(pane) => {
             let terminal = Box::new(TmuxTerminal::new(server, pane, Some(modes)));
-            Ok(Place::of(terminal, run))
+            Ok(TerminalPlace::of(terminal, run))
         }
-        None if run_of_pid == Whose::Anyones => others_session(view, tmux),
+        None if run_of_pid == SessionOwner::Anyones => others_session(view, tmux),
         None => Err((
             Refusal::NotRunning,
             format!("{} runs, and its session {} is not there", view.name, tmux.session),
@@ -157,7 +157,7 @@ fn session(
 }
 
 /// The first pane of a session that has the unit's name and that somebody else made.
-fn others_session(view: &UnitView, tmux: &TmuxSpec) -> Result<Place, Nowhere> {
+fn others_session(view: &UnitView, tmux: &TmuxSpec) -> Result<TerminalPlace, Nowhere> {
     let server = server(tmux);
     let listing = list(&server).map_err(|error| (Refusal::Gone, error.to_string()))?;
     let pane = listing
@@ -166,7 +166,7 @@ fn others_session(view: &UnitView, tmux: &TmuxSpec) -> Result<Place, Nowhere> {
         .find(|pane| pane.session == tmux.session && !pane.is_dead)
         .ok_or_else(|| not_running(view))?;
     let terminal = Box::new(TmuxTerminal::new(server, pane, None));
-    Ok(Place::of(terminal, String::new()))
+    Ok(TerminalPlace::of(terminal, String::new()))
 }
 
 fn server(tmux: &TmuxSpec) -> Server {

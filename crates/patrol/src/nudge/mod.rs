@@ -25,7 +25,7 @@ mod without_profile;
 use crate::connection::{Connection, Connector};
 use crate::error::PatrolError;
 use crate::screen::digest;
-use find::Place;
+use find::TerminalPlace;
 use ostler_agents::cautious::{self, Obstacle};
 use ostler_model::AgentState;
 use ostler_model::{NudgeDraft, Priority, Receipt, ScreenText, UnitState, letter_id};
@@ -36,7 +36,7 @@ use send::{Wanted, say};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use turn::Turn;
-use typing::OscState;
+use typing::TypingOutcome;
 
 pub use agent::{Agent, book, own_profiles};
 pub use waiting::{Patience, deliver_waiting};
@@ -70,7 +70,7 @@ pub enum Before {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub struct Speech<'a> {
+pub struct NudgeRequest<'a> {
     pub from: &'a str,
     /// The unit.
     pub to: &'a str,
@@ -84,7 +84,7 @@ pub struct Speech<'a> {
 
 /// What became of a speech.
 #[derive(Clone, Debug)]
-pub struct Spoken {
+pub struct NudgeOutcome {
     pub receipt: Receipt,
     pub why: String,
     /// Of what waits.
@@ -124,7 +124,7 @@ pub enum Refusal {
 
 /// Into whose sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Whose {
+pub enum SessionOwner {
     Ours,
     /// Also one that has the unit's name and that somebody else made.
     Anyones,
@@ -138,16 +138,19 @@ pub enum Prefix {
 }
 
 /// As the patrol does it.
-pub fn nudge(connector: &Connector, speech: &Speech<'_>) -> Result<Spoken, PatrolError> {
-    nudge_as(connector, speech, Whose::Anyones, Prefix::Sender)
+pub fn nudge(
+    connector: &Connector,
+    speech: &NudgeRequest<'_>,
+) -> Result<NudgeOutcome, PatrolError> {
+    nudge_as(connector, speech, SessionOwner::Anyones, Prefix::Sender)
 }
 
 pub fn nudge_as(
     connector: &Connector,
-    speech: &Speech<'_>,
-    run_of_pid: Whose,
+    speech: &NudgeRequest<'_>,
+    run_of_pid: SessionOwner,
     prefix: Prefix,
-) -> Result<Spoken, PatrolError> {
+) -> Result<NudgeOutcome, PatrolError> {
     let mut connection = connector.open()?;
     let text = match prefix {
         Prefix::Sender => format!("[from {}] {}", speech.from, speech.text),
@@ -194,7 +197,7 @@ pub fn nudge_as(
 }
 
 /// One that sleeps is brought back first.
-fn wake(connection: &mut Connection, speech: &Speech<'_>) -> Result<(), PatrolError> {
+fn wake(connection: &mut Connection, speech: &NudgeRequest<'_>) -> Result<(), PatrolError> {
     let (name, why) = (speech.to.to_owned(), format!("a nudge from {}", speech.from));
     connection.call(&Wake { name, why })?;
     connection.wait_longer(WAKE_WITHIN)?;
@@ -204,10 +207,10 @@ fn wake(connection: &mut Connection, speech: &Speech<'_>) -> Result<(), PatrolEr
 fn at_once(
     connection: &mut Connection,
     folder: &Path,
-    speech: &Speech<'_>,
+    speech: &NudgeRequest<'_>,
     text: &str,
-    mut place: Place,
-) -> Result<Spoken, PatrolError> {
+    mut place: TerminalPlace,
+) -> Result<NudgeOutcome, PatrolError> {
     let until = ostler_os::mono_ms() + TURN_MS;
     let Some(turn) = take_turn(folder, speech.to, until)? else {
         return Ok(refused(
@@ -226,11 +229,11 @@ fn at_once(
 fn when_idle(
     connection: &mut Connection,
     folder: &Path,
-    speech: &Speech<'_>,
+    speech: &NudgeRequest<'_>,
     text: String,
-    mut place: Place,
-    again: impl Fn(&mut Connection) -> Result<Option<Place>, PatrolError>,
-) -> Result<Spoken, PatrolError> {
+    mut place: TerminalPlace,
+    again: impl Fn(&mut Connection) -> Result<Option<TerminalPlace>, PatrolError>,
+) -> Result<NudgeOutcome, PatrolError> {
     let began = ostler_os::mono_ms();
     loop {
         let Some(turn) = take_turn(folder, speech.to, began + TURN_MS)? else {
@@ -246,9 +249,9 @@ fn when_idle(
             }
             Idle::Yes => match say(connection, &turn, &mut place, &text, &Wanted::now(speech)) {
                 // It was idle a moment ago: it is looked at again.
-                OscState::Refused(Refusal::Obstacle | Refusal::NotReady, why) => why,
+                TypingOutcome::Refused(Refusal::Obstacle | Refusal::NotReady, why) => why,
                 // It may show its box before it listens. What was taken back may be tried again.
-                OscState::Refused(Refusal::NotTaken, why) if place.agent.is_some() => why,
+                TypingOutcome::Refused(Refusal::NotTaken, why) if place.agent.is_some() => why,
                 said => {
                     learn(connection, speech.to, &said);
                     return Ok(spoken(said));
@@ -286,7 +289,7 @@ enum Idle {
 
 /// An agent with a profile says so by its screen. Any other is idle if its screen stands still and shows nothing that
 /// speaks against it.
-fn is_idle(place: &mut Place) -> Idle {
+fn is_idle(place: &mut TerminalPlace) -> Idle {
     match look_idle(place) {
         Ok(None) => Idle::Yes,
         Ok(Some(why)) => Idle::No(why),
@@ -296,7 +299,7 @@ fn is_idle(place: &mut Place) -> Idle {
 }
 
 /// Why it is not idle.
-fn look_idle(place: &mut Place) -> Result<Option<String>, terminal::Trouble> {
+fn look_idle(place: &mut TerminalPlace) -> Result<Option<String>, terminal::Trouble> {
     if let Some(why) = place.unready()? {
         return Ok(Some(why));
     }
@@ -328,18 +331,18 @@ fn is_quiet(before: &ScreenText, now: &ScreenText) -> bool {
 }
 
 /// The agent told its session by where it wrote the text down.
-fn learn(connection: &mut Connection, unit: &str, said: &OscState) {
-    if let OscState::Delivered { session: Some(session), .. } = said {
+fn learn(connection: &mut Connection, unit: &str, said: &TypingOutcome) {
+    if let TypingOutcome::Delivered { session: Some(session), .. } = said {
         connection.learn_session(unit, session);
     }
 }
 
 fn queue(
     connection: &mut Connection,
-    speech: &Speech<'_>,
+    speech: &NudgeRequest<'_>,
     text: String,
     why: &str,
-) -> Result<Spoken, PatrolError> {
+) -> Result<NudgeOutcome, PatrolError> {
     let no_random = |source| PatrolError::File { path: "/dev/urandom".into(), source };
     let draft = NudgeDraft {
         id: Some(letter_id(ostler_os::wall_ms(), ostler_os::random().map_err(no_random)?)),
@@ -353,22 +356,22 @@ fn queue(
     Ok(match nudge.receipt {
         Receipt::Refused => refused(Refusal::Full, nudge.why),
         receipt @ (Receipt::Queued | Receipt::Delivered | Receipt::Expired | Receipt::NotSent) => {
-            Spoken { receipt, why: why.to_owned(), id: Some(nudge.id), refusal: None }
+            NudgeOutcome { receipt, why: why.to_owned(), id: Some(nudge.id), refusal: None }
         }
     })
 }
 
-fn spoken(said: OscState) -> Spoken {
+fn spoken(said: TypingOutcome) -> NudgeOutcome {
     match said {
-        OscState::Delivered { proof, .. } => {
-            Spoken { receipt: Receipt::Delivered, why: proof, id: None, refusal: None }
+        TypingOutcome::Delivered { proof, .. } => {
+            NudgeOutcome { receipt: Receipt::Delivered, why: proof, id: None, refusal: None }
         }
-        OscState::Refused(refusal, why) => refused(refusal, why),
+        TypingOutcome::Refused(refusal, why) => refused(refusal, why),
     }
 }
 
-fn refused(refusal: Refusal, why: String) -> Spoken {
-    Spoken { receipt: receipt_of(refusal), why, id: None, refusal: Some(refusal) }
+fn refused(refusal: Refusal, why: String) -> NudgeOutcome {
+    NudgeOutcome { receipt: receipt_of(refusal), why, id: None, refusal: Some(refusal) }
 }
 
 /// Only what is known to have left nothing behind is refused.

@@ -1,10 +1,10 @@
 //! Texts that somebody left half typed.
 
 use super::Refusal;
-use super::find::Place;
+use super::find::TerminalPlace;
 use super::line::{Line, clear};
 use super::terminal::{Editing, Terminal};
-use super::turn::{HalfDone, Turn};
+use super::turn::{Turn, UnfinishedTyping};
 use super::typing::{LOOK_EVERY_MS, Typed, forget_unread, pause};
 use super::with_profile;
 use crate::connection::Connection;
@@ -36,7 +36,7 @@ pub(super) enum Remains {
 pub(super) fn recover(
     connection: &mut Connection,
     turn: &Turn,
-    place: &mut Place,
+    place: &mut TerminalPlace,
 ) -> Result<Recovered, PatrolError> {
     let Some(half) = turn.half_done() else { return Ok(Recovered::default()) };
     let remains = match half.run == place.run {
@@ -71,8 +71,8 @@ pub(super) fn recover(
     Ok(Recovered { settled, left })
 }
 
-fn remains(place: &mut Place, half: &HalfDone) -> Remains {
-    let Place { terminal, agent, .. } = place;
+fn remains(place: &mut TerminalPlace, half: &UnfinishedTyping) -> Remains {
+    let TerminalPlace { terminal, agent, .. } = place;
     match agent {
         Some(agent) if agent.profile.input.is_some() => {
             with_profile::recover(&mut **terminal, agent, &half.typed.text)
@@ -82,7 +82,7 @@ fn remains(place: &mut Place, half: &HalfDone) -> Remains {
 }
 
 /// In the line of a program without a profile. What somebody else typed there since then is theirs.
-fn in_line(terminal: &mut dyn Terminal, half: &HalfDone) -> Remains {
+fn in_line(terminal: &mut dyn Terminal, half: &UnfinishedTyping) -> Remains {
     let line = Line::left(&half.typed);
     let looked = match half.is_left {
         // Keys were pressed for it before, in vain.

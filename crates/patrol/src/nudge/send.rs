@@ -1,9 +1,9 @@
 //! One text, with a note of it for whoever comes after us.
 
-use super::find::Place;
-use super::turn::{HalfDone, Turn};
-use super::typing::{OscState, Stage, Typed, speak};
-use super::{Before, Refusal, Speech};
+use super::find::TerminalPlace;
+use super::turn::{Turn, UnfinishedTyping};
+use super::typing::{Stage, Typed, TypingOutcome, speak};
+use super::{Before, NudgeRequest, Refusal};
 use crate::connection::Connection;
 use ostler_model::{NudgeDraft, Priority, Receipt, letter_id};
 use ostler_ops::nudges::Queue;
@@ -18,7 +18,7 @@ pub(super) struct Wanted<'a> {
 }
 
 impl<'a> Wanted<'a> {
-    pub(super) fn now(speech: &Speech<'a>) -> Self {
+    pub(super) fn now(speech: &NudgeRequest<'a>) -> Self {
         Self { from: speech.from, to: speech.to, before: speech.before, id: None }
     }
 }
@@ -27,20 +27,20 @@ impl<'a> Wanted<'a> {
 pub(super) fn say(
     connection: &mut Connection,
     turn: &Turn,
-    place: &mut Place,
+    place: &mut TerminalPlace,
     text: &str,
     wanted: &Wanted<'_>,
-) -> OscState {
+) -> TypingOutcome {
     match place.unready() {
         Ok(None) => {}
-        Ok(Some(why)) => return OscState::Refused(Refusal::NotReady, why),
-        Err(trouble) => return OscState::Refused(Refusal::Gone, trouble.to_string()),
+        Ok(Some(why)) => return TypingOutcome::Refused(Refusal::NotReady, why),
+        Err(trouble) => return TypingOutcome::Refused(Refusal::Gone, trouble.to_string()),
     }
     let run = place.run.clone();
-    let Place { terminal, agent, .. } = place;
+    let TerminalPlace { terminal, agent, .. } = place;
     let mut note = |stage, typed: &Typed| match stage {
         Stage::Returned => return_to_queue(connection, wanted, &typed.text),
-        Stage::Typing | Stage::Entering => turn.begin(&HalfDone {
+        Stage::Typing | Stage::Entering => turn.begin(&UnfinishedTyping {
             id: wanted.id.map(str::to_owned),
             run: run.clone(),
             typed: typed.clone(),
@@ -79,10 +79,10 @@ fn return_to_queue(
 }
 
 /// An agent's profile shows what stands in its input box. Without one that has to be remembered.
-pub(super) fn over(turn: &Turn, place: &Place, said: &OscState) {
+pub(super) fn over(turn: &Turn, place: &TerminalPlace, said: &TypingOutcome) {
     match said {
-        OscState::Refused(Refusal::StillThere, _) if place.agent.is_none() => turn.leave(),
-        OscState::Refused(Refusal::StillThere, _) => turn.leave_for_next(),
-        OscState::Refused(..) | OscState::Delivered { .. } => turn.over(),
+        TypingOutcome::Refused(Refusal::StillThere, _) if place.agent.is_none() => turn.leave(),
+        TypingOutcome::Refused(Refusal::StillThere, _) => turn.leave_for_next(),
+        TypingOutcome::Refused(..) | TypingOutcome::Delivered { .. } => turn.over(),
     }
 }

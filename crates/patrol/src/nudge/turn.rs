@@ -18,7 +18,7 @@ pub struct Turn {
 /// Whoever had the turn before us died with this.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct HalfDone {
+pub struct UnfinishedTyping {
     /// Of a nudge that waited.
     pub id: Option<String>,
     pub run: String,
@@ -48,13 +48,13 @@ impl Turn {
         }
     }
 
-    pub fn half_done(&self) -> Option<HalfDone> {
+    pub fn half_done(&self) -> Option<UnfinishedTyping> {
         let text = std::fs::read(&self.note).ok()?;
         serde_json::from_slice(&text).ok()
     }
 
     /// Before the first letter, and before Enter. It need not outlive the machine: the session does not either.
-    pub fn begin(&self, half: &HalfDone) -> io::Result<()> {
+    pub fn begin(&self, half: &UnfinishedTyping) -> io::Result<()> {
         std::fs::write(&self.note, serde_json::to_vec(half)?)
     }
 
@@ -70,7 +70,7 @@ impl Turn {
 
     fn keep(&self, is_left: bool) {
         if let Some(half) = self.half_done() {
-            let _ = self.begin(&HalfDone { id: None, is_left, ..half });
+            let _ = self.begin(&UnfinishedTyping { id: None, is_left, ..half });
         }
     }
 
@@ -91,7 +91,7 @@ mod tests {
         assert_eq!(turn.half_done(), None);
         assert!(Turn::take(&folder, "town/deacon", until).expect("a folder").is_none());
         assert!(Turn::take(&folder, "other", until).expect("a folder").is_some());
-        let half = HalfDone {
+        let half = UnfinishedTyping {
             id: Some("1".to_owned()),
             run: "r".to_owned(),
             typed: Typed { text: "the end".to_owned(), ..Typed::default() },

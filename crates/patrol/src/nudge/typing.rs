@@ -27,7 +27,7 @@ pub(super) const LOOK_EVERY_MS: u64 = 20;
 
 /// What came of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum OscState {
+pub enum TypingOutcome {
     Delivered { proof: String, session: Option<String> },
     Refused(Refusal, String),
 }
@@ -60,14 +60,14 @@ pub fn speak(
     text: &str,
     before: Before,
     note: &mut dyn FnMut(Stage, &Typed) -> std::io::Result<()>,
-) -> OscState {
+) -> TypingOutcome {
     let said = match agent {
         Some(agent) if agent.profile.input.is_some() => {
             with_profile::speak(terminal, agent, text, before, note)
         }
         Some(_) | None => without_profile::speak(terminal, text, before, note),
     };
-    said.unwrap_or_else(|trouble| OscState::Refused(Refusal::Gone, trouble.to_string()))
+    said.unwrap_or_else(|trouble| TypingOutcome::Refused(Refusal::Gone, trouble.to_string()))
 }
 
 /// A note that could not be kept ends it.
@@ -75,18 +75,18 @@ pub(super) fn noted(
     note: &mut dyn FnMut(Stage, &Typed) -> std::io::Result<()>,
     stage: Stage,
     typed: &Typed,
-) -> Result<(), OscState> {
+) -> Result<(), TypingOutcome> {
     note(stage, typed).map_err(|error| {
-        OscState::Refused(Refusal::Gone, format!("no note can be kept of it: {error}"))
+        TypingOutcome::Refused(Refusal::Gone, format!("no note can be kept of it: {error}"))
     })
 }
 
 /// The text as it may be typed, or why nothing of it can be.
-pub(super) fn cleaned(text: &str, paste: Paste) -> Result<String, OscState> {
+pub(super) fn cleaned(text: &str, paste: Paste) -> Result<String, TypingOutcome> {
     let text = clean(text, paste);
     if text.trim().is_empty() {
         let why = "nothing of it can be typed: it has only control characters and blanks";
-        return Err(OscState::Refused(Refusal::Nothing, why.to_owned()));
+        return Err(TypingOutcome::Refused(Refusal::Nothing, why.to_owned()));
     }
     Ok(text)
 }

@@ -1,11 +1,11 @@
 //! Nudges that wait, and those that somebody left half done.
 
-use super::find::{self, Place};
+use super::find::{self, TerminalPlace};
 use super::recover::recover;
 use super::send::{Wanted, over, say};
 use super::turn::Turn;
-use super::typing::OscState;
-use super::{Before, Idle, Refusal, Whose, folder, is_idle, learn, receipt_of, take_turn};
+use super::typing::TypingOutcome;
+use super::{Before, Idle, Refusal, SessionOwner, folder, is_idle, learn, receipt_of, take_turn};
 use crate::connection::{Connection, Connector};
 use crate::error::PatrolError;
 use ostler_model::{Nudge, Receipt};
@@ -38,7 +38,8 @@ pub fn deliver_waiting(
     let mut settled = Vec::new();
     let Ok(view) = find::unit(&mut connection, unit)? else { return Ok(settled) };
     let folder = folder(&mut connection)?;
-    let Ok(mut place) = find::place(connector, &mut connection, &folder, &view, Whose::Ours)?
+    let Ok(mut place) =
+        find::place(connector, &mut connection, &folder, &view, SessionOwner::Ours)?
     else {
         return Ok(settled);
     };
@@ -73,7 +74,7 @@ pub fn deliver_waiting(
 pub fn deliver_one(
     connection: &mut Connection,
     turn: &Turn,
-    place: &mut Place,
+    place: &mut TerminalPlace,
     unit: &str,
 ) -> Result<Option<Nudge>, PatrolError> {
     let claimed = connection.call(&Claim { to: unit.to_owned(), most: 1 })?;
@@ -83,11 +84,11 @@ pub fn deliver_one(
     let said = say(connection, turn, place, &nudge.text, &wanted);
     learn(connection, unit, &said);
     let (receipt, why) = match said.clone() {
-        OscState::Delivered { proof, .. } => (Receipt::Delivered, proof),
-        OscState::Refused(Refusal::Obstacle | Refusal::NotReady | Refusal::Gone, why) => {
+        TypingOutcome::Delivered { proof, .. } => (Receipt::Delivered, proof),
+        TypingOutcome::Refused(Refusal::Obstacle | Refusal::NotReady | Refusal::Gone, why) => {
             (Receipt::Queued, why)
         }
-        OscState::Refused(refusal, why) => (receipt_of(refusal), why),
+        TypingOutcome::Refused(refusal, why) => (receipt_of(refusal), why),
     };
     let settled = connection.call(&Settle { id: nudge.id, receipt, why })?;
     // Not before: one that is killed in between leaves its note.

@@ -5,7 +5,7 @@ use super::proof::{Found, Proof, newest_messages};
 use super::recover::Remains;
 use super::terminal::{Editing, Key, Paste, Terminal, Trouble};
 use super::typing::{
-    LOOK_EVERY_MS, OscState, Stage, Typed, cleaned, forget_unread, noted, pause, press,
+    LOOK_EVERY_MS, Stage, Typed, TypingOutcome, cleaned, forget_unread, noted, pause, press,
 };
 use super::{Before, Refusal};
 use ostler_agents::{AfterKey, Holds, InputBox, InputTable, Judged, WhileBusy};
@@ -33,13 +33,16 @@ pub(super) fn speak(
     text: &str,
     before: Before,
     note: &mut dyn FnMut(Stage, &Typed) -> std::io::Result<()>,
-) -> Result<OscState, Trouble> {
+) -> Result<TypingOutcome, Trouble> {
     let Some(table) = agent.profile.input.as_ref() else {
-        return Ok(OscState::Refused(Refusal::NotReady, "its profile has no input box".to_owned()));
+        return Ok(TypingOutcome::Refused(
+            Refusal::NotReady,
+            "its profile has no input box".to_owned(),
+        ));
     };
     let mut talk = Talk { terminal, agent, table };
     match talk.say(text, before, note) {
-        Ok(said) | Err(Stop::OscState(said)) => Ok(said),
+        Ok(said) | Err(Stop::Said(said)) => Ok(said),
         Err(Stop::Trouble(trouble)) => Err(trouble),
     }
 }
@@ -98,13 +101,13 @@ pub(super) fn obstacle(judged: &Judged) -> Option<(Refusal, String)> {
 }
 
 enum Stop {
-    OscState(OscState),
+    Said(TypingOutcome),
     Trouble(Trouble),
 }
 
-impl From<OscState> for Stop {
-    fn from(said: OscState) -> Self {
-        Stop::OscState(said)
+impl From<TypingOutcome> for Stop {
+    fn from(said: TypingOutcome) -> Self {
+        Stop::Said(said)
     }
 }
 
@@ -115,7 +118,7 @@ impl From<Trouble> for Stop {
 }
 
 fn refused(refusal: Refusal, why: impl Into<String>) -> Stop {
-    Stop::OscState(OscState::Refused(refusal, why.into()))
+    Stop::Said(TypingOutcome::Refused(refusal, why.into()))
 }
 
 struct Talk<'a> {
@@ -130,7 +133,7 @@ impl Talk<'_> {
         text: &str,
         before: Before,
         note: &mut dyn FnMut(Stage, &Typed) -> std::io::Result<()>,
-    ) -> Result<OscState, Stop> {
+    ) -> Result<TypingOutcome, Stop> {
         self.ready(text, before, note)?;
         let paste = self.terminal.paste_mode()?;
         let text = cleaned(text, Paste::Bracketed)?;
@@ -310,7 +313,12 @@ impl Talk<'_> {
         }
     }
 
-    fn enter(&mut self, text: &str, typed: &str, proof: Option<&Proof>) -> Result<OscState, Stop> {
+    fn enter(
+        &mut self,
+        text: &str,
+        typed: &str,
+        proof: Option<&Proof>,
+    ) -> Result<TypingOutcome, Stop> {
         for _ in 0..ENTERS {
             press(self.terminal, Key::Enter)?;
             let began = ostler_os::mono_ms();
@@ -360,10 +368,10 @@ impl Talk<'_> {
         text: &str,
         proof: Option<&Proof>,
         judged: &Judged,
-    ) -> Result<OscState, Stop> {
+    ) -> Result<TypingOutcome, Stop> {
         let seen = "it left the input box".to_owned();
         let Some(proof) = proof else {
-            return Ok(OscState::Delivered { proof: seen, session: None });
+            return Ok(TypingOutcome::Delivered { proof: seen, session: None });
         };
         if let Some(said) = written_soon(proof, text) {
             return Ok(said);
@@ -372,13 +380,13 @@ impl Talk<'_> {
         if judged.state == AgentState::Working || is_there(AgentState::Working) {
             // It is in the agent's own queue, which not all of them write down.
             let proof = format!("{seen} while it works");
-            return Ok(OscState::Delivered { proof, session: None });
+            return Ok(TypingOutcome::Delivered { proof, session: None });
         }
         let why = format!("{seen}, but the agent did not write it into its conversation");
-        Ok(OscState::Refused(Refusal::NotKnown, why))
+        Ok(TypingOutcome::Refused(Refusal::NotKnown, why))
     }
 
-    fn lost(&self, text: &str, proof: Option<&Proof>, trouble: &Trouble) -> OscState {
+    fn lost(&self, text: &str, proof: Option<&Proof>, trouble: &Trouble) -> TypingOutcome {
         let began = ostler_os::mono_ms();
         while ostler_os::mono_ms() - began < 1_000 {
             if let Some(said) = proof.and_then(|proof| written(proof, text)) {
@@ -387,7 +395,7 @@ impl Talk<'_> {
             pause(2 * LOOK_EVERY_MS);
         }
         let why = format!("Enter was pressed, then {trouble}; whether it was taken is not known");
-        OscState::Refused(Refusal::NotKnown, why)
+        TypingOutcome::Refused(Refusal::NotKnown, why)
     }
 
     /// Taken back where that is possible: refused. Else it stands there, and the receipt says so.
@@ -428,7 +436,7 @@ impl Talk<'_> {
 }
 
 /// What the agent's own conversation says of it within the time that it may take to write it down.
-fn written_soon(proof: &Proof, text: &str) -> Option<OscState> {
+fn written_soon(proof: &Proof, text: &str) -> Option<TypingOutcome> {
     let began = ostler_os::mono_ms();
     while ostler_os::mono_ms() - began < WRITTEN_WITHIN_MS {
         if let Some(said) = written(proof, text) {
@@ -440,14 +448,14 @@ fn written_soon(proof: &Proof, text: &str) -> Option<OscState> {
 }
 
 /// What the agent's own conversation says of it, once it says something.
-fn written(proof: &Proof, text: &str) -> Option<OscState> {
+fn written(proof: &Proof, text: &str) -> Option<TypingOutcome> {
     match proof.look(text) {
         Found::Nothing => None,
-        Found::Alone { session } => Some(OscState::Delivered {
+        Found::Alone { session } => Some(TypingOutcome::Delivered {
             proof: "the agent wrote it into its conversation".to_owned(),
             session,
         }),
-        Found::Mixed { with } => Some(OscState::Refused(
+        Found::Mixed { with } => Some(TypingOutcome::Refused(
             Refusal::NotKnown,
             format!("it was sent together with another text: {with:?}"),
         )),

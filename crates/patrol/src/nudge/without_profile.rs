@@ -3,7 +3,7 @@
 
 use super::line::{Line, clear, upto};
 use super::terminal::{Editing, Key, Paste, Terminal, Trouble};
-use super::typing::{LOOK_EVERY_MS, OscState, Stage, Typed, cleaned, noted, pause, press};
+use super::typing::{LOOK_EVERY_MS, Stage, Typed, TypingOutcome, cleaned, noted, pause, press};
 use super::{Before, Refusal};
 use ostler_agents::cautious::{self, Obstacle};
 use ostler_model::ScreenText;
@@ -28,7 +28,7 @@ pub(super) fn speak(
     text: &str,
     before: Before,
     note: &mut dyn FnMut(Stage, &Typed) -> std::io::Result<()>,
-) -> Result<OscState, Trouble> {
+) -> Result<TypingOutcome, Trouble> {
     let mut look = terminal.look()?;
     if let Some(said) = refusal(terminal, &look) {
         return Ok(said);
@@ -59,13 +59,13 @@ pub(super) fn speak(
     // Agents run such a text instead of reading it, and nobody knows whether this program is one.
     if text.trim_start().starts_with(['!', '/']) && !matches!(editing, Editing::Kernel { .. }) {
         let why = "a text that begins with ! or / may be a command there, and its program has no profile; put a word in front of it";
-        return Ok(OscState::Refused(Refusal::Unsendable, why.to_owned()));
+        return Ok(TypingOutcome::Refused(Refusal::Unsendable, why.to_owned()));
     }
     if text.len() > LINE_MOST && matches!(editing, Editing::Kernel { .. }) {
         let why = format!(
             "its program reads lines, and a line has at most {LINE_MOST} bytes; send it as mail"
         );
-        return Ok(OscState::Refused(Refusal::TooLong, why));
+        return Ok(TypingOutcome::Refused(Refusal::TooLong, why));
     }
     let line = Line::new(&look, &text, paste);
     if let Err(said) = noted(note, Stage::Typing, &line.typed) {
@@ -78,15 +78,18 @@ pub(super) fn speak(
             let why = format!(
                 "it did not show up on the screen, in the line with the cursor, and was not sent; {cleared}"
             );
-            return Ok(OscState::Refused(refusal, why));
+            return Ok(TypingOutcome::Refused(refusal, why));
         }
         // With the session its half of a text is gone as well.
         Err(Trouble::Gone(why)) => {
-            return Ok(OscState::Refused(Refusal::Gone, format!("{why}, before it was sent")));
+            return Ok(TypingOutcome::Refused(Refusal::Gone, format!("{why}, before it was sent")));
         }
         Err(Trouble::Unknown(why)) => {
             let (refusal, cleared) = clear(terminal, &line);
-            return Ok(OscState::Refused(refusal, format!("{why}; it was not sent; {cleared}")));
+            return Ok(TypingOutcome::Refused(
+                refusal,
+                format!("{why}; it was not sent; {cleared}"),
+            ));
         }
     };
     if let Err(said) = noted(note, Stage::Entering, &line.typed) {
@@ -97,10 +100,10 @@ pub(super) fn speak(
 }
 
 /// Why nothing may be typed now.
-fn refusal(terminal: &dyn Terminal, look: &ScreenText) -> Option<OscState> {
+fn refusal(terminal: &dyn Terminal, look: &ScreenText) -> Option<TypingOutcome> {
     if let Editing::Kernel { unread: 1.. } = terminal.editing() {
         let why = "it has not read what was typed before, so it is not ready";
-        return Some(OscState::Refused(Refusal::NotReady, why.to_owned()));
+        return Some(TypingOutcome::Refused(Refusal::NotReady, why.to_owned()));
     }
     let why = match cautious::obstacle(look) {
         Some(Obstacle::Asks(asked)) => {
@@ -108,11 +111,11 @@ fn refusal(terminal: &dyn Terminal, look: &ScreenText) -> Option<OscState> {
         }
         Some(Obstacle::Begun) if !is_lines(terminal) && !cautious::has_prompt(look) => {
             let why = "the line with the cursor has text in it and no prompt, so its program is not known to wait for input";
-            return Some(OscState::Refused(Refusal::NotReady, why.to_owned()));
+            return Some(TypingOutcome::Refused(Refusal::NotReady, why.to_owned()));
         }
         Some(Obstacle::Begun | Obstacle::Works) | None => begun(terminal, look)?.to_owned(),
     };
-    Some(OscState::Refused(Refusal::Obstacle, why))
+    Some(TypingOutcome::Refused(Refusal::Obstacle, why))
 }
 
 /// Whether somebody may have begun to type. A program that reads lines has one line at a time; in any other the line with
@@ -170,10 +173,10 @@ fn enter(
     line: &Line,
     typed: &ScreenText,
     editing: Editing,
-) -> OscState {
+) -> TypingOutcome {
     let not_known = |trouble: &Trouble| {
         let why = format!("Enter was pressed, then {trouble}; whether it was taken is not known");
-        OscState::Refused(Refusal::NotKnown, why)
+        TypingOutcome::Refused(Refusal::NotKnown, why)
     };
     let waits = ENTER_WAITS_MS.into_iter().chain([CLEARED_WITHIN_MS]);
     let times = ENTER_WAITS_MS.len() + 1;
@@ -188,7 +191,7 @@ fn enter(
         match taken(terminal, line, typed, wait_ms) {
             Ok(Taken::Yes) => {
                 let proof = "it was seen in the input line, which is empty again".to_owned();
-                return OscState::Delivered { proof, session: None };
+                return TypingOutcome::Delivered { proof, session: None };
             }
             Ok(Taken::Stays) => {}
             Ok(Taken::Otherwise) => {
@@ -198,14 +201,14 @@ fn enter(
                 );
                 let refusal =
                     if refusal == Refusal::StillThere { refusal } else { Refusal::NotKnown };
-                return OscState::Refused(refusal, why);
+                return TypingOutcome::Refused(refusal, why);
             }
             Err(trouble) => return not_known(&trouble),
         }
     }
     let (refusal, cleared) = clear(terminal, line);
     let refusal = if refusal == Refusal::StillThere { refusal } else { Refusal::NotTaken };
-    OscState::Refused(
+    TypingOutcome::Refused(
         refusal,
         format!("Enter was pressed {times} times and nothing happened; {cleared}"),
     )
@@ -253,7 +256,7 @@ fn taken(
 
 /// A program that reads lines has taken one when nothing of it waits in the terminal. One that changes the terminal's mode
 /// meanwhile may have thrown it away.
-fn read(terminal: &mut dyn Terminal, line: &Line, typed: &ScreenText) -> OscState {
+fn read(terminal: &mut dyn Terminal, line: &Line, typed: &ScreenText) -> TypingOutcome {
     let began = ostler_os::mono_ms();
     let mut has_arrived = false;
     loop {
@@ -264,12 +267,12 @@ fn read(terminal: &mut dyn Terminal, line: &Line, typed: &ScreenText) -> OscStat
         match terminal.editing() {
             Editing::Kernel { unread: 0 } if has_arrived => {
                 let proof = "its program read the line".to_owned();
-                return OscState::Delivered { proof, session: None };
+                return TypingOutcome::Delivered { proof, session: None };
             }
             Editing::Kernel { .. } => {}
             Editing::Program | Editing::Unknown => {
                 let why = "its program took over the terminal meanwhile; whether it read the line is not known";
-                return OscState::Refused(Refusal::NotKnown, why.to_owned());
+                return TypingOutcome::Refused(Refusal::NotKnown, why.to_owned());
             }
         }
         if ostler_os::mono_ms() - began >= READ_WITHIN_MS {
@@ -282,11 +285,11 @@ fn read(terminal: &mut dyn Terminal, line: &Line, typed: &ScreenText) -> OscStat
     match refusal {
         Refusal::Gone if !unread => {
             let why = format!("{cleared}; whether it read the line is not known");
-            OscState::Refused(Refusal::NotKnown, why)
+            TypingOutcome::Refused(Refusal::NotKnown, why)
         }
         refusal => {
             let refusal = if unread { Refusal::NotTaken } else { refusal };
-            OscState::Refused(refusal, format!("its program did not read the line; {cleared}"))
+            TypingOutcome::Refused(refusal, format!("its program did not read the line; {cleared}"))
         }
     }
 }

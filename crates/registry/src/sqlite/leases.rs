@@ -1,7 +1,7 @@
 //! One lease an instance; the owner of a run changes by one conditional update, or not at all.
 
 use super::rows::{FROM_RUNS, RUN_COLUMNS, read_run, run_id};
-use super::writer::{Moment, Registry};
+use super::writer::{CommitPoint, Registry};
 use crate::error::RegistryError;
 use ostler_model::{InstanceId, RunId, RunRecord};
 use rusqlite::{OptionalExtension, TransactionBehavior};
@@ -32,7 +32,7 @@ impl Registry {
         instance: InstanceId,
         claims: &Claims,
     ) -> Result<Option<Vec<RunId>>, RegistryError> {
-        self.at(Moment::BeforeCommit);
+        self.at(CommitPoint::BeforeCommit);
         let transaction = self
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)
@@ -62,7 +62,7 @@ impl Registry {
         let owned = if is_reported { None } else { Some(owned(&transaction, instance)?) };
         transaction.commit().map_err(RegistryError::write)?;
         self.described_version = Some(version);
-        self.at(Moment::AfterCommit);
+        self.at(CommitPoint::AfterCommit);
         Ok(owned)
     }
 
@@ -109,7 +109,7 @@ impl Registry {
         thief: InstanceId,
         at_ms: u64,
     ) -> Result<StealOutcome, RegistryError> {
-        self.at(Moment::BeforeCommit);
+        self.at(CommitPoint::BeforeCommit);
         self.described_version = None;
         let transaction = self
             .connection
@@ -145,7 +145,7 @@ impl Registry {
             StealOutcome::Lost
         };
         transaction.commit().map_err(RegistryError::write)?;
-        self.at(Moment::AfterCommit);
+        self.at(CommitPoint::AfterCommit);
         Ok(theft)
     }
 

@@ -21,4 +21,4 @@ pub use mail::Sent;
 pub use patrol::Ordered;
 pub use pruner::{JournalBounds, Pruned, Pruner};
 pub use reader::{Reader, RunQuery};
-pub use writer::{Batch, Moment, Registry};
+pub use writer::{Batch, CommitPoint, Registry};

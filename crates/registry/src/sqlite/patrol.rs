@@ -3,7 +3,7 @@
 use super::reader::Reader;
 use super::writer::Registry;
 use crate::error::RegistryError;
-use ostler_model::{InstanceId, PatrolMemory, PatrolOrders, PatrolSave, WatchSaid};
+use ostler_model::{InstanceId, PatrolMemory, PatrolOrders, PatrolSave, WatchReport};
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -48,11 +48,11 @@ impl Registry {
         &mut self,
         instance: InstanceId,
         agent: &str,
-        said: &WatchSaid,
+        said: &WatchReport,
     ) -> Result<(), RegistryError> {
         let instance = instance.to_string();
         self.write(|transaction| {
-            if *said == WatchSaid::default() {
+            if *said == WatchReport::default() {
                 let forget = "DELETE FROM patrol WHERE instance_id = ? AND kind = ? AND name = ?";
                 transaction.prepare_cached(forget)?.execute([&*instance, SAID, agent])?;
             } else {
@@ -90,7 +90,7 @@ impl Registry {
         &self,
         instance: InstanceId,
         agent: &str,
-    ) -> Result<Option<WatchSaid>, RegistryError> {
+    ) -> Result<Option<WatchReport>, RegistryError> {
         let text: Option<String> = self
             .connection
             .prepare_cached(

@@ -45,7 +45,7 @@ impl Batch {
 
 /// Where in a commit we are, for those who test what a crash there leaves behind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Moment {
+pub enum CommitPoint {
     BeforeCommit,
     AfterCommit,
 }
@@ -53,7 +53,7 @@ pub enum Moment {
 pub struct Registry {
     pub(super) connection: Connection,
     path: PathBuf,
-    hook: Option<Box<dyn FnMut(Moment) + Send>>,
+    hook: Option<Box<dyn FnMut(CommitPoint) + Send>>,
     /// The state of the file, as far as others write it, for which it was said which runs are ours.
     pub(super) described_version: Option<i64>,
 }
@@ -74,7 +74,7 @@ impl Registry {
     }
 
     /// Calls this at both sides of every commit.
-    pub fn on_commit(&mut self, hook: Box<dyn FnMut(Moment) + Send>) {
+    pub fn on_commit(&mut self, hook: Box<dyn FnMut(CommitPoint) + Send>) {
         self.hook = Some(hook);
     }
 
@@ -89,7 +89,7 @@ impl Registry {
 
     /// All of it or nothing. The entries get their numbers.
     pub fn commit(&mut self, instance: InstanceId, batch: &mut Batch) -> Result<(), RegistryError> {
-        self.at(Moment::BeforeCommit);
+        self.at(CommitPoint::BeforeCommit);
         let transaction = self
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)
@@ -149,7 +149,7 @@ impl Registry {
             }
         }
         transaction.commit().map_err(RegistryError::write)?;
-        self.at(Moment::AfterCommit);
+        self.at(CommitPoint::AfterCommit);
         Ok(())
     }
 
@@ -188,14 +188,14 @@ impl Registry {
         &mut self,
         work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
     ) -> Result<T, RegistryError> {
-        self.at(Moment::BeforeCommit);
+        self.at(CommitPoint::BeforeCommit);
         let transaction = self
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)
             .map_err(RegistryError::write)?;
         let done = work(&transaction).map_err(RegistryError::write)?;
         transaction.commit().map_err(RegistryError::write)?;
-        self.at(Moment::AfterCommit);
+        self.at(CommitPoint::AfterCommit);
         Ok(done)
     }
 
@@ -215,7 +215,7 @@ impl Registry {
         super::units::runs_of(&self.connection, unit, most)
     }
 
-    pub(super) fn at(&mut self, moment: Moment) {
+    pub(super) fn at(&mut self, moment: CommitPoint) {
         if let Some(hook) = &mut self.hook {
             hook(moment);
         }

@@ -2,7 +2,7 @@
 //! a server gives only once.
 
 use super::End;
-use super::make::Made;
+use super::make::OwnSession;
 use super::pane_protocol::PaneSession;
 use crate::call::{Server, TmuxError};
 use crate::list::list;
@@ -20,7 +20,7 @@ pub(crate) enum Taken {
     Unknown,
 }
 
-pub(crate) fn taken(server: &Server, made: &Made) -> Taken {
+pub(crate) fn taken(server: &Server, made: &OwnSession) -> Taken {
     let asked =
         server.ask(&["display-message", "-p", "-t", &made.pane_id, "#{pane_id} #{pane_pipe}"]);
     match asked {
@@ -49,7 +49,7 @@ pub(crate) fn taken(server: &Server, made: &Made) -> Taken {
 pub(crate) fn ended(
     server: &Server,
     order: &TmuxOrder,
-    made: &Made,
+    made: &OwnSession,
     sitting: PaneSession,
     ending: Option<Ending>,
 ) -> End {
@@ -75,7 +75,7 @@ pub(crate) fn ended(
 }
 
 /// Its session went, or its server did.
-pub(crate) fn describe_taken(order: &TmuxOrder, made: &Made) -> String {
+pub(crate) fn describe_taken(order: &TmuxOrder, made: &OwnSession) -> String {
     let has_ended = |server: &Process| server.wait_gone(Some(SERVER_MS)).unwrap_or(false);
     // One that ends does not listen any more, and takes its time for the rest.
     let is_absent = Server::at(&order.spec.socket).is_absent();
@@ -88,7 +88,7 @@ pub(crate) fn describe_taken(order: &TmuxOrder, made: &Made) -> String {
 /// A server that ends closes its panes first.
 const SERVER_MS: u64 = 200;
 
-pub(crate) fn close(server: &Server, made: &Made) {
+pub(crate) fn close(server: &Server, made: &OwnSession) {
     close_id(server, &made.session_id);
 }
 

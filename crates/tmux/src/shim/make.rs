@@ -1,7 +1,7 @@
 //! The session: whose the name is, what an earlier shim left, and a new one.
 
 use super::close::close_id;
-use super::{End, end_tree, failed, pane_protocol, sd_notify::Words};
+use super::{End, end_tree, failed, pane_protocol, sd_notify::ShimNotify};
 use crate::call::{Server, TmuxError};
 use crate::list::{HOME, Pane, RUN, UNIT, list};
 use ostler_model::TmuxOrder;
@@ -11,7 +11,7 @@ use std::path::Path;
 
 /// A session that is ours.
 #[derive(Debug)]
-pub(crate) struct Made {
+pub(crate) struct OwnSession {
     pub(crate) session_id: String,
     pub(crate) pane_id: String,
     pub(crate) pane_pid: i32,
@@ -35,7 +35,7 @@ pub(crate) fn clear(server: &Server, order: &TmuxOrder, stop: &StopListener) -> 
         let root = fingerprint_of(pane.pid).filter(|_| !pane.is_dead);
         let root = root.and_then(|found| Process::open(&found));
         let before = TmuxOrder { run: pane.run.clone(), ..order.clone() };
-        end_tree(&before, root.as_ref(), &Words::open(false));
+        end_tree(&before, root.as_ref(), &ShimNotify::open(false));
         if stop.take() {
             return Err(End::Asked);
         }
@@ -85,7 +85,7 @@ fn describe_stranger(order: &TmuxOrder, pane: &Pane) -> String {
 }
 
 /// Makes it, with its marks in the same breath: there is no moment in which it is there and not ours.
-pub(crate) fn make(server: &Server, order: &TmuxOrder) -> Result<Made, End> {
+pub(crate) fn make(server: &Server, order: &TmuxOrder) -> Result<OwnSession, End> {
     let program = ostler_os::own_executable()
         .map_err(|error| End::Failed(format!("our own program is not found: {error}")))?;
     let name = &order.spec.session;
@@ -101,7 +101,18 @@ pub(crate) fn make(server: &Server, order: &TmuxOrder) -> Result<Made, End> {
     let cwd = order.cwd.replace('#', "##");
     let pane_slot = pane_protocol::place(order);
     let mut words: Vec<&str> = vec!["new-session", "-d", "-P", "-F", PRINTED, "-s", name];
-    words.extend(["-x", &columns, "-y", &rows, "-c", &cwd, "--", &program, "pane-exec", &pane_slot]);
+    words.extend([
+        "-x",
+        &columns,
+        "-y",
+        &rows,
+        "-c",
+        &cwd,
+        "--",
+        &program,
+        "pane-exec",
+        &pane_slot,
+    ]);
     let marks = [(HOME, &order.home), (UNIT, &order.unit), (RUN, &order.run)];
     for (mark, value) in marks {
         words.extend([";", "set-option", "-t", &exact, mark, value]);
@@ -135,12 +146,12 @@ pub(crate) fn make(server: &Server, order: &TmuxOrder) -> Result<Made, End> {
 const PRINTED: &str = "#{session_id} #{pane_id} #{pane_pid} #{pid}";
 const AGAIN_EMPTY: &str = "set-option -su @ostler-waits ; set-option -s exit-empty on";
 
-fn read(line: &str) -> Option<Made> {
+fn read(line: &str) -> Option<OwnSession> {
     let mut words = line.split(' ');
     let session_id = words.next().filter(|id| id.starts_with('$'))?.to_owned();
     let pane_id = words.next().filter(|id| id.starts_with('%'))?.to_owned();
     let pane_pid = words.next()?.parse().ok()?;
     let server_pid: i32 = words.next()?.parse().ok()?;
     let server = fingerprint_of(server_pid).and_then(|found| Process::open(&found));
-    Some(Made { session_id, pane_id, pane_pid, server_pid, server })
+    Some(OwnSession { session_id, pane_id, pane_pid, server_pid, server })
 }

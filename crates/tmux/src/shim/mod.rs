@@ -25,11 +25,11 @@ pub use pane_exec::take;
 use crate::call::{Server, TmuxError};
 use crate::note;
 use close::{Taken, close};
-use make::{Made, make};
+use make::{OwnSession, make};
 use ostler_model::{TmuxEnd, TmuxEndKind, TmuxOrder, TmuxOwner};
 use ostler_os::{Ending, Interest, Poller, Process, ProcessTree, Ready, Signal, StopListener};
 use pane_protocol::PaneSession;
-use sd_notify::Words;
+use sd_notify::ShimNotify;
 
 /// The same again would fail again.
 const CONFIG: i32 = 78;
@@ -141,7 +141,7 @@ fn server(order: &TmuxOrder) -> Server {
 }
 
 fn live(order: &TmuxOrder, stop: &StopListener) -> End {
-    let words = Words::open(order.spec.is_ready_when_seated);
+    let words = ShimNotify::open(order.spec.is_ready_when_seated);
     let server = server(order);
     if order.spec.server == TmuxOwner::Ours && !come(&server, stop, &words) {
         return End::Asked;
@@ -170,7 +170,7 @@ fn live(order: &TmuxOrder, stop: &StopListener) -> End {
 }
 
 /// Our own server is a unit, and will be there again if it is not: it is waited for. False if we are told to end before.
-fn come(server: &Server, stop: &StopListener, words: &Words) -> bool {
+fn come(server: &Server, stop: &StopListener, words: &ShimNotify) -> bool {
     let until = ostler_os::mono_ms() + SERVER_MS;
     let mut is_reported = false;
     let mut ready = Vec::new();
@@ -201,10 +201,10 @@ const OUTPUT: u64 = 3;
 fn wait(
     server: &Server,
     order: &TmuxOrder,
-    made: &Made,
+    made: &OwnSession,
     mut sitting: PaneSession,
     stop: &StopListener,
-    words: &Words,
+    words: &ShimNotify,
 ) -> End {
     let watched = Poller::new().and_then(|poller| {
         poller.add(stop, STOP, Interest::Readable)?;
@@ -297,7 +297,7 @@ const SETTLE_MS: u64 = 500;
 
 /// What it is asked to end with, to the youngest first; its grace; KILL. Whoever came of it is found by descent, or is in
 /// the run's groups with us; who has left even those is its supervisor's to end.
-fn end_tree(order: &TmuxOrder, root: Option<&Process>, words: &Words) {
+fn end_tree(order: &TmuxOrder, root: Option<&Process>, words: &ShimNotify) {
     words.say("STOPPING=1");
     let family = ProcessTree::find(root, &order.run);
     family.signal(Signal::Other(order.stop_signal));

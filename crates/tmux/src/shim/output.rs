@@ -1,7 +1,7 @@
 //! The pane's output on its way into the run's log: tmux copies it to a named pipe, and a thread of ours from there to our
 //! standard output. The other end closes when the pane is gone.
 
-use super::make::Made;
+use super::make::OwnSession;
 use crate::call::Server;
 use ostler_model::TmuxOrder;
 use ostler_os::{Interest, Poller, read_some, write_all};
@@ -31,7 +31,7 @@ impl Output {
     pub(crate) fn begin(
         server: &Server,
         order: &TmuxOrder,
-        made: &Made,
+        made: &OwnSession,
         last: Vec<u8>,
     ) -> Result<Self, String> {
         let fifo =
@@ -42,7 +42,7 @@ impl Output {
             .ask(&["pipe-pane", "-O", "-t", &made.pane_id, &command])
             .map_err(|error| error.to_string())?;
         let has_last = Arc::new(AtomicBool::new(false));
-        let (awaited, description) = (Awaited::new(last.clone()), Arc::clone(&has_last));
+        let (awaited, description) = (EndMarker::new(last.clone()), Arc::clone(&has_last));
         let thread = std::thread::Builder::new()
             .name("output".to_owned())
             .spawn(move || pass(fifo, awaited, &description, theirs))
@@ -51,7 +51,7 @@ impl Output {
     }
 
     /// Somebody closed the pipe and put nothing in its place.
-    pub(crate) fn again(self, server: &Server, order: &TmuxOrder, made: &Made) -> Self {
+    pub(crate) fn again(self, server: &Server, order: &TmuxOrder, made: &OwnSession) -> Self {
         match Self::begin(server, order, made, self.last.clone()) {
             Ok(output) => output,
             Err(why) => {
@@ -106,7 +106,7 @@ impl Output {
     }
 }
 
-fn pass(fifo: OwnedFd, mut awaited: Awaited, has_last: &AtomicBool, ended: UnixStream) {
+fn pass(fifo: OwnedFd, mut awaited: EndMarker, has_last: &AtomicBool, ended: UnixStream) {
     let Ok(poller) = Poller::new() else { return };
     if poller.add(&fifo, 0, Interest::Readable).is_err() {
         return;
@@ -141,13 +141,13 @@ fn pass(fifo: OwnedFd, mut awaited: Awaited, has_last: &AtomicBool, ended: UnixS
 }
 
 /// The last words, and what may be their beginning: they are not part of the output.
-struct Awaited {
+struct EndMarker {
     words: Vec<u8>,
     held: Vec<u8>,
     has_come: bool,
 }
 
-impl Awaited {
+impl EndMarker {
     fn new(words: Vec<u8>) -> Self {
         Self { words, held: Vec::new(), has_come: false }
     }
@@ -186,12 +186,12 @@ mod tests {
     fn last_words_are_found_however_they_come() {
         let whole = b"one\x1b\x1b]7;x\x07";
         for cut in 0..whole.len() {
-            let mut awaited = super::Awaited::new(b"\x1b]7;x\x07".to_vec());
+            let mut awaited = super::EndMarker::new(b"\x1b]7;x\x07".to_vec());
             let mut passed = awaited.take(&whole[..cut]);
             passed.extend(awaited.take(&whole[cut..]));
             assert_eq!((&passed[..], awaited.has_come), (&b"one\x1b"[..], true), "{cut}");
         }
-        let mut awaited = super::Awaited::new(b"\x1b]7;x\x07".to_vec());
+        let mut awaited = super::EndMarker::new(b"\x1b]7;x\x07".to_vec());
         let mut passed = awaited.take(b"a\x1b]7");
         assert_eq!(passed, b"a");
         passed.extend(awaited.rest());

@@ -2,7 +2,7 @@
 //! end. It stays until the last of the program's output has been read: tmux throws away what is still in the terminal when
 //! the first process of a pane has ended.
 
-use super::pane_protocol::{GO, Joined, News, Orders};
+use super::pane_protocol::{GO, PaneEvent, PaneJoined, PaneOrders};
 use ostler_model::OsText;
 use ostler_os::{Ending, PaneProgram, join_group};
 use std::ffi::{OsStr, OsString};
@@ -28,7 +28,7 @@ pub fn take(place: &OsStr) -> i32 {
     let mut stream = BufReader::new(stream);
     let mut line = String::new();
     let Ok(_) = stream.read_line(&mut line) else { return NOBODY };
-    let Ok(orders) = serde_json::from_str::<Orders>(&line) else { return NOBODY };
+    let Ok(orders) = serde_json::from_str::<PaneOrders>(&line) else { return NOBODY };
     let groups: Vec<bool> =
         orders.groups.iter().map(|group| join_group(Path::new(group))).collect();
     // Where the kernel keeps no list of them, the orphans of the program come to us.
@@ -36,7 +36,7 @@ pub fn take(place: &OsStr) -> i32 {
     if is_apart {
         let _ = ostler_os::become_reaper();
     }
-    if say(&mut stream, &Joined { groups }).is_err() {
+    if say(&mut stream, &PaneJoined { groups }).is_err() {
         return NOBODY;
     }
     line.clear();
@@ -56,17 +56,17 @@ pub fn take(place: &OsStr) -> i32 {
                 "enter its folder" => format!("cannot enter {:?}", orders.cwd),
                 step => format!("cannot {step} {program:?}"),
             };
-            let _ = say(&mut stream, &News::Refused(format!("{what}: {error}")));
+            let _ = say(&mut stream, &PaneEvent::Refused(format!("{what}: {error}")));
             return NOT_EXECUTED;
         }
     };
     // Whoever kept us may have gone meanwhile; the program goes on until somebody ends it.
-    let _ = say(&mut stream, &News::Started(pane_program.pid()));
+    let _ = say(&mut stream, &PaneEvent::Started(pane_program.pid()));
     let ending = pane_program.wait_ended();
     pane_program.write_last(orders.last.as_bytes());
     let news = match ending {
-        Ending::Code(code) => News::Code(code),
-        Ending::Signal(signal) => News::Signal(signal),
+        Ending::Code(code) => PaneEvent::Code(code),
+        Ending::Signal(signal) => PaneEvent::Signal(signal),
     };
     if say(&mut stream, &news).is_ok() {
         line.clear();

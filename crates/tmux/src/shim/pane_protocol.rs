@@ -11,7 +11,7 @@
 //!   seat ◄── enough ── shim
 //! ```
 
-use super::make::Made;
+use super::make::OwnSession;
 use super::output::Output;
 use super::{End, failed};
 use crate::call::Server;
@@ -35,7 +35,7 @@ const LEAVE_MS: u64 = 2_000;
 
 /// What the seat is told.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Orders {
+pub(super) struct PaneOrders {
     pub(super) groups: Vec<String>,
     pub(super) argv: Vec<String>,
     pub(super) env: Vec<OsText>,
@@ -52,7 +52,7 @@ pub(super) struct Orders {
     pub(super) own_sockets: Option<String>,
 }
 
-impl Orders {
+impl PaneOrders {
     pub(super) fn attrs(&self) -> ProcessAttrs {
         let Self { umask, descriptors, data, nice, memory_score, .. } = self;
         ProcessAttrs {
@@ -67,14 +67,14 @@ impl Orders {
 
 /// What the seat answers before it is let go.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Joined {
+pub(super) struct PaneJoined {
     pub(super) groups: Vec<bool>,
 }
 
 /// What the seat tells from then on.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum News {
+pub(super) enum PaneEvent {
     Refused(String),
     Started(i32),
     Code(i32),
@@ -103,9 +103,9 @@ impl PaneSession {
     /// How it ended, as the seat has it; `None` if the seat is no more.
     pub(super) fn ending(&mut self) -> Option<Ending> {
         match receive(&mut self.line)? {
-            News::Code(code) => Some(Ending::Code(code)),
-            News::Signal(signal) => Some(Ending::Signal(signal)),
-            News::Refused(_) | News::Started(_) => None,
+            PaneEvent::Code(code) => Some(Ending::Code(code)),
+            PaneEvent::Signal(signal) => Some(Ending::Signal(signal)),
+            PaneEvent::Refused(_) | PaneEvent::Started(_) => None,
         }
     }
 
@@ -119,7 +119,7 @@ impl PaneSession {
     }
 }
 
-fn receive(line: &mut BufReader<UnixStream>) -> Option<News> {
+fn receive(line: &mut BufReader<UnixStream>) -> Option<PaneEvent> {
     let mut text = String::new();
     line.read_line(&mut text).ok()?;
     serde_json::from_str(&text).ok()
@@ -135,7 +135,8 @@ pub(super) fn place(order: &TmuxOrder) -> String {
 
 /// Opened before there is a pane: its process may be there before tmux has told us of it.
 pub(super) fn open(order: &TmuxOrder) -> Result<Door, End> {
-    Door::open(Path::new(&place(order))).map_err(failed_to("the process in its pane cannot be made"))
+    Door::open(Path::new(&place(order)))
+        .map_err(failed_to("the process in its pane cannot be made"))
 }
 
 fn failed_to(what: &str) -> impl FnOnce(std::io::Error) -> End + use<> {
@@ -147,7 +148,7 @@ fn failed_to(what: &str) -> impl FnOnce(std::io::Error) -> End + use<> {
 pub(super) fn hand_over(
     server: &Server,
     order: &TmuxOrder,
-    made: &Made,
+    made: &OwnSession,
     door: Door,
     stop: &StopListener,
 ) -> Result<PaneSession, End> {
@@ -169,10 +170,13 @@ pub(super) fn hand_over(
         .map_err(|error| End::Failed(format!("its orders cannot be written: {error}")))?;
     text.push('\n');
     let mut stream = BufReader::new(stream);
-    stream.get_mut().write_all(text.as_bytes()).map_err(failed_to("the process in its pane does not listen"))?;
+    stream
+        .get_mut()
+        .write_all(text.as_bytes())
+        .map_err(failed_to("the process in its pane does not listen"))?;
     let mut line = String::new();
     stream.read_line(&mut line).map_err(failed_to("the process in its pane does not answer"))?;
-    let joined: Joined =
+    let joined: PaneJoined =
         serde_json::from_str(&line).map_err(|_| End::Failed(TOO_SOON.to_owned()))?;
     let is_joined = !joined.groups.is_empty() && joined.groups.iter().all(|joined| *joined);
     let output = Output::begin(server, order, made, last.into_bytes())
@@ -185,11 +189,14 @@ pub(super) fn hand_over(
     if stop.take() {
         return Err(End::Asked);
     }
-    stream.get_mut().write_all(GO.as_bytes()).map_err(failed_to("the process in its pane does not listen"))?;
+    stream
+        .get_mut()
+        .write_all(GO.as_bytes())
+        .map_err(failed_to("the process in its pane does not listen"))?;
     let pid = match receive(&mut stream) {
-        Some(News::Started(pid)) => pid,
-        Some(News::Refused(why)) => return Err(End::NotExecuted(why)),
-        Some(News::Code(_) | News::Signal(_)) | None => {
+        Some(PaneEvent::Started(pid)) => pid,
+        Some(PaneEvent::Refused(why)) => return Err(End::NotExecuted(why)),
+        Some(PaneEvent::Code(_) | PaneEvent::Signal(_)) | None => {
             return Err(End::Failed(TOO_SOON.to_owned()));
         }
     };
@@ -211,7 +218,7 @@ fn last_words() -> Result<String, End> {
 /// The one process that tmux has started in our pane; anybody else is sent away.
 fn come(
     door: &Door,
-    made: &Made,
+    made: &OwnSession,
     process: &Process,
     stop: &StopListener,
 ) -> Result<UnixStream, End> {
@@ -249,7 +256,7 @@ fn come(
 
 /// From here on a pane whose program has ended stays, so that it can tell how; and what others have armed for that moment
 /// is not for us.
-fn mark(server: &Server, order: &TmuxOrder, made: &Made) -> Result<(), End> {
+fn mark(server: &Server, order: &TmuxOrder, made: &OwnSession) -> Result<(), End> {
     let pane = made.pane_id.as_str();
     let mut words = vec!["set-option", "-p", "-t", pane, "remain-on-exit", "on"];
     words.extend([";", "set-option", "-p", "-t", pane, SEAT, &order.run]);
@@ -257,7 +264,12 @@ fn mark(server: &Server, order: &TmuxOrder, made: &Made) -> Result<(), End> {
     server.ask(&words).map(|_| ()).map_err(|error| failed(order, &error))
 }
 
-fn pane_slot(server: &Server, order: &TmuxOrder, made: &Made, pid: Option<i32>) -> PaneRecord {
+fn pane_slot(
+    server: &Server,
+    order: &TmuxOrder,
+    made: &OwnSession,
+    pid: Option<i32>,
+) -> PaneRecord {
     PaneRecord {
         run: order.run.clone(),
         unit: order.unit.clone(),
@@ -275,7 +287,7 @@ fn pane_slot(server: &Server, order: &TmuxOrder, made: &Made, pid: Option<i32>) 
 }
 
 /// The program is what we are, beside what makes us a shim.
-fn orders(order: &TmuxOrder, last: String) -> Orders {
+fn orders(order: &TmuxOrder, last: String) -> PaneOrders {
     let environment = own_environment();
     let has = |name: &str| {
         let begin = format!("{name}=");
@@ -294,7 +306,7 @@ fn orders(order: &TmuxOrder, last: String) -> Orders {
         .collect();
     let ProcessAttrs { umask, descriptors, data, nice, memory_score } = own_attrs();
     let groups = groups_of_run(&order.run);
-    Orders {
+    PaneOrders {
         groups: groups.iter().map(|group| group.display().to_string()).collect(),
         argv: order.argv.clone(),
         env,

@@ -2,11 +2,11 @@
 
 use std::os::unix::net::UnixDatagram;
 
-pub(crate) struct Words {
+pub(crate) struct ShimNotify {
     socket: Option<(UnixDatagram, String)>,
 }
 
-impl Words {
+impl ShimNotify {
     /// Silent where the program speaks for itself.
     pub(crate) fn open(speaks: bool) -> Self {
         let place = std::env::var("NOTIFY_SOCKET").ok().filter(|place| !place.is_empty() && speaks);

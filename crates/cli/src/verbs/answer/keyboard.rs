@@ -36,12 +36,12 @@ pub fn turn(context: &Context, place: &Place) -> Result<Option<HomeLock>, Failur
     }
 }
 
-pub enum Hand {
+pub enum Keyboard {
     Own { client: Box<Client>, run: String },
     Pane { server: Server, pane: String },
 }
 
-impl Hand {
+impl Keyboard {
     pub fn of(context: &Context, place: &Place) -> Result<Self, Failure> {
         let run = place.run.to_string();
         let in_tmux = place.unit.as_ref().filter(|view| view.tmux.is_some());
@@ -58,21 +58,23 @@ impl Hand {
 
     pub fn press(&mut self, key: Key, application_cursor: bool) -> Result<(), Failure> {
         match self {
-            Hand::Own { client, run } => {
+            Keyboard::Own { client, run } => {
                 client.give(run, key.bytes(application_cursor), false)?;
                 Ok(())
             }
-            Hand::Pane { server, pane } => press_named(server, pane, key.name()).map_err(refused),
+            Keyboard::Pane { server, pane } => {
+                press_named(server, pane, key.name()).map_err(refused)
+            }
         }
     }
 
     pub fn type_in(&mut self, text: &str) -> Result<(), Failure> {
         match self {
-            Hand::Own { client, run } => {
+            Keyboard::Own { client, run } => {
                 client.give(run, text.as_bytes(), false)?;
                 Ok(())
             }
-            Hand::Pane { server, pane } => type_plain(server, pane, text).map_err(refused),
+            Keyboard::Pane { server, pane } => type_plain(server, pane, text).map_err(refused),
         }
     }
 }

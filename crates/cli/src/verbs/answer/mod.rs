@@ -10,7 +10,7 @@ use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::print::{errln, outln};
 use crate::render;
-use keyboard::{Hand, turn};
+use keyboard::{Keyboard, turn};
 use keys::Answer;
 use ostler_client::Client;
 use ostler_model::{AgentState, AgentView, PatrolNote, RunId, RunState, ScreenText, What};
@@ -44,7 +44,7 @@ pub fn answer(context: &Context, arguments: &AnswerArguments) -> Result<Exit, Fa
         false => text::for_choices(answer, before.agent.as_ref())
             .map_err(|description| Failure::failed(anyhow::anyhow!("{name}: {description}")))?,
     };
-    let mut hand = Hand::of(context, &place)?;
+    let mut hand = Keyboard::of(context, &place)?;
     note(&mut client, &place, &answer, asked)?;
     match &answer {
         Answer::Key(key) => hand.press(*key, before.screen.application_cursor)?,

@@ -1,20 +1,20 @@
 //! Asking the system's own tools, and passing on what they complain about.
 
 use crate::exit::Failure;
-use ostler_os::Told;
+use ostler_os::ToolOutput;
 
 pub fn failed(message: impl Into<String>) -> Failure {
     Failure::failed(anyhow::anyhow!(message.into()))
 }
 
 /// To its end, however it ends. The error is that it could not be started.
-pub fn ask(tool: &str, words: &[&str], input: &[u8]) -> Result<Told, Failure> {
+pub fn ask(tool: &str, words: &[&str], input: &[u8]) -> Result<ToolOutput, Failure> {
     ostler_os::run_tool(tool, words, input)
         .map_err(|error| failed(format!("`{tool} {}` cannot be run: {error}", words.join(" "))))
 }
 
 /// The same where anything but success is a failure.
-pub fn demand(tool: &str, words: &[&str], input: &[u8]) -> Result<Told, Failure> {
+pub fn demand(tool: &str, words: &[&str], input: &[u8]) -> Result<ToolOutput, Failure> {
     let description = ask(tool, words, input)?;
     if description.code == Some(0) {
         Ok(description)
@@ -23,7 +23,7 @@ pub fn demand(tool: &str, words: &[&str], input: &[u8]) -> Result<Told, Failure>
     }
 }
 
-pub fn complain(tool: &str, words: &[&str], description: &Told) -> Failure {
+pub fn complain(tool: &str, words: &[&str], description: &ToolOutput) -> Failure {
     let how = match description.code {
         Some(code) => format!("ended with {code}"),
         None => "was killed".to_owned(),

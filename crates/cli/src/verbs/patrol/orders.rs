@@ -7,7 +7,7 @@ use crate::exit::{Exit, Failure};
 use crate::print::{errln, outln};
 use ostler_client::{ClientError, UnitAsk};
 use ostler_model::{
-    Declared, DeclaredState, Desired, Order, PatrolOrders, PendingSpawn, WatchSaid,
+    Declared, DeclaredState, Desired, Order, PatrolOrders, PendingSpawn, WatchReport,
 };
 use ostler_ops::patrol;
 use ostler_ops::wire::ErrorCode;
@@ -90,11 +90,11 @@ pub fn lift(context: &Context) -> Result<Exit, Failure> {
 
 pub fn busy(context: &Context, agent: Option<&str>, time_ms: u64) -> Result<Exit, Failure> {
     let (mut connection, name, before) = said_of(context, agent)?;
-    if time_ms > WatchSaid::BUSY_MOST_MS {
+    if time_ms > WatchReport::BUSY_MOST_MS {
         return Err(Failure::usage("nobody is busy for more than 24h; say so again tomorrow"));
     }
     let until = (time_ms > 0).then(|| ostler_os::wall_ms() + time_ms);
-    speak(&mut connection, &name, WatchSaid { busy_until_ms: until, ..before })?;
+    speak(&mut connection, &name, WatchReport { busy_until_ms: until, ..before })?;
     match until {
         Some(_) => outln!("{name}: busy for {}", crate::render::plain_duration(time_ms)),
         None => outln!("{name}: no longer busy"),
@@ -114,7 +114,7 @@ pub fn said(context: &Context, arguments: &SayArguments) -> Result<Exit, Failure
         reason: arguments.reason.clone(),
         at_ms: ostler_os::wall_ms(),
     });
-    speak(&mut connection, &name, WatchSaid { declared, ..before })?;
+    speak(&mut connection, &name, WatchReport { declared, ..before })?;
     match arguments.state {
         SaidState::Stuck => outln!("{name}: stuck"),
         SaidState::AwaitingGate => outln!("{name}: awaiting a gate"),
@@ -160,7 +160,7 @@ fn order(reason: &str) -> Order {
 fn said_of(
     context: &Context,
     agent: Option<&str>,
-) -> Result<(Connection, String, WatchSaid), Failure> {
+) -> Result<(Connection, String, WatchReport), Failure> {
     let own = std::env::var("OSTLER_AGENT").ok().filter(|name| !name.is_empty());
     let agent = agent.map(str::to_owned).or(own).ok_or_else(|| {
         Failure::usage(
@@ -174,7 +174,7 @@ fn said_of(
     Ok((connection, name, before))
 }
 
-fn speak(connection: &mut Connection, name: &str, said: WatchSaid) -> Result<(), Failure> {
+fn speak(connection: &mut Connection, name: &str, said: WatchReport) -> Result<(), Failure> {
     let call = patrol::Say { agent: name.to_owned(), said };
     connection.call(&call).map(|_| ()).map_err(failure)
 }

@@ -4,7 +4,7 @@ use super::plan;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::print::{errln, outln};
-use ostler_patrol::{How, PatrolError, Ticked, log, note_running, tick};
+use ostler_patrol::{PatrolError, TickOptions, TickReport, log, note_running, tick};
 use std::path::Path;
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ pub fn run(context: &Context, path: &Path) -> Result<Exit, Failure> {
             Ok(plan::Read { plan, wrong }) => {
                 tick_ms = plan.spec.tick_ms;
                 note_running(&plan);
-                match tick(&connector, &plan, &How::default()) {
+                match tick(&connector, &plan, &TickOptions::default()) {
                     Ok(ticked) => {
                         report_ticked(&ticked);
                         wrong.unwrap_or_default()
@@ -51,7 +51,7 @@ pub fn run(context: &Context, path: &Path) -> Result<Exit, Failure> {
     }
 }
 
-fn report_ticked(ticked: &Ticked) {
+fn report_ticked(ticked: &TickReport) {
     for agent in ticked.agents.iter().filter(|agent| agent.is_news()) {
         outln!("{}", agent.description());
     }

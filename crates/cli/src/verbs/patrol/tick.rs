@@ -3,12 +3,12 @@ use crate::args::TriageArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::print::outln;
-use ostler_patrol::{How, Ticked, tick as one_tick, would_ask};
+use ostler_patrol::{TickOptions, TickReport, tick as one_tick, would_ask};
 
 /// One tick, now.
 pub fn tick(context: &Context, json: bool) -> Result<Exit, Failure> {
     let (connector, plan) = plan::open(context)?;
-    notify(&one_tick(&connector, &plan, &How::default()).map_err(failure)?, json)
+    notify(&one_tick(&connector, &plan, &TickOptions::default()).map_err(failure)?, json)
 }
 
 /// The judgement alone, of one agent or all of them.
@@ -29,11 +29,11 @@ pub fn triage(context: &Context, arguments: &TriageArguments) -> Result<Exit, Fa
         }
         return Ok(Exit::DONE);
     }
-    let how = How { only, is_degraded: arguments.degraded, is_triage_alone: true };
+    let how = TickOptions { only, is_degraded: arguments.degraded, is_triage_alone: true };
     notify(&one_tick(&connector, &plan, &how).map_err(failure)?, arguments.json)
 }
 
-fn notify(ticked: &Ticked, json: bool) -> Result<Exit, Failure> {
+fn notify(ticked: &TickReport, json: bool) -> Result<Exit, Failure> {
     if json {
         outln!("{}", serde_json::to_string(ticked)?);
         return Ok(Exit::DONE);

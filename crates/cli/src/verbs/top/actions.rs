@@ -11,12 +11,12 @@ use ostler_ops::runs::Show;
 use ostler_ops::units::{Await, AwaitUntil};
 use std::sync::mpsc;
 
-pub struct Told {
+pub struct ActionReport {
     pub message: String,
 }
 
 /// Begins it; returns what is said meanwhile.
-pub fn ask(context: &Context, name: &str, key: char, sender: mpsc::Sender<Told>) -> String {
+pub fn ask(context: &Context, name: &str, key: char, sender: mpsc::Sender<ActionReport>) -> String {
     let (ask, doing) = match key {
         's' => (UnitAsk::Start, "starting"),
         'x' => (UnitAsk::Stop, "stopping"),
@@ -28,7 +28,7 @@ pub fn ask(context: &Context, name: &str, key: char, sender: mpsc::Sender<Told>)
             Ok(message) => message,
             Err(failure) => format!("{unit}: {}", failure.description()),
         };
-        let _ = sender.send(Told { message });
+        let _ = sender.send(ActionReport { message });
     });
     format!("{name}: {doing} …")
 }

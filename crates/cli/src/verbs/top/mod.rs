@@ -14,7 +14,7 @@ mod state;
 
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use actions::Told;
+use actions::ActionReport;
 use feed::Feed;
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
@@ -97,8 +97,8 @@ fn show(
     context: &Context,
     screen: &mut Screen,
     state: &mut State,
-    sender: &mpsc::Sender<Told>,
-    description: &mpsc::Receiver<Told>,
+    sender: &mpsc::Sender<ActionReport>,
+    description: &mpsc::Receiver<ActionReport>,
     asked_to_end: &AtomicBool,
 ) -> Result<Next, Failure> {
     let mut due_ms = 0;
@@ -140,7 +140,12 @@ fn show(
     }
 }
 
-fn react(context: &Context, state: &mut State, sender: &mpsc::Sender<Told>, key: KeyEvent) -> Next {
+fn react(
+    context: &Context,
+    state: &mut State,
+    sender: &mpsc::Sender<ActionReport>,
+    key: KeyEvent,
+) -> Next {
     let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
     if is_control && matches!(key.code, KeyCode::Char('c' | 'd')) {
         return Next::Quit;

@@ -6,7 +6,7 @@ use super::up::declare;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::print::{errln, outln};
-use ostler_config::{Circumstances, load};
+use ostler_config::{ReadContext, load};
 use ostler_model::{ChangeKind, UnitSpec};
 use ostler_ops::units::Declare;
 use std::collections::BTreeMap;
@@ -42,7 +42,7 @@ pub fn agents(context: &Context, path: &Path) -> Result<Exit, Failure> {
 
 fn look(path: &Path) -> Result<Agents, String> {
     let text = file::text(path).map_err(|failure| failure.cause.to_string())?;
-    let around = Circumstances { is_following: true, ..file::circumstances() };
+    let around = ReadContext { is_following: true, ..file::circumstances() };
     let config = text.and_then(|text| load(path, &text, &around));
     let config = config.map_err(|problems| {
         problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")

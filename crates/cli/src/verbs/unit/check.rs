@@ -21,9 +21,9 @@ pub fn check(arguments: &CheckArguments) -> Result<Exit, Failure> {
     let Read { right, warnings } = read.map_err(|problems| file::refused(&path, &problems))?;
     file::warn(&warnings);
     let what = match right {
-        Right::Units(units) => render::count(units.len(), "unit"),
-        Right::App(id) => format!("app {id}"),
-        Right::Defaults => "what holds for all apps".to_owned(),
+        ValidFile::Units(units) => render::count(units.len(), "unit"),
+        ValidFile::App(id) => format!("app {id}"),
+        ValidFile::Defaults => "what holds for all apps".to_owned(),
     };
     let wrong = match warnings.len() {
         0 => "nothing wrong".to_owned(),
@@ -34,12 +34,12 @@ pub fn check(arguments: &CheckArguments) -> Result<Exit, Failure> {
 }
 
 struct Read {
-    right: Right,
+    right: ValidFile,
     warnings: Vec<Problem>,
 }
 
 /// What a file is that is right.
-enum Right {
+enum ValidFile {
     /// Their names.
     Units(Vec<String>),
     /// Its id.
@@ -52,7 +52,8 @@ fn checked(path: &Path, text: &str) -> Result<Read, Vec<Problem>> {
     let is_json = path.extension().is_some_and(|end| end == "json");
     if is_json && json_kind(path, text) == JsonKind::Defaults {
         let warnings = Vec::new();
-        return check_config_json(path, text).map(|()| Read { right: Right::Defaults, warnings });
+        return check_config_json(path, text)
+            .map(|()| Read { right: ValidFile::Defaults, warnings });
     }
     let config = file::loaded(path, text)?;
     let broken = config.broken(path);
@@ -62,8 +63,8 @@ fn checked(path: &Path, text: &str) -> Result<Read, Vec<Problem>> {
     let warnings = config.warnings;
     let mut names: Vec<String> = config.units.into_iter().map(|unit| unit.name).collect();
     let right = match names.pop() {
-        Some(id) if is_json => Right::App(id),
-        last => Right::Units(names.into_iter().chain(last).collect()),
+        Some(id) if is_json => ValidFile::App(id),
+        last => ValidFile::Units(names.into_iter().chain(last).collect()),
     };
     Ok(Read { right, warnings })
 }
@@ -74,9 +75,9 @@ fn print_json(path: &Path, read: Result<Read, Vec<Problem>>) -> Exit {
     let problems = match read {
         Ok(Read { right, warnings }) => {
             let names = match right {
-                Right::Units(names) => names,
-                Right::App(id) => vec![id],
-                Right::Defaults => Vec::new(),
+                ValidFile::Units(names) => names,
+                ValidFile::App(id) => vec![id],
+                ValidFile::Defaults => Vec::new(),
             };
             let warnings = description(&warnings);
             outln!("{}", json!({ "ok": true, "file": file, "units": names, "warnings": warnings }));

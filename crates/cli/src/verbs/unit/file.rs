@@ -3,7 +3,7 @@
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::print::errln;
-use ostler_config::{Circumstances, Config, MANIFEST_NAME, Problem, load, text_of};
+use ostler_config::{Config, MANIFEST_NAME, Problem, ReadContext, load, text_of};
 use ostler_engine::Home;
 use ostler_model::OsText;
 use ostler_ops::pools;
@@ -114,7 +114,7 @@ pub fn loaded(path: &Path, text: &str) -> Result<Config, Vec<Problem>> {
     if config.units.iter().filter_map(|unit| unit.pool.as_ref()).all(is_own) {
         return Ok(config);
     }
-    load(path, text, &Circumstances { pools: Some(pools_of_others(path)), ..around })
+    load(path, text, &ReadContext { pools: Some(pools_of_others(path)), ..around })
 }
 
 /// No daemon is started for it.
@@ -166,10 +166,10 @@ pub fn text(path: &Path) -> Result<Result<String, Vec<Problem>>, Failure> {
     Ok(text_of(path, bytes).map_err(|problem| vec![problem]))
 }
 
-pub fn circumstances() -> Circumstances {
+pub fn circumstances() -> ReadContext {
     let home = Home::from_environment(|name| std::env::var_os(name)).ok();
     let podman_socket = home.as_ref().map(Home::podman_socket);
-    Circumstances {
+    ReadContext {
         podman: podman_socket.as_deref().and_then(unserved_podman),
         podman_socket,
         environment: std::env::vars_os()

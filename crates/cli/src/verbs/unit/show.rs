@@ -90,14 +90,14 @@ pub fn description(
 }
 
 /// The last that there is to be seen of it.
-enum Last<'a> {
+enum LastOutput<'a> {
     Log(&'a [Line]),
     Screen(&'a ScreenText),
 }
 
 /// On a terminal, what was written says less than what stands there.
-fn last_of<'a>(screen: Option<&'a ScreenText>, log: &'a [Line]) -> Last<'a> {
-    screen.map_or(Last::Log(log), Last::Screen)
+fn last_of<'a>(screen: Option<&'a ScreenText>, log: &'a [Line]) -> LastOutput<'a> {
+    screen.map_or(LastOutput::Log(log), LastOutput::Screen)
 }
 
 /// `None` if it has no terminal, or does not run.
@@ -135,7 +135,7 @@ fn details_table(
     look: &UnitLook,
     change: Option<&declared::Difference>,
     runs: &[(usize, RunRecord)],
-    last: Last<'_>,
+    last: LastOutput<'_>,
     colours: Colours,
 ) -> Vec<String> {
     let UnitLook { view, usage, .. } = look;
@@ -276,8 +276,8 @@ fn details_table(
     details_table.add_lines("Ended", ends.collect());
     let mut lines = details_table.lines(render::width());
     let last: Vec<String> = match last {
-        Last::Log(log) => log.iter().map(|line| log_line(line, colours)).collect(),
-        Last::Screen(screen) => {
+        LastOutput::Log(log) => log.iter().map(|line| log_line(line, colours)).collect(),
+        LastOutput::Screen(screen) => {
             let shown = screen::shown(screen);
             let begin = shown.len().saturating_sub(LOG_LINES as usize);
             shown[begin..].iter().map(|line| render::cut(line, usize::MAX)).collect()

@@ -24,19 +24,19 @@ pub fn await_units(
     names: Vec<String>,
     until: AwaitUntil,
 ) -> Result<Vec<UnitView>, Failure> {
-    let picture = Picture::begin(context, &names, until);
+    let picture = WaitDisplay::begin(context, &names, until);
     let answer = client.call(&Await { names, until });
     drop(picture);
     Ok(answer?)
 }
 
 /// Drawn beside whoever waits, on standard error; when it is dropped nothing of it is left.
-struct Picture {
+struct WaitDisplay {
     over: Option<Sender<()>>,
     drawing: Option<JoinHandle<()>>,
 }
 
-impl Picture {
+impl WaitDisplay {
     /// None where nobody sees it, or lines cannot be drawn again.
     fn begin(context: &Context, names: &[String], until: AwaitUntil) -> Option<Self> {
         let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
@@ -50,7 +50,7 @@ impl Picture {
     }
 }
 
-impl Drop for Picture {
+impl Drop for WaitDisplay {
     fn drop(&mut self) {
         self.over = None;
         if let Some(drawing) = self.drawing.take() {

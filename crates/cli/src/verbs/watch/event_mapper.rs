@@ -52,7 +52,7 @@ impl Ended {
 }
 
 #[derive(Debug)]
-pub struct Story {
+pub struct EventMapper {
     server: Option<Server>,
     last: Option<Ended>,
     total_restarts: u64,
@@ -70,7 +70,7 @@ fn fields<const N: usize>(pairs: [(&str, Value); N]) -> Map<String, Value> {
     pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-impl Story {
+impl EventMapper {
     pub fn new(window_ms: u64, reset_after_ms: u64) -> Self {
         Self {
             server: None,
@@ -279,7 +279,7 @@ struct Steps {
 impl Steps {
     fn notify<const N: usize>(
         &mut self,
-        story: &Story,
+        story: &EventMapper,
         level: Level,
         event: &'static str,
         more: [(&str, Value); N],

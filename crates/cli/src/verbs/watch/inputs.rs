@@ -40,7 +40,7 @@ enum Asked {
     /// Whoever was asked is gone; there may be another.
     Again,
     /// It cannot be answered now, as when a disk is full: no reason to leave a server alone.
-    LazyArgs,
+    Later,
     /// The daemon was stopped.
     Nobody,
 }
@@ -49,10 +49,10 @@ fn asked(context: &Context, ask: impl FnOnce(Client) -> Asked) -> Asked {
     let outcome = match context.connect_successor() {
         Ok(Some(client)) => ask(client),
         Ok(None) => Asked::Nobody,
-        Err(_) => Asked::LazyArgs,
+        Err(_) => Asked::Later,
     };
     match outcome {
-        Asked::LazyArgs => {
+        Asked::Later => {
             ostler_os::nap(PAUSE);
             Asked::Again
         }
@@ -69,7 +69,7 @@ pub fn follow_journal(context: &Context, unit: &str, after: i64, happen: Sender<
         while let Asked::Again =
             asked(&context, |client| match read_journal(client, &mut filter, &happen) {
                 ClientError::Lost(_) => Asked::Again,
-                _ => Asked::LazyArgs,
+                _ => Asked::Later,
             })
         {}
         let _ = happen.send(WatchInput::Gone);
@@ -113,12 +113,12 @@ pub fn stop(
             let outcome = asked(&context, |client| match ask_to_stop(client, &unit, is_other) {
                 Ok(()) => Asked::Done,
                 Err(ClientError::Lost(_)) => Asked::Again,
-                Err(_) => Asked::LazyArgs,
+                Err(_) => Asked::Later,
             });
             match outcome {
                 Asked::Done => break WatchInput::Stopped,
                 Asked::Nobody => break WatchInput::Gone,
-                Asked::Again | Asked::LazyArgs => {}
+                Asked::Again | Asked::Later => {}
             }
         };
         let _ = happen.send(outcome);

@@ -14,7 +14,7 @@ use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::render;
 use claim::Claim;
-use event_mapper::{Step, Story};
+use event_mapper::{EventMapper, Step};
 use inputs::WatchInput;
 use ostler_client::Client;
 use ostler_model::{Entry, RunId, UnitView};
@@ -63,7 +63,7 @@ pub fn watch(context: &Context, arguments: WatchArguments) -> Result<Exit, Failu
         context,
         log,
         output: Output::begin(context),
-        story: Story::new(settings.window_ms, settings.reset_after_ms),
+        story: EventMapper::new(settings.window_ms, settings.reset_after_ms),
         claim,
         before,
         happen,
@@ -87,7 +87,7 @@ fn newest(client: &mut Client) -> Result<i64, Failure> {
 
 /// We are to end.
 #[derive(Clone, Copy)]
-struct Leaving {
+struct ShuttingDown {
     until_ms: u64,
     is_stopped: bool,
 }
@@ -97,12 +97,12 @@ struct Watch<'a> {
     settings: Settings,
     log: WatchdogLog,
     output: Output,
-    story: Story,
+    story: EventMapper,
     claim: Claim,
     /// What the journal tells up to here happened before us: it is told, and nothing follows from it.
     before: i64,
     happen: Sender<WatchInput>,
-    leaving: Option<Leaving>,
+    leaving: Option<ShuttingDown>,
 }
 
 impl Watch<'_> {
@@ -212,7 +212,7 @@ impl Watch<'_> {
         }
         let grace_ms = self.settings.unit.stop.grace_ms;
         let until_ms = ostler_os::mono_ms() + grace_ms + NEWS_MS;
-        self.leaving = Some(Leaving { until_ms, is_stopped: false });
+        self.leaving = Some(ShuttingDown { until_ms, is_stopped: false });
         let more = [("signal", json!(render::signal(signal)))];
         self.notify(Level::Info, "watchdog_shutting_down", more);
         self.story.leave();

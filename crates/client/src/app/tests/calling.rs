@@ -1,8 +1,8 @@
 use super::super::error::Code;
 use super::super::events::Next;
 use super::super::next_beat::Status;
-use super::super::stop::{Stop, Wish};
-use super::fake_kernel::{FakeKernel, Manner};
+use super::super::stop::{Stop, StopRequester};
+use super::fake_kernel::{FakeBehaviour, FakeKernel};
 use super::*;
 use serde_json::json;
 
@@ -23,7 +23,7 @@ fn registers_with_the_secret_and_carries_the_token_from_then_on() {
 #[test]
 fn a_refusal_has_its_code_message_and_details() {
     let linked = Linked::registered();
-    linked.kernel.next_is("x.y", Manner::Refuse("FORBIDDEN"));
+    linked.kernel.next_is("x.y", FakeBehaviour::Refuse("FORBIDDEN"));
     match linked.link.request("x.y", json!({})).expect_err("refused") {
         AppError::Refused { method, code, message, details } => {
             assert_eq!(
@@ -34,7 +34,7 @@ fn a_refusal_has_its_code_message_and_details() {
         }
         other => panic!("{other}"),
     }
-    linked.kernel.next_is("config.get", Manner::Refuse("NOT_FOUND"));
+    linked.kernel.next_is("config.get", FakeBehaviour::Refuse("NOT_FOUND"));
     assert_eq!(linked.link.configuration().expect("an empty one").config, json!({}));
 }
 
@@ -42,7 +42,7 @@ fn a_refusal_has_its_code_message_and_details() {
 fn a_call_is_given_up_and_the_late_answer_is_nobodys() {
     let linked = Linked::with(|link| link.request_timeout = Duration::from_millis(300));
     linked.register();
-    linked.kernel.next_is("x.slow", Manner::Silent);
+    linked.kernel.next_is("x.slow", FakeBehaviour::Silent);
     let error = linked.link.request("x.slow", json!({})).expect_err("late");
     assert_eq!(error.to_string(), "x.slow was not answered within 0.3 s");
     let id = linked.kernel.next("x.slow")["id"].clone();
@@ -120,7 +120,7 @@ fn the_shutdown_is_told_with_its_time_and_reason() {
 fn an_end_of_its_own_is_told_to_ostler() {
     let linked = Linked::registered();
     assert!(linked.link.news.begin_setup());
-    linked.link.ask(Stop::new("all done", Duration::from_secs(2), Wish::Own));
+    linked.link.ask(Stop::new("all done", Duration::from_secs(2), StopRequester::Own));
     let notice = linked.kernel.next("app.shutdown");
     assert_eq!(notice["params"], json!({ "reason": "all done", "timeout": 2_000 }));
     linked.link.be_known(Duration::from_secs(30));
@@ -129,11 +129,11 @@ fn an_end_of_its_own_is_told_to_ostler() {
 #[test]
 fn who_is_asked_before_it_is_set_up_gives_up_its_start() {
     let linked = Linked::new();
-    linked.kernel.next_is("app.register", Manner::Silent);
+    linked.kernel.next_is("app.register", FakeBehaviour::Silent);
     let link = Arc::clone(&linked.link);
     let registering = thread::spawn(move || link.register(Manifest::new(ID)));
     linked.kernel.next("app.register");
-    linked.link.ask(Stop::new("SIGTERM", Duration::from_secs(5), Wish::Own));
+    linked.link.ask(Stop::new("SIGTERM", Duration::from_secs(5), StopRequester::Own));
     let error = registering.join().expect("no panic").expect_err("given up");
     assert_eq!(error.code(), "CLOSED");
     assert!(!linked.link.news.begin_setup());

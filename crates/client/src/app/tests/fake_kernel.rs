@@ -13,7 +13,7 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Manner {
+pub(super) enum FakeBehaviour {
     Silent,
     Refuse(&'static str),
     /// Half of an answer, and the end of the connection.
@@ -26,7 +26,7 @@ struct Known {
     interval: Value,
     config: Value,
     /// How the next requests of a method are answered; after them as usual.
-    attrs: HashMap<String, VecDeque<Manner>>,
+    attrs: HashMap<String, VecDeque<FakeBehaviour>>,
     requests: Vec<Value>,
     clients: HashMap<usize, UnixStream>,
     connections: usize,
@@ -101,7 +101,7 @@ impl FakeKernel {
         self.known().config = config;
     }
 
-    pub(super) fn next_is(&self, method: &str, attr: Manner) {
+    pub(super) fn next_is(&self, method: &str, attr: FakeBehaviour) {
         self.known().attrs.entry(method.to_owned()).or_default().push_back(attr);
     }
 
@@ -202,9 +202,11 @@ impl Known {
             response["error"] = json!({ "code": code, "message": message, "details": [1] });
         };
         match self.attrs.get_mut(method).and_then(VecDeque::pop_front) {
-            Some(Manner::Silent) => return String::new(),
-            Some(Manner::Half) => return "{\"type\":\"response\",\"requestId\":\"".to_owned(),
-            Some(Manner::Refuse(code)) => refuse(code),
+            Some(FakeBehaviour::Silent) => return String::new(),
+            Some(FakeBehaviour::Half) => {
+                return "{\"type\":\"response\",\"requestId\":\"".to_owned();
+            }
+            Some(FakeBehaviour::Refuse(code)) => refuse(code),
             None if method == "app.register" => {
                 response["result"] =
                     json!({ "token": self.token, "heartbeatInterval": self.interval });

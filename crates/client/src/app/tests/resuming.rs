@@ -1,5 +1,5 @@
 use super::super::events::Next;
-use super::fake_kernel::Manner;
+use super::fake_kernel::FakeBehaviour;
 use super::*;
 use serde_json::json;
 
@@ -57,7 +57,7 @@ fn registers_anew_when_a_heartbeat_finds_the_token_forgotten() {
 #[test]
 fn a_connection_lost_in_the_middle_of_a_line_is_survived() {
     let linked = Linked::registered();
-    linked.kernel.next_is("app.heartbeat", Manner::Half);
+    linked.kernel.next_is("app.heartbeat", FakeBehaviour::Half);
     linked.beat().expect("it was sent again");
 }
 
@@ -65,7 +65,7 @@ fn a_connection_lost_in_the_middle_of_a_line_is_survived() {
 fn what_is_idempotent_is_sent_again_and_only_that() {
     let linked = Linked::registered();
     for method in ["app.ready", "x.once"] {
-        linked.kernel.next_is(method, Manner::Silent);
+        linked.kernel.next_is(method, FakeBehaviour::Silent);
     }
     let (ready, once) = (Arc::clone(&linked.link), Arc::clone(&linked.link));
     let ready = thread::spawn(move || ready.ready());
@@ -82,7 +82,7 @@ fn what_is_idempotent_is_sent_again_and_only_that() {
 #[test]
 fn a_registration_that_was_never_answered_is_sent_again() {
     let linked = Linked::new();
-    linked.kernel.next_is("app.register", Manner::Half);
+    linked.kernel.next_is("app.register", FakeBehaviour::Half);
     linked.register();
     assert_eq!(linked.kernel.count("app.register"), 2);
 }
@@ -106,8 +106,8 @@ fn calls_made_without_a_connection_wait_for_one() {
 fn goes_on_trying_when_resuming_is_refused_or_not_answered() {
     let linked = Linked::with(|link| link.request_timeout = Duration::from_millis(500));
     linked.register();
-    linked.kernel.next_is("app.heartbeat", Manner::Refuse("INTERNAL_ERROR"));
-    linked.kernel.next_is("app.heartbeat", Manner::Silent);
+    linked.kernel.next_is("app.heartbeat", FakeBehaviour::Refuse("INTERNAL_ERROR"));
+    linked.kernel.next_is("app.heartbeat", FakeBehaviour::Silent);
     linked.kernel.drop_all();
     for _ in 0..3 {
         linked.kernel.next("app.heartbeat");
@@ -120,7 +120,7 @@ fn goes_on_trying_when_resuming_is_refused_or_not_answered() {
 fn does_not_reconnect_once_it_is_superseded() {
     let mut linked = Linked::registered();
     linked.begin_heart();
-    linked.kernel.next_is("x.wait", Manner::Silent);
+    linked.kernel.next_is("x.wait", FakeBehaviour::Silent);
     let link = Arc::clone(&linked.link);
     let call = thread::spawn(move || link.request("x.wait", json!({})));
     linked.kernel.next("x.wait");
@@ -140,7 +140,7 @@ fn does_not_reconnect_once_it_is_superseded() {
 fn a_shutdown_that_was_missed_is_heard_while_resuming() {
     let linked = Linked::registered();
     assert!(linked.link.news.begin_setup());
-    linked.kernel.next_is("app.heartbeat", Manner::Silent);
+    linked.kernel.next_is("app.heartbeat", FakeBehaviour::Silent);
     linked.kernel.drop_all();
     linked.kernel.next("app.heartbeat");
     linked.kernel.event("shutdown", json!({ "timeout": 9_000, "reason": "again" }));
@@ -151,7 +151,7 @@ fn a_shutdown_that_was_missed_is_heard_while_resuming() {
 #[test]
 fn refuses_what_is_open_when_it_is_closed() {
     let linked = Linked::registered();
-    linked.kernel.next_is("x.never", Manner::Silent);
+    linked.kernel.next_is("x.never", FakeBehaviour::Silent);
     let link = Arc::clone(&linked.link);
     let call = thread::spawn(move || link.request("x.never", json!({})));
     linked.kernel.next("x.never");

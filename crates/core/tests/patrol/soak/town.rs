@@ -4,8 +4,8 @@ use super::agent::{Agent, Cure, Mode};
 use crate::common::{HOUR, MINUTE, NOW, SECOND, TICK};
 use crate::random::Random;
 use ostler_core::patrol::{
-    Case, acted, admit, asked, begin_tick, decide, degraded, escalation, look, mass_death, may_ask,
-    trips,
+    AgentCase, acted, admit, asked, begin_tick, decide, degraded, escalation, look, mass_death,
+    may_ask, trips,
 };
 use ostler_model::{
     DecidedBy, Decision, Edge, Observation, PatrolOrders, PatrolPolicy, PatrolState, PendingSeen,
@@ -199,7 +199,7 @@ impl PatrolFiles {
         };
         let answer = TriageAnswer { step, reason: "It looks so.".to_owned() };
         let (policy, town, orders) = (&self.policy, &self.state, &self.orders);
-        let case = Case { seen, state, watch, policy, town, orders, now_ms: now };
+        let case = AgentCase { seen, state, watch, policy, town, orders, now_ms: now };
         admit(&answer, &mechanical, &case)
     }
 
