@@ -81,10 +81,17 @@ pub fn question(screen: &ScreenText) -> Option<Dialogue> {
     let first = lines.iter().rposition(|line| is_choice(unpointed(line))).filter(|_| is_list);
     let text: Vec<String> = match first {
         Some(first) => lines[first + 1..].iter().take(4).rev().map(|l| (*l).to_owned()).collect(),
-        None => lines.iter().take(2).rev().map(|line| (*line).to_owned()).collect(),
+        None => lines.iter().take(2).rev().map(|line| up_to_mark(line).to_owned()).collect(),
     };
     let choices = if is_list { choices(&screen.lines) } else { Vec::new() };
     Some(Dialogue { kind: DialogKind::Question, text: joined(&text), choices })
+}
+
+/// Without what is typed behind the mark: a half-typed answer does not make another question of it.
+fn up_to_mark(line: &str) -> &str {
+    let lower = line.to_ascii_lowercase();
+    let ends = ASKING.iter().filter_map(|mark| lower.rfind(mark).map(|at| at + mark.len()));
+    ends.max().map_or(line, |end| &line[..end])
 }
 
 /// A question that nobody has answered yet. Behind an answer the program goes on: then something else is the last line, or
@@ -96,7 +103,14 @@ pub fn open_question(screen: &ScreenText) -> Option<Dialogue> {
     let is_at_prompt = has_prompt(screen) && !is_choice(unpointed(at_cursor));
     let last = bottom(screen).next().unwrap_or_default().to_lowercase();
     let is_last = ASKING.iter().any(|mark| last.contains(mark));
-    let is_open = if question.choices.is_empty() { is_last } else { !is_at_prompt };
+    // A dialog of a program that has ended stands below the lines of the one that goes on.
+    let is_choice_line = |line: &String| is_choice(unpointed(unframed(line)).trim());
+    let first_choice = screen.lines.iter().position(is_choice_line).unwrap_or_default();
+    let is_left_over = screen.cursor.is_visible && row < first_choice;
+    let is_open = match question.choices.is_empty() {
+        true => is_last,
+        false => !is_at_prompt && !is_left_over,
+    };
     is_open.then_some(question)
 }
 
@@ -320,10 +334,17 @@ mod tests {
             ("Overwrite? [Y/n] y\n$ ", 1, 2),
             ("Overwrite? [Y/n] y\nwritten", 1, 7),
             (behind.as_str(), 3, 2),
+            ("Terminated\nagain\nWhich one?\n❯ 1. Yes\n  2. No\n", 2, 0),
             ("$ ", 0, 2),
         ] {
             assert_eq!(open_question(&screen(text, row, column)), None, "{text}");
         }
+    }
+
+    #[test]
+    fn a_half_typed_answer_is_no_other_question() {
+        let asked = |text: &str| question(&screen(text, 0, 0)).map(|question| question.text);
+        assert_eq!(asked("Overwrite? [Y/n] y"), asked("Overwrite? [Y/n] "));
     }
 
     #[test]

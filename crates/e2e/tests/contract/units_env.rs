@@ -42,7 +42,7 @@ fn a_secret_that_is_not_named_does_not_reach_it() {
 fn a_terminal_has_a_kind() {
     let project = Project::with(&[("TERM", "")]);
     let body = "command = [\"sleep\", \"1000\"]\nbackend = \"pty\"";
-    let own = format!("{body}\nenv = {{ TERM = \"vt100\" }}");
+    let own = format!("{body}\nenv.TERM = \"vt100\"");
     project.declare(&[
         ("plain", body),
         ("own", &own),

@@ -56,7 +56,9 @@ pub(crate) fn ended(
     let known = ending.or_else(|| sitting.process.ending());
     let is_gone = match list(server) {
         Ok(listing) => !listing.panes.iter().any(|pane| pane.pane_id == made.pane_id),
-        Err(_) => false,
+        // The pane stays until it is released below, so a server that has ended was ended by someone else.
+        Err(TmuxError::NoServer { .. }) => true,
+        Err(_) => made.server.as_ref().is_some_and(Process::has_ended),
     };
     if is_gone {
         let output = sitting.release();
