@@ -135,10 +135,12 @@ fn a_program_that_discards_its_input_is_not_blocked_for_ever() {
     let body = format!("command = [\"sh\", \"-c\", {script:?}]\nbackend = \"pty\"");
     project.declare(&[("agent", &body)]);
     project.up();
+    let run = project.view("agent")["runId"].as_str().expect("a run").to_owned();
+    project.home.until_logged(&run, ">>> ");
     let town = Town { project };
     let lines = || std::fs::read_to_string(&received).unwrap_or_default();
     std::fs::write(&busy, "").expect("a file");
-    assert_eq!(town.say("first", &["--mode", "immediate"])["receipt"], "delivered");
+    assert_eq!(town.say("first", &[])["receipt"], "delivered");
     // It discards this one, whatever becomes of it.
     town.say("second", &["--mode", "immediate"]);
     std::fs::remove_file(&busy).expect("removed");
