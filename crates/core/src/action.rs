@@ -1,8 +1,31 @@
 use ostler_model::{Actor, Condition, Counter, Entry, PoolSpec, RunId, RunRecord, UnitRecord};
 
-/// What is to be done. The first seven are durable and are committed before any other is begun.
+/// What follows from an event. The writes are committed before the first effect is carried out.
+#[derive(Debug, Default)]
+pub struct Step {
+    pub writes: Vec<Write>,
+    pub effects: Vec<Effect>,
+    /// Runs that units want ended. `World::step` empties this list before it returns.
+    pub(crate) ends: Vec<EndRun>,
+}
+
+impl Step {
+    pub(crate) fn write(&mut self, write: Write) {
+        self.writes.push(write);
+    }
+
+    pub(crate) fn effect(&mut self, effect: Effect) {
+        self.effects.push(effect);
+    }
+
+    pub(crate) fn end_run(&mut self, end: EndRun) {
+        self.ends.push(end);
+    }
+}
+
+/// A change of the registry.
 #[derive(Clone, Debug)]
-pub enum Action {
+pub enum Write {
     Save(Box<RunRecord>),
     Note(Entry),
     Count(Counter, u64),
@@ -10,7 +33,19 @@ pub enum Action {
     RemoveUnit(String),
     SavePool(Box<PoolSpec>),
     RemovePool(String),
+}
 
+/// A unit's run is to end.
+#[derive(Clone, Debug)]
+pub(crate) struct EndRun {
+    pub(crate) run: RunId,
+    pub(crate) by: Actor,
+    pub(crate) why: &'static str,
+}
+
+/// Something to do outside the core. What comes of it returns as an event.
+#[derive(Clone, Debug)]
+pub enum Effect {
     Spawn(RunId),
     /// Take up a live run that an earlier supervisor started.
     Adopt(Box<RunRecord>),
@@ -51,12 +86,6 @@ pub enum Action {
         run: Box<RunRecord>,
         ran_ms: u64,
         description: String,
-    },
-    /// End a unit's run.
-    EndRun {
-        run: RunId,
-        by: Actor,
-        why: &'static str,
     },
     /// Look whether the unit's agent has anything to do (`UnitEvent::Idle`).
     LookIdle {

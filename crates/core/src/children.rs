@@ -2,7 +2,7 @@
 //!
 //! The parent is in the record, so a supervisor that comes after a crash knows it too. A run that is to be kept is not in here.
 
-use crate::action::Action;
+use crate::action::{EndRun, Step};
 use ostler_model::{Actor, RunId, RunRecord};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -55,14 +55,14 @@ impl Children {
     }
 
     /// The parent ends: so do its children, each by the one way that every run is ended. Told once.
-    pub(crate) fn end_of(&mut self, parent: RunId, out: &mut Vec<Action>) {
+    pub(crate) fn end_of(&mut self, parent: RunId, out: &mut Step) {
         for child in self.of.remove(&parent).unwrap_or_default() {
             self.end(child, out);
         }
     }
 
-    pub(crate) fn end(&self, child: RunId, out: &mut Vec<Action>) {
+    pub(crate) fn end(&self, child: RunId, out: &mut Step) {
         let why = "the run it was started from has ended";
-        out.push(Action::EndRun { run: child, by: Actor::Supervisor, why });
+        out.end_run(EndRun { run: child, by: Actor::Supervisor, why });
     }
 }

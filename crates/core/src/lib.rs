@@ -17,7 +17,7 @@ mod time;
 pub mod unit;
 mod world;
 
-pub use action::{Action, Refusal, Signal};
+pub use action::{Effect, Refusal, Signal, Step, Write};
 pub use event::{
     Event, ExitStatus, Gone, Hearing, Identity, Member, MemorySeen, NewRun, Observation, Refusing,
     Survey,

@@ -1,6 +1,6 @@
 //! Who in a pool has a place, who waits, and who is next: units and runs together.
 
-use crate::action::Action;
+use crate::action::{Effect, Step, Write};
 use crate::event::NewRun;
 use crate::pool::Verdict;
 use crate::run::{Phase as RunPhase, Run, RunEvent};
@@ -30,12 +30,7 @@ impl World {
     }
 
     /// One that the file no longer declares stays as long as somebody names it.
-    pub(crate) fn declare_pools(
-        &mut self,
-        pools: Vec<PoolSpec>,
-        file: &str,
-        out: &mut Vec<Action>,
-    ) {
+    pub(crate) fn declare_pools(&mut self, pools: Vec<PoolSpec>, file: &str, out: &mut Step) {
         let dropped: Vec<PoolSpec> = self
             .pools
             .specs()
@@ -46,19 +41,19 @@ impl World {
         let dropped = dropped.into_iter().map(|known| PoolSpec { file: None, ..known });
         for spec in pools.into_iter().chain(dropped) {
             if self.pools.set(spec.clone()) {
-                out.push(Action::SavePool(Box::new(spec)));
+                out.write(Write::SavePool(Box::new(spec)));
             }
         }
     }
 
     /// It stands where it stood.
-    pub(crate) fn requeued(&mut self, new: NewRun, now: Now, out: &mut Vec<Action>) {
+    pub(crate) fn requeued(&mut self, new: NewRun, now: Now, out: &mut Step) {
         let mut run = Run::new(new.record, new.limits, new.detach, RunPhase::InLine);
         run.has_place = false;
         run.is_queue_reported = true;
         let (why, evidence) =
             ("it goes on to wait for a place", json!({ "pool": run.record.pool }));
-        out.push(run.note(Actor::Supervisor, What::Adopted, why, evidence, now));
+        out.write(run.note(Actor::Supervisor, What::Adopted, why, evidence, now));
         self.add(run);
     }
 
@@ -113,7 +108,7 @@ impl World {
 
     /// Starts whoever is next wherever there is a place. Called when all that happened in a step is known, so that one
     /// who is started again in the same step has not lost its place to another.
-    pub(crate) fn admit(&mut self, now: Now, out: &mut Vec<Action>) {
+    pub(crate) fn admit(&mut self, now: Now, out: &mut Step) {
         if self.serving != Serving::Open || !self.is_reconciled {
             return self.pools.at_rest();
         }
@@ -125,12 +120,12 @@ impl World {
             must_look |= self.admit_to(pool, now, out);
         }
         if must_look {
-            out.push(Action::LookAtMemory);
+            out.effect(Effect::LookAtMemory);
         }
     }
 
     /// Returns whether memory has to be looked at first.
-    fn admit_to(&mut self, pool: &str, now: Now, out: &mut Vec<Action>) -> bool {
+    fn admit_to(&mut self, pool: &str, now: Now, out: &mut Step) -> bool {
         for name in self.units.line_of(pool, now) {
             let Some(unit) = self.units.get_mut(&name) else { continue };
             if unit.record.ticket.is_none() {
@@ -172,16 +167,16 @@ impl World {
         must_look
     }
 
-    fn note_admitted(&mut self, name: &str, now: Now, out: &mut Vec<Action>) {
+    fn note_admitted(&mut self, name: &str, now: Now, out: &mut Step) {
         let Some(unit) = self.units.get(name).filter(|unit| unit.is_queue_reported) else { return };
         let waited_ms = now.wall_ms.saturating_sub(unit.since_ms);
         let evidence = json!({ "pool": unit.record.spec.pool, "waitedMs": waited_ms });
         let why = "it is the next in line";
-        out.push(unit.note(Actor::Supervisor, What::Admitted, why, evidence, now));
+        out.write(unit.note(Actor::Supervisor, What::Admitted, why, evidence, now));
     }
 
     /// Once for each wait: the record keeps its number, the journal knows why, and its caller is answered.
-    fn note_queued(&mut self, waiter: &Waiter, pool: &str, now: Now, out: &mut Vec<Action>) {
+    fn note_queued(&mut self, waiter: &Waiter, pool: &str, now: Now, out: &mut Step) {
         let members = self.members(pool);
         let why = self.pools.why(pool, &members, now).unwrap_or_default();
         let evidence = json!({ "pool": pool });
@@ -189,29 +184,29 @@ impl World {
             Waiter::Unit(name) => {
                 let Some(unit) = self.units.get_mut(name) else { return };
                 if !std::mem::replace(&mut unit.is_queue_reported, true) {
-                    out.push(unit.save(now));
-                    out.push(unit.note(Actor::Supervisor, What::Queued, &why, evidence, now));
+                    out.write(unit.save(now));
+                    out.write(unit.note(Actor::Supervisor, What::Queued, &why, evidence, now));
                 }
             }
             Waiter::Run(run) => {
                 let Some(run) = self.runs.get_mut(run) else { return };
                 if !std::mem::replace(&mut run.is_queue_reported, true) {
-                    out.push(run.save(RunState::Queued, now));
-                    out.push(run.note(Actor::Supervisor, What::Queued, why, evidence, now));
-                    out.push(Action::Queued(run.id()));
+                    out.write(run.save(RunState::Queued, now));
+                    out.write(run.note(Actor::Supervisor, What::Queued, why, evidence, now));
+                    out.effect(Effect::Queued(run.id()));
                 }
             }
         }
     }
 
     /// A pool that no file declares any more goes with the last who names it.
-    fn drop_unused(&mut self, used: &BTreeSet<String>, out: &mut Vec<Action>) {
+    fn drop_unused(&mut self, used: &BTreeSet<String>, out: &mut Step) {
         let is_unused = |spec: &&PoolSpec| spec.file.is_none() && !used.contains(&spec.name);
         let unused: Vec<String> =
             self.pools.specs().filter(is_unused).map(|spec| spec.name.clone()).collect();
         for name in unused {
             self.pools.remove(&name);
-            out.push(Action::RemovePool(name));
+            out.write(Write::RemovePool(name));
         }
     }
 

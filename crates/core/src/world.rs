@@ -5,7 +5,8 @@
 //! has lapsed (we were stopped, or starved), every event waits until the registry has said which
 //! runs are still ours: a supervisor that slept must not wake up and signal another's run.
 
-use crate::action::{Action, Refusal};
+use crate::action::Refusal;
+use crate::action::{Effect, EndRun, Step, Write};
 use crate::agent::{AgentEvent, Agents};
 use crate::children::Children;
 use crate::event::{Event, Hearing, NewRun, Observation};
@@ -167,8 +168,8 @@ impl World {
         self.due.iter().take_while(|(due, _)| *due <= now.mono_ms).map(|(_, run)| *run).collect()
     }
 
-    pub fn step(&mut self, event: Event, now: Now) -> Vec<Action> {
-        let mut out = Vec::new();
+    pub fn step(&mut self, event: Event, now: Now) -> Step {
+        let mut out = Step::default();
         match event {
             Event::LeaseRenewed { lost } => {
                 self.lease.renewed(now);
@@ -181,7 +182,7 @@ impl World {
             event if !self.lease.holds(now) => {
                 self.deferred.push(event);
                 if self.lease.ask() {
-                    out.push(Action::RenewLease);
+                    out.effect(Effect::RenewLease);
                 }
             }
             event => self.act(event, now, &mut out),
@@ -190,12 +191,12 @@ impl World {
         self.admit(now, &mut out);
         if self.serving == Serving::Stopping && self.runs.is_empty() {
             self.serving = Serving::Stopped;
-            out.push(Action::Stop);
+            out.effect(Effect::Stop);
         }
         out
     }
 
-    fn act(&mut self, event: Event, now: Now, out: &mut Vec<Action>) {
+    fn act(&mut self, event: Event, now: Now, out: &mut Step) {
         match event {
             Event::SpawnAsked(new) => self.spawn_asked(*new, now, out),
             Event::Requeued(new) => self.requeued(*new, now, out),
@@ -231,7 +232,7 @@ impl World {
             Event::ShutdownAsked { by } => self.shutdown(by, now, out),
             Event::LeaseDue => {
                 if self.lease.ask() {
-                    out.push(Action::RenewLease);
+                    out.effect(Effect::RenewLease);
                 }
             }
             Event::LeaseRenewed { .. } => {}
@@ -261,7 +262,7 @@ impl World {
     }
 
     /// Hands one event to one run; an event for a run that is over changes nothing.
-    pub(crate) fn notify(&mut self, id: RunId, event: RunEvent, now: Now, out: &mut Vec<Action>) {
+    pub(crate) fn notify(&mut self, id: RunId, event: RunEvent, now: Now, out: &mut Step) {
         let Some(run) = self.runs.get_mut(&id) else { return };
         let is_start = matches!(event, RunEvent::Spawned(_));
         run.step(event, now, out);
@@ -272,7 +273,7 @@ impl World {
     }
 
     /// A person is told once of a question, whoever is supervisor: so what was told is kept with the unit.
-    fn agent_moves(&mut self, id: RunId, event: AgentEvent, now: Now, out: &mut Vec<Action>) {
+    fn agent_moves(&mut self, id: RunId, event: AgentEvent, now: Now, out: &mut Step) {
         let Some(run) = self.runs.get(&id) else { return };
         if run.record.state == RunState::Exiting {
             return;
@@ -286,34 +287,27 @@ impl World {
             now,
         );
         let Some(news) = news else { return };
-        out.push(run.note(Actor::Supervisor, news.what, news.why, news.evidence, now));
+        out.write(run.note(Actor::Supervisor, news.what, news.why, news.evidence, now));
         let Some(unit) = unit else { return };
         self.units.asked(unit, news.description, now, out);
         if let Some(condition) = news.condition {
-            out.push(Action::CallHook { unit: unit.to_owned(), condition, why: news.message });
+            out.effect(Effect::CallHook { unit: unit.to_owned(), condition, why: news.message });
         }
     }
 
     /// What units want ended is ended here and now, by the way that every run is. Whatever that makes others want is
     /// ended in the next round: thousands may go at once, so none is ended from within another's end.
-    fn end_runs(&mut self, now: Now, out: &mut Vec<Action>) {
-        loop {
-            let wanted: Vec<Action> =
-                out.extract_if(.., |action| matches!(action, Action::EndRun { .. })).collect();
-            if wanted.is_empty() {
-                return;
-            }
-            for action in wanted {
-                if let Action::EndRun { run, by, why } = action {
-                    let reason = Termination::ManualCancel;
-                    self.notify(run, RunEvent::Cancel { reason, by, why, said: None }, now, out);
-                }
+    fn end_runs(&mut self, now: Now, out: &mut Step) {
+        while !out.ends.is_empty() {
+            for EndRun { run, by, why } in std::mem::take(&mut out.ends) {
+                let reason = Termination::ManualCancel;
+                self.notify(run, RunEvent::Cancel { reason, by, why, said: None }, now, out);
             }
         }
     }
 
     /// Keeps the list of deadlines true, and lets go of a run that is over.
-    fn settle(&mut self, id: RunId, now: Now, out: &mut Vec<Action>) {
+    fn settle(&mut self, id: RunId, now: Now, out: &mut Step) {
         let Some(run) = self.runs.get_mut(&id) else { return };
         if run.is_ending() {
             self.children.end_of(id, out);
@@ -334,7 +328,7 @@ impl World {
         }
     }
 
-    fn forget(&mut self, id: RunId, now: Now, out: &mut Vec<Action>) {
+    fn forget(&mut self, id: RunId, now: Now, out: &mut Step) {
         let Some(run) = self.remove(id) else { return };
         match (self.serving, run.record.state, &run.record.unit) {
             (Serving::Open, RunState::Exited, _) => self.units.ended(&run.record, now, out),
@@ -390,17 +384,17 @@ impl World {
     }
 
     /// It goes on in the background, also after a crash.
-    fn client_left(&mut self, id: RunId, by: Actor, now: Now, out: &mut Vec<Action>) {
+    fn client_left(&mut self, id: RunId, by: Actor, now: Now, out: &mut Step) {
         let Some(run) = self.runs.get_mut(&id) else { return };
         if let Some(client) = run.record.client.take() {
             let why = "it goes on in the background";
-            out.push(run.note(by, What::ClientLeft, why, json!({ "pid": client.pid }), now));
-            out.push(run.save(run.record.state, now));
+            out.write(run.note(by, What::ClientLeft, why, json!({ "pid": client.pid }), now));
+            out.write(run.save(run.record.state, now));
         }
     }
 
     /// Runs whose parent ended where nobody saw it.
-    fn end_orphans(&mut self, out: &mut Vec<Action>) {
+    fn end_orphans(&mut self, out: &mut Step) {
         for parent in self.children.parents() {
             if !self.runs.contains_key(&parent) {
                 self.children.end_of(parent, out);
@@ -416,7 +410,7 @@ impl World {
 
     /// The newest that waits for a scope may begin once nobody holds it. The one before it leaves it its place in their
     /// pool.
-    fn unblock(&mut self, key: &str, place: Option<&str>, now: Now, out: &mut Vec<Action>) {
+    fn unblock(&mut self, key: &str, place: Option<&str>, now: Now, out: &mut Step) {
         let wanting = self.of_scope(key);
         let is_held = wanting
             .iter()
@@ -434,17 +428,17 @@ impl World {
         self.notify(newest, RunEvent::Unblocked, now, out);
     }
 
-    fn spawn_asked(&mut self, new: NewRun, now: Now, out: &mut Vec<Action>) {
+    fn spawn_asked(&mut self, new: NewRun, now: Now, out: &mut Step) {
         if self.serving != Serving::Open {
             let run = new.record.run_id;
-            out.push(Action::Refuse { run, refusal: Refusal::ShuttingDown });
+            out.effect(Effect::Refuse { run, refusal: Refusal::ShuttingDown });
             return;
         }
         let id = new.record.run_id;
         let mut run =
             Run::new(new.record, new.limits, new.detach, Phase::Starting { cancel: None });
-        out.push(run.save(RunState::Starting, now));
-        out.push(run.note(
+        out.write(run.save(RunState::Starting, now));
+        out.write(run.note(
             new.by.clone(),
             What::Intent,
             run.record.command.clone(),
@@ -468,7 +462,7 @@ impl World {
             run.record.scope_key.as_deref().map(|key| self.of_scope(key)).unwrap_or_default();
         for older in older {
             if let Some(older_run) = self.runs.get(&older) {
-                out.push(older_run.note(
+                out.write(older_run.note(
                     new.by.clone(),
                     What::Replaced,
                     format!("run {id} of the same scope takes its place"),
@@ -498,7 +492,7 @@ impl World {
             run.has_place = false;
             run.record.ticket = Some(self.pools.draw());
         } else {
-            out.push(Action::Spawn(id));
+            out.effect(Effect::Spawn(id));
         }
         let unit = run.record.unit.clone();
         self.add(run);
@@ -507,13 +501,13 @@ impl World {
         }
     }
 
-    fn shutdown(&mut self, by: Actor, now: Now, out: &mut Vec<Action>) {
+    fn shutdown(&mut self, by: Actor, now: Now, out: &mut Step) {
         if self.serving != Serving::Open {
             return;
         }
         self.serving = Serving::Stopping;
         let by_units = by.clone();
-        out.push(Action::Note(Entry {
+        out.write(Write::Note(Entry {
             seq: 0,
             at_ms: now.wall_ms,
             who: by,
@@ -540,19 +534,19 @@ impl World {
     }
 
     /// These are another instance's now. They are not signalled and their records are not written.
-    fn abandon(&mut self, lost: Vec<RunId>, now: Now, out: &mut Vec<Action>) {
+    fn abandon(&mut self, lost: Vec<RunId>, now: Now, out: &mut Step) {
         let mut keys = BTreeSet::new();
         for id in lost {
             let Some(run) = self.remove(id) else { continue };
             self.children.is_elsewhere(id);
-            out.push(run.note(
+            out.write(run.note(
                 Actor::Supervisor,
                 What::LeaseLost,
                 "our lease ran out and another supervisor took the run over",
                 json!({}),
                 now,
             ));
-            out.push(Action::Abandon(id));
+            out.effect(Effect::Abandon(id));
             keys.extend(run.record.scope_key);
         }
         // Whoever waits for a scope that another supervisor holds now would be a second copy.
@@ -572,18 +566,18 @@ impl World {
         }
     }
 
-    fn detached(&mut self, parent: RunId, child: RunRecord, now: Now, out: &mut Vec<Action>) {
+    fn detached(&mut self, parent: RunId, child: RunRecord, now: Now, out: &mut Step) {
         let phase = Phase::Running { overall_due: None, silence_due: None };
         let mut run = Run::new(child, Limits::default(), Detach::Allow, phase);
-        out.push(run.save(RunState::Running, now));
-        out.push(run.note(
+        out.write(run.save(RunState::Running, now));
+        out.write(run.note(
             Actor::Supervisor,
             What::Detached,
             format!("run {parent} may let descendants go on as runs of their own"),
             json!({ "from": parent, "pid": run.record.pid }),
             now,
         ));
-        out.push(Action::Count(Counter::Spawn, 1));
+        out.write(Write::Count(Counter::Spawn, 1));
         self.add(run);
     }
 
@@ -593,7 +587,7 @@ impl World {
         seen: Observation,
         stolen: bool,
         now: Now,
-        out: &mut Vec<Action>,
+        out: &mut Step,
     ) {
         let decision = decide(&seen, self.adopt, stolen);
         let id = record.run_id;
@@ -603,7 +597,7 @@ impl World {
             self.children.is_here(id);
         }
         if decision == Decision::LeaveAlone {
-            out.push(Action::Note(Entry {
+            out.write(Write::Note(Entry {
                 seq: 0,
                 at_ms: now.wall_ms,
                 who: Actor::Supervisor,
@@ -615,13 +609,13 @@ impl World {
             return;
         }
         if decision == Decision::Steal {
-            out.push(Action::Steal { record, seen });
+            out.effect(Effect::Steal { record, seen });
             return;
         }
         let mut run = Run::taken_up(*record, &seen);
         if stolen {
-            out.push(Action::Count(Counter::LeaseSteal, 1));
-            out.push(run.note(
+            out.write(Write::Count(Counter::LeaseSteal, 1));
+            out.write(run.note(
                 Actor::Supervisor,
                 What::LeaseStolen,
                 "its owner's lease had run out",
@@ -633,13 +627,13 @@ impl World {
             Decision::LeaveAlone | Decision::Steal => {}
             Decision::MarkStale => {
                 if seen.hearing == Hearing::Kept {
-                    out.push(Action::Adopt(Box::new(run.record.clone())));
+                    out.effect(Effect::Adopt(Box::new(run.record.clone())));
                 }
                 run.found_gone(&seen, now, out);
             }
             Decision::TakeEnd | Decision::EndRest | Decision::Resume | Decision::Terminate => {
-                out.push(Action::Count(Counter::ReconcileOrphans, 1));
-                out.push(Action::Adopt(Box::new(run.record.clone())));
+                out.write(Write::Count(Counter::ReconcileOrphans, 1));
+                out.effect(Effect::Adopt(Box::new(run.record.clone())));
                 run.resume(decision, &seen, now, out);
             }
         }

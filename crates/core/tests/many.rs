@@ -1,7 +1,7 @@
 //! Thousands at once: nothing that is decided about all of them may go deeper, or look at all again, with each.
 
 use ostler_core::unit::{Ask, Declared};
-use ostler_core::{Action, Event, Identity, NewRun, Now, World};
+use ostler_core::{Effect, Event, Identity, NewRun, Now, World};
 use ostler_model::{
     Actor, Backend, Detach, Extinct, Fingerprint, HookSpec, InstanceId, Limits, Resources,
     RestartPolicy, RunId, RunRecord, RunState, Settings, StopSpec, UnitSpec,
@@ -107,8 +107,8 @@ fn world() -> World {
     let by = Actor::Supervisor;
     let actions =
         world.step(Event::UnitsDeclared { declared, gone: Vec::new(), start: true, by }, NOW);
-    let launched = actions.into_iter().filter_map(|action| match action {
-        Action::Launch(unit) => Some(unit),
+    let launched = actions.effects.into_iter().filter_map(|effect| match effect {
+        Effect::Launch(unit) => Some(unit),
         _ => None,
     });
     for (number, unit) in launched.enumerate() {
@@ -132,8 +132,8 @@ fn world() -> World {
     world
 }
 
-fn signalled(actions: &[Action]) -> u64 {
-    actions.iter().filter(|action| matches!(action, Action::Signal { .. })).count() as u64
+fn signalled(actions: &[Effect]) -> u64 {
+    actions.iter().filter(|action| matches!(action, Effect::Signal { .. })).count() as u64
 }
 
 fn on_a_small_stack(work: impl FnOnce() + Send + 'static) {
@@ -148,7 +148,7 @@ fn all_units_are_stopped_in_one_step() {
         let mut world = world();
         let names = (0..MANY).map(|number| format!("u{number:05}")).collect();
         let ask = Event::UnitsAsked { names, ask: Ask::Stop, by: Actor::Supervisor };
-        assert_eq!(signalled(&world.step(ask, NOW)), MANY);
+        assert_eq!(signalled(&world.step(ask, NOW).effects), MANY);
     });
 }
 
@@ -157,7 +157,7 @@ fn all_units_end_with_the_daemon() {
     on_a_small_stack(|| {
         let mut world = world();
         let ask = Event::ShutdownAsked { by: Actor::Supervisor };
-        assert_eq!(signalled(&world.step(ask, NOW)), MANY);
+        assert_eq!(signalled(&world.step(ask, NOW).effects), MANY);
     });
 }
 
@@ -168,6 +168,6 @@ fn all_units_are_withdrawn_in_one_step() {
         let gone = (0..MANY).map(|number| format!("u{number:05}")).collect();
         let by = Actor::Supervisor;
         let ask = Event::UnitsDeclared { declared: Vec::new(), gone, start: false, by };
-        assert_eq!(signalled(&world.step(ask, NOW)), MANY);
+        assert_eq!(signalled(&world.step(ask, NOW).effects), MANY);
     });
 }

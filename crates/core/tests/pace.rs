@@ -6,7 +6,7 @@ mod random;
 
 use common::{asked, identity, run_id};
 use ostler_core::unit::{Ask, Declared, UnitEvent};
-use ostler_core::{Action, Event, ExitStatus, Now, Survey, World};
+use ostler_core::{Effect, Event, ExitStatus, Now, Survey, World};
 use ostler_model::{
     Actor, Backend, Backoff, HookSpec, Limits, Missed, Overlap, Part, Preset, Resources,
     RestartPolicy, RunId, ScheduleSpec, Settings, StopSpec, UnitSpec, UnitState, When,
@@ -96,9 +96,9 @@ impl Stage {
     fn step(&mut self, event: Event) {
         let mut events = vec![event];
         while let Some(event) = events.pop() {
-            for action in self.world.step(event, self.now) {
+            for action in self.world.step(event, self.now).effects {
                 match action {
-                    Action::Launch(unit) => {
+                    Effect::Launch(unit) => {
                         self.starts_ms.push(self.now.mono_ms);
                         let run = run_id(self.starts_ms.len() as u64);
                         let new = Box::new(asked(run, Some(&unit)));
@@ -107,8 +107,8 @@ impl Stage {
                         events.push(Event::Spawned { run, identity });
                         self.live = Some(run);
                     }
-                    Action::Signal { .. } => self.ending = self.live,
-                    Action::RenewLease => events.push(Event::LeaseRenewed { lost: Vec::new() }),
+                    Effect::Signal { .. } => self.ending = self.live,
+                    Effect::RenewLease => events.push(Event::LeaseRenewed { lost: Vec::new() }),
                     _ => {}
                 }
             }

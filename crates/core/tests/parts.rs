@@ -4,7 +4,7 @@ mod common;
 
 use common::{asked, identity, run_id};
 use ostler_core::unit::{Ask, Declared};
-use ostler_core::{Action, Event, ExitStatus, Now, Survey, World};
+use ostler_core::{Effect, Event, ExitStatus, Now, Survey, World};
 use ostler_model::{
     Actor, Backend, HookSpec, Limits, Part, Resources, RestartPolicy, Settings, StopSpec, UnitSpec,
     UnitState,
@@ -67,9 +67,9 @@ impl Stage {
         let mut launched = Vec::new();
         let mut events = vec![event];
         while let Some(event) = events.pop() {
-            for action in self.world.step(event, self.now) {
+            for action in self.world.step(event, self.now).effects {
                 match action {
-                    Action::Launch(unit) => {
+                    Effect::Launch(unit) => {
                         self.born += 1;
                         let run = run_id(self.born);
                         let new = Box::new(asked(run, Some(&unit)));
@@ -78,8 +78,8 @@ impl Stage {
                         events.push(Event::Spawned { run, identity });
                         launched.push(unit);
                     }
-                    Action::Signal { .. } => launched.push("(a signal)".to_owned()),
-                    Action::RenewLease => events.push(Event::LeaseRenewed { lost: Vec::new() }),
+                    Effect::Signal { .. } => launched.push("(a signal)".to_owned()),
+                    Effect::RenewLease => events.push(Event::LeaseRenewed { lost: Vec::new() }),
                     _ => {}
                 }
             }

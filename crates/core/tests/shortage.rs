@@ -4,7 +4,7 @@ mod common;
 
 use common::{asked, identity, run_id};
 use ostler_core::unit::Declared;
-use ostler_core::{Action, Event, Now, World};
+use ostler_core::{Effect, Event, Now, World};
 use ostler_model::{
     Actor, Backend, HookSpec, Limits, Resources, RestartLimit, RestartPolicy, Settings,
     SpawnErrorKind, StopSpec, UnitSpec, UnitState, UnitView, When,
@@ -69,10 +69,10 @@ impl Stage {
     fn step(&mut self, event: Event, lacks: Option<SpawnErrorKind>) {
         let mut events = vec![event];
         while let Some(event) = events.pop() {
-            for action in self.world.step(event, self.now) {
-                if matches!(action, Action::RenewLease) {
+            for action in self.world.step(event, self.now).effects {
+                if matches!(action, Effect::RenewLease) {
                     events.push(Event::LeaseRenewed { lost: Vec::new() });
-                } else if let Action::Launch(unit) = action {
+                } else if let Effect::Launch(unit) = action {
                     self.born += 1;
                     let run = run_id(self.born);
                     let new = Box::new(asked(run, Some(&unit)));

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{asked, identity, run_id};
-use ostler_core::{Action, Event, ExitStatus, NewRun, Now, Signal, Survey, World};
+use ostler_core::{Effect, Event, ExitStatus, NewRun, Now, Signal, Step, Survey, World, Write};
 use ostler_model::{Actor, Fingerprint, RunId, RunState, Settings};
 
 const NOW: Now = Now { mono_ms: 1_000, wall_ms: 1_767_225_600_000 };
@@ -28,12 +28,12 @@ fn spawn(world: &mut World, new: NewRun) {
 }
 
 /// Whom TERM goes to.
-fn asked_to_end(actions: &[Action]) -> Vec<RunId> {
-    let term = |action: &Action| match action {
-        Action::Signal { run, signal: Signal::Term } => Some(*run),
+fn asked_to_end(step: &Step) -> Vec<RunId> {
+    let term = |effect: &Effect| match effect {
+        Effect::Signal { run, signal: Signal::Term } => Some(*run),
         _ => None,
     };
-    actions.iter().filter_map(term).collect()
+    step.effects.iter().filter_map(term).collect()
 }
 
 fn cancel(run: RunId) -> Event {
@@ -73,8 +73,8 @@ fn nothing_begins_in_a_run_that_ends_or_has_ended() {
     world.step(cancel(run_id(1)), NOW);
     for new in [child(2, 1), child(3, 9)] {
         let run = new.record.run_id;
-        let actions = world.step(Event::SpawnAsked(Box::new(new)), NOW);
-        assert!(!actions.iter().any(|action| matches!(action, Action::Spawn(_))), "{actions:?}");
+        let effects = world.step(Event::SpawnAsked(Box::new(new)), NOW).effects;
+        assert!(!effects.iter().any(|effect| matches!(effect, Effect::Spawn(_))), "{effects:?}");
         assert!(world.record(run).is_none(), "it is over");
     }
 }
@@ -90,12 +90,12 @@ fn a_run_ends_with_its_client_unless_that_left() {
         spawn(&mut world, new);
     }
     let left = Event::ClientLeft { run: run_id(1), by: Actor::Supervisor };
-    let actions = world.step(left, NOW);
-    let is_saved = |action: &Action| match action {
-        Action::Save(record) => record.client.is_none() && record.state == RunState::Running,
+    let writes = world.step(left, NOW).writes;
+    let is_saved = |write: &Write| match write {
+        Write::Save(record) => record.client.is_none() && record.state == RunState::Running,
         _ => false,
     };
-    assert!(actions.iter().any(is_saved), "{actions:?}");
+    assert!(writes.iter().any(is_saved), "{writes:?}");
     let ended = world.step(Event::ClientGone { run: run_id(2) }, NOW);
     assert_eq!(asked_to_end(&ended), [run_id(2)]);
     assert!(world.record(run_id(1)).is_some_and(|record| record.state == RunState::Running));

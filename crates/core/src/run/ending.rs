@@ -2,7 +2,8 @@
 
 use super::finish;
 use super::machine::{DRAIN_IDLE_MS, Ending, GIVE_UP_MS, Output, Phase, Root, Run, Stage};
-use crate::action::{Action, Signal};
+use crate::action::Signal;
+use crate::action::{Effect, Step, Write};
 use crate::event::{ExitStatus, Member, Refusing, Survey};
 use crate::time::Now;
 use ostler_model::{Actor, Counter, Detach, Escapee, Extinct, RunState, Termination, What};
@@ -17,15 +18,15 @@ impl Run {
         tree: Survey,
         output: Output,
         now: Now,
-        out: &mut Vec<Action>,
+        out: &mut Step,
     ) -> Phase {
         if let Some(kind) = reason.and_then(Termination::timeout) {
-            out.push(Action::Count(Counter::Timeout(kind), 1));
+            out.write(Write::Count(Counter::Timeout(kind), 1));
         }
         self.record.termination = reason.or(self.record.termination);
-        out.push(self.save(RunState::Exiting, now));
-        out.push(Action::Signal { run: self.id(), signal: Signal::Term });
-        out.push(Action::Watch(self.id()));
+        out.write(self.save(RunState::Exiting, now));
+        out.effect(Effect::Signal { run: self.id(), signal: Signal::Term });
+        out.effect(Effect::Watch(self.id()));
         let output = if self.expects_output() { output } else { Output::Ended };
         let kill_due = now.mono_ms.saturating_add(self.limits.grace_ms);
         Phase::Ending(Ending { reason, root, tree, output, stage: Stage::Grace { kill_due } })
@@ -38,7 +39,7 @@ impl Run {
         tree: Survey,
         output: Output,
         now: Now,
-        out: &mut Vec<Action>,
+        out: &mut Step,
     ) -> Phase {
         if tree.is_empty() {
             return self.drain(None, status, tree.extinct(), output, now, out);
@@ -46,11 +47,11 @@ impl Run {
         let reason = self.escape_reason(&tree);
         self.report_escape(&tree, now, out);
         if tree.outside > 0 && self.detach == Detach::Allow {
-            out.push(Action::LetGo(self.id()));
+            out.effect(Effect::LetGo(self.id()));
             if tree.inside == 0 {
                 // There is nobody to be asked: those outside have been let go.
-                out.push(self.save(RunState::Exiting, now));
-                out.push(Action::Watch(self.id()));
+                out.write(self.save(RunState::Exiting, now));
+                out.effect(Effect::Watch(self.id()));
                 let stage = Stage::Killed { give_up_due: now.mono_ms + GIVE_UP_MS };
                 let root = Root::Exited(status);
                 return Phase::Ending(Ending { reason, root, tree, output, stage });
@@ -74,26 +75,26 @@ impl Run {
         status: ExitStatus,
         tree: Survey,
         now: Now,
-        out: &mut Vec<Action>,
+        out: &mut Step,
     ) -> Phase {
         if reason.is_none() {
             return self.end_leftovers(status, tree, Output::Open, now, out);
         }
         self.report_escape(&tree, now, out);
-        out.push(Action::Signal { run: self.id(), signal: Signal::Kill });
-        out.push(Action::Watch(self.id()));
+        out.effect(Effect::Signal { run: self.id(), signal: Signal::Kill });
+        out.effect(Effect::Watch(self.id()));
         let stage = Stage::Killed { give_up_due: now.mono_ms + GIVE_UP_MS };
         let root = Root::Exited(status);
         Phase::Ending(Ending { reason, root, tree, output: Output::Open, stage })
     }
 
     /// Those outside the boundary are named, once.
-    pub(super) fn report_escape(&mut self, tree: &Survey, now: Now, out: &mut Vec<Action>) {
+    pub(super) fn report_escape(&mut self, tree: &Survey, now: Now, out: &mut Step) {
         if tree.outside == 0 || self.detach == Detach::Allow || self.describe_escape {
             return;
         }
         self.describe_escape = true;
-        out.push(Action::Count(Counter::OwnershipEscape, 1));
+        out.write(Write::Count(Counter::OwnershipEscape, 1));
         let named: Vec<Value> = tree
             .named
             .iter()
@@ -109,7 +110,7 @@ impl Run {
         let escapee =
             |member: &Member| Escapee { pid: member.pid, command: member.command.clone() };
         self.record.escaped = tree.named.iter().map(escapee).collect();
-        out.push(self.note(
+        out.write(self.note(
             Actor::Kernel,
             What::Escaped,
             format!("{} outside its process group outlived it", tree.outside),
@@ -119,7 +120,7 @@ impl Run {
     }
 
     /// After every new look: over when the root is known to have exited and nobody is left.
-    pub(super) fn end_on(&mut self, ending: Ending, now: Now, out: &mut Vec<Action>) -> Phase {
+    pub(super) fn end_on(&mut self, ending: Ending, now: Now, out: &mut Step) -> Phase {
         let Root::Exited(status) = ending.root else { return Phase::Ending(ending) };
         finish::keep_status(&mut self.record, status);
         if ending.tree.is_empty() {
@@ -130,13 +131,13 @@ impl Run {
         if matches!(ending.stage, Stage::Killed { .. }) {
             self.report_escape(&ending.tree, now, out);
             // Somebody was born between the look and the blow.
-            out.push(Action::Signal { run: self.id(), signal: Signal::Kill });
+            out.effect(Effect::Signal { run: self.id(), signal: Signal::Kill });
         }
-        out.push(Action::Watch(self.id()));
+        out.effect(Effect::Watch(self.id()));
         Phase::Ending(ending)
     }
 
-    pub(super) fn ending_due(&mut self, ending: Ending, now: Now, out: &mut Vec<Action>) -> Phase {
+    pub(super) fn ending_due(&mut self, ending: Ending, now: Now, out: &mut Step) -> Phase {
         match (ending.stage, ending.root) {
             (Stage::Grace { kill_due: due } | Stage::Killed { give_up_due: due }, _)
                 if now.mono_ms < due =>
@@ -148,8 +149,8 @@ impl Run {
                 if matches!(root, Root::Exited(_)) {
                     self.report_escape(&ending.tree, now, out);
                 }
-                out.push(Action::Signal { run: self.id(), signal: Signal::Kill });
-                out.push(Action::Watch(self.id()));
+                out.effect(Effect::Signal { run: self.id(), signal: Signal::Kill });
+                out.effect(Effect::Watch(self.id()));
                 let stage = Stage::Killed { give_up_due: now.mono_ms + GIVE_UP_MS };
                 Phase::Ending(Ending { stage, ..ending })
             }
@@ -172,7 +173,7 @@ impl Run {
                 }
                 let refusing: Vec<i32> =
                     ending.tree.refusing.iter().map(|refusing| refusing.pid).collect();
-                out.push(self.note(
+                out.write(self.note(
                     Actor::Kernel,
                     What::NotExtinct,
                     why,
@@ -194,15 +195,15 @@ impl Run {
         mode: &'static str,
         processes: usize,
         now: Now,
-        out: &mut Vec<Action>,
+        out: &mut Step,
     ) {
         // It is repeated while somebody is left; once is enough to be told.
         if self.describe_kills.contains(&mode) {
             return;
         }
         self.describe_kills.push(mode);
-        out.push(Action::Count(Counter::CleanupKill(mode), 1));
-        out.push(self.note(
+        out.write(Write::Count(Counter::CleanupKill(mode), 1));
+        out.write(self.note(
             Actor::Supervisor,
             What::KillSent,
             format!("{processes} did not end by themselves"),
@@ -218,7 +219,7 @@ impl Run {
         extinct: Extinct,
         output: Output,
         now: Now,
-        out: &mut Vec<Action>,
+        out: &mut Step,
     ) -> Phase {
         if output == Output::Ended || !self.expects_output() {
             return finish::ended(self, reason, status, extinct, now, out);

@@ -1,7 +1,7 @@
 //! The one finalizer: a run's last record, its last entry and its last count, once.
 
 use super::machine::{Phase, Run};
-use crate::action::Action;
+use crate::action::{Effect, Step, Write};
 use crate::event::ExitStatus;
 use crate::time::Now;
 use ostler_model::{Actor, Counter, Extinct, RunRecord, RunState, Termination, What};
@@ -14,7 +14,7 @@ pub(super) fn ended(
     status: ExitStatus,
     extinct: Extinct,
     now: Now,
-    out: &mut Vec<Action>,
+    out: &mut Step,
 ) -> Phase {
     keep_status(&mut run.record, status);
     let reason = reason.unwrap_or(match status {
@@ -34,12 +34,7 @@ pub(super) fn ended(
 }
 
 /// The run never had one.
-pub(super) fn never_started(
-    run: &mut Run,
-    reason: Termination,
-    now: Now,
-    out: &mut Vec<Action>,
-) -> Phase {
+pub(super) fn never_started(run: &mut Run, reason: Termination, now: Now, out: &mut Step) -> Phase {
     close(run, reason, Extinct::Yes, "never started".to_owned(), now, out)
 }
 
@@ -65,14 +60,14 @@ fn close(
     extinct: Extinct,
     description: String,
     now: Now,
-    out: &mut Vec<Action>,
+    out: &mut Step,
 ) -> Phase {
     run.record.termination = Some(reason);
     run.record.extinct = extinct;
     run.record.ended_at_ms = Some(now.wall_ms);
     run.record.lease_expires_at_ms = None;
-    out.push(run.save(RunState::Exited, now));
-    out.push(run.note(
+    out.write(run.save(RunState::Exited, now));
+    out.write(run.note(
         Actor::Supervisor,
         What::Exited,
         format!("{reason}, {description}"),
@@ -86,7 +81,7 @@ fn close(
         }),
         now,
     ));
-    out.push(Action::Count(Counter::Exit(reason), 1));
-    out.push(Action::Finish(Box::new(run.record.clone())));
+    out.write(Write::Count(Counter::Exit(reason), 1));
+    out.effect(Effect::Finish(Box::new(run.record.clone())));
     Phase::Exited
 }

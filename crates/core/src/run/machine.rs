@@ -36,7 +36,7 @@
 //! signal: never before.
 
 use super::finish;
-use crate::action::Action;
+use crate::action::{Effect, Step, Write};
 use crate::event::{ExitStatus, Identity, MemorySeen, Survey};
 use crate::time::Now;
 use ostler_model::{
@@ -253,7 +253,7 @@ impl Run {
         why: impl Into<String>,
         evidence: Value,
         now: Now,
-    ) -> Action {
+    ) -> Write {
         let evidence = match evidence {
             Value::Object(map) => map,
             Value::Null
@@ -262,7 +262,7 @@ impl Run {
             | Value::String(_)
             | Value::Array(_) => Map::new(),
         };
-        Action::Note(Entry {
+        Write::Note(Entry {
             seq: 0,
             at_ms: now.wall_ms,
             who,
@@ -273,13 +273,13 @@ impl Run {
         })
     }
 
-    pub(crate) fn save(&mut self, state: RunState, now: Now) -> Action {
+    pub(crate) fn save(&mut self, state: RunState, now: Now) -> Write {
         self.record.state = state;
         self.record.updated_at_ms = now.wall_ms;
-        Action::Save(Box::new(self.record.clone()))
+        Write::Save(Box::new(self.record.clone()))
     }
 
-    pub(crate) fn step(&mut self, event: RunEvent, now: Now, out: &mut Vec<Action>) {
+    pub(crate) fn step(&mut self, event: RunEvent, now: Now, out: &mut Step) {
         if let Some(seen) = event.memory() {
             self.learn_memory(seen, now, out);
         }
@@ -288,16 +288,16 @@ impl Run {
             // Queued: an older run of the same scope is being ended.
             (Phase::Queued, RunEvent::Unblocked) => {
                 self.has_place = true;
-                out.push(Action::Spawn(self.id()));
+                out.effect(Effect::Spawn(self.id()));
                 Phase::Starting { cancel: None }
             }
             // In line: there is no place in its pool yet.
             (Phase::InLine, RunEvent::Unblocked) => {
                 self.has_place = true;
                 if self.is_queue_reported {
-                    out.push(self.save(RunState::Starting, now));
+                    out.write(self.save(RunState::Starting, now));
                     let waited_ms = now.wall_ms.saturating_sub(self.record.created_at_ms);
-                    out.push(self.note(
+                    out.write(self.note(
                         Actor::Supervisor,
                         What::Admitted,
                         "it is the next in line",
@@ -305,12 +305,12 @@ impl Run {
                         now,
                     ));
                 }
-                out.push(Action::Spawn(self.id()));
+                out.effect(Effect::Spawn(self.id()));
                 Phase::Starting { cancel: None }
             }
             (Phase::Queued | Phase::InLine, RunEvent::Cancel { reason, by, why, said }) => {
                 let why = self.cancelled_for(why, said);
-                out.push(self.note(by, What::CancelAsked, why, json!({}), now));
+                out.write(self.note(by, What::CancelAsked, why, json!({}), now));
                 finish::never_started(self, reason, now, out)
             }
             (
@@ -340,7 +340,7 @@ impl Run {
                 }
             }
             (Phase::Starting { .. }, RunEvent::SpawnFailed { kind, error }) => {
-                out.push(self.note(
+                out.write(self.note(
                     Actor::Kernel,
                     What::SpawnFailed,
                     error.clone(),
@@ -353,7 +353,7 @@ impl Run {
             }
             (Phase::Starting { cancel: None }, RunEvent::Cancel { reason, by, why, said }) => {
                 let why = self.cancelled_for(why, said);
-                out.push(self.note(
+                out.write(self.note(
                     by,
                     What::CancelAsked,
                     why,
@@ -376,7 +376,7 @@ impl Run {
             // Running.
             (Phase::Running { .. }, RunEvent::Cancel { reason, by, why, said }) => {
                 let why = self.cancelled_for(why, said);
-                out.push(self.note(by, What::CancelAsked, why, json!({ "reason": reason }), now));
+                out.write(self.note(by, What::CancelAsked, why, json!({ "reason": reason }), now));
                 self.begin_ending(
                     Some(reason),
                     Root::Alive,
@@ -476,7 +476,7 @@ impl Run {
                 } else if now.mono_ms < quiet_until {
                     Phase::Draining { reason, status, due: quiet_until, extinct }
                 } else {
-                    out.push(self.note(
+                    out.write(self.note(
                         Actor::Supervisor,
                         What::OutputHeld,
                         "its output was still open when nothing of it was left",
@@ -516,7 +516,7 @@ impl Run {
         };
     }
 
-    fn spawned(&mut self, identity: Identity, now: Now, out: &mut Vec<Action>) {
+    fn spawned(&mut self, identity: Identity, now: Now, out: &mut Step) {
         self.record.pid = Some(identity.fingerprint.pid);
         self.record.start_time = Some(identity.fingerprint.start_time);
         self.record.boot_id = identity.fingerprint.boot_id;
@@ -527,8 +527,8 @@ impl Run {
         self.record.enforced = identity.enforced;
         self.record.started_at_ms = Some(now.wall_ms);
         self.record.started_mono_ms = Some(now.mono_ms);
-        out.push(self.save(RunState::Running, now));
-        out.push(self.note(
+        out.write(self.save(RunState::Running, now));
+        out.write(self.note(
             Actor::Supervisor,
             What::Spawned,
             self.record.command.clone(),
@@ -541,7 +541,7 @@ impl Run {
             now,
         ));
         if let Some(enforced) = self.record.enforced.clone() {
-            out.push(self.note(
+            out.write(self.note(
                 Actor::Supervisor,
                 What::Limited,
                 enforced.description(),
@@ -549,8 +549,8 @@ impl Run {
                 now,
             ));
         }
-        out.push(Action::Count(Counter::Spawn, 1));
-        out.push(Action::Started(self.id()));
+        out.write(Write::Count(Counter::Spawn, 1));
+        out.effect(Effect::Started(self.id()));
     }
 
     /// The deadlines of a run that lives, from when it started.
@@ -572,7 +572,7 @@ impl Run {
         silence_due: Option<u64>,
         last_output_mono_ms: Option<u64>,
         now: Now,
-        out: &mut Vec<Action>,
+        out: &mut Step,
     ) -> Phase {
         // Output since the deadline was set moves it: any output, on either stream.
         let silence_due = match (silence_due, last_output_mono_ms, self.limits.no_output_timeout_ms)
@@ -589,7 +589,7 @@ impl Run {
             return Phase::Running { overall_due, silence_due };
         };
         let started = self.record.started_mono_ms.unwrap_or(now.mono_ms);
-        out.push(self.note(
+        out.write(self.note(
             Actor::Supervisor,
             What::TimedOut,
             match reason.timeout() {

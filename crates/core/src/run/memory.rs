@@ -5,7 +5,8 @@
 //! end was not a good one.
 
 use super::machine::{Phase, Run};
-use crate::action::{Action, Signal};
+use crate::action::Signal;
+use crate::action::{Effect, Step};
 use crate::event::{ExitStatus, MemorySeen};
 use crate::time::Now;
 use ostler_model::{Actor, Enforced, What};
@@ -16,7 +17,7 @@ const NEAR_MS: u64 = 2_000;
 
 impl Run {
     /// What a new look says. Told once for each kill.
-    pub(super) fn learn_memory(&mut self, seen: MemorySeen, now: Now, out: &mut Vec<Action>) {
+    pub(super) fn learn_memory(&mut self, seen: MemorySeen, now: Now, out: &mut Step) {
         if matches!(self.phase, Phase::Exited) {
             return;
         }
@@ -39,8 +40,8 @@ impl Run {
                 many => format!("the kernel killed {many} of its processes"),
             };
             let state = self.record.state;
-            out.push(self.save(state, now));
-            out.push(self.note(Actor::Kernel, What::OutOfMemory, why, evidence(Some(new)), now));
+            out.write(self.save(state, now));
+            out.write(self.note(Actor::Kernel, What::OutOfMemory, why, evidence(Some(new)), now));
         }
         if let Some(excess) = seen.excess_bytes
             && matches!(self.phase, Phase::Running { .. })
@@ -52,10 +53,16 @@ impl Run {
                     limit.unwrap_or(0)
                 );
                 let state = self.record.state;
-                out.push(self.save(state, now));
-                out.push(self.note(Actor::Supervisor, What::OutOfMemory, why, evidence(None), now));
+                out.write(self.save(state, now));
+                out.write(self.note(
+                    Actor::Supervisor,
+                    What::OutOfMemory,
+                    why,
+                    evidence(None),
+                    now,
+                ));
             }
-            out.push(Action::Signal { run: self.id(), signal: Signal::Kill });
+            out.effect(Effect::Signal { run: self.id(), signal: Signal::Kill });
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::finish;
 use super::machine::{DRAIN_IDLE_MS, Output, Phase, Run, Settling};
-use crate::action::Action;
+use crate::action::{Effect, Step};
 use crate::event::{ExitStatus, Survey};
 use crate::time::Now;
 use ostler_model::{Actor, RunState, What};
@@ -15,7 +15,7 @@ impl Run {
         tree: Survey,
         output: Output,
         now: Now,
-        out: &mut Vec<Action>,
+        out: &mut Step,
     ) -> Phase {
         let output = if self.expects_output() { output } else { Output::Ended };
         finish::keep_status(&mut self.record, status);
@@ -23,9 +23,9 @@ impl Run {
         if tree.is_empty() && output == Output::Ended {
             return finish::ended(self, None, status, tree.extinct(), now, out);
         }
-        out.push(self.save(RunState::Exiting, now));
+        out.write(self.save(RunState::Exiting, now));
         if !tree.is_empty() {
-            out.push(self.note(
+            out.write(self.note(
                 Actor::Kernel,
                 What::Lingering,
                 format!(
@@ -37,7 +37,7 @@ impl Run {
                 json!({ "inside": tree.inside, "outside": tree.outside }),
                 now,
             ));
-            out.push(Action::Watch(self.id()));
+            out.effect(Effect::Watch(self.id()));
         }
         Phase::Settling(Settling {
             status,
@@ -48,7 +48,7 @@ impl Run {
         })
     }
 
-    pub(super) fn settle(&mut self, settling: Settling, now: Now, out: &mut Vec<Action>) -> Phase {
+    pub(super) fn settle(&mut self, settling: Settling, now: Now, out: &mut Step) -> Phase {
         if settling.tree.is_empty() && settling.output == Output::Ended {
             finish::ended(self, None, settling.status, settling.tree.extinct(), now, out)
         } else {
@@ -63,7 +63,7 @@ impl Run {
         last_output_mono_ms: Option<u64>,
         tree: Option<Survey>,
         now: Now,
-        out: &mut Vec<Action>,
+        out: &mut Step,
     ) -> Phase {
         settling.tree = tree.unwrap_or(settling.tree);
         let since = settling.since;

@@ -3,7 +3,7 @@
 
 use super::finish;
 use super::machine::{DRAIN_IDLE_MS, Output, Phase, Root, Run, RunEvent};
-use crate::action::Action;
+use crate::action::Step;
 use crate::event::{ExitStatus, Hearing, Observation, Survey};
 use crate::reconcile::Decision;
 use crate::time::Now;
@@ -40,12 +40,12 @@ impl Run {
     }
 
     /// The recorded process does not exist any more; what is known of its end is kept.
-    pub(crate) fn found_gone(&mut self, seen: &Observation, now: Now, out: &mut Vec<Action>) {
+    pub(crate) fn found_gone(&mut self, seen: &Observation, now: Now, out: &mut Step) {
         if let Some(memory) = seen.tree.memory {
             self.learn_memory(memory, now, out);
         }
         let reason = self.recorded_reason().unwrap_or(Termination::ReconciledStale);
-        out.push(self.note(
+        out.write(self.note(
             Actor::Supervisor,
             What::ReconciledStale,
             seen.gone.why(),
@@ -90,7 +90,7 @@ impl Run {
         decision: Decision,
         seen: &Observation,
         now: Now,
-        out: &mut Vec<Action>,
+        out: &mut Step,
     ) {
         let description = match decision {
             Decision::TakeEnd => "it ended while nobody watched; its exit status was kept",
@@ -100,7 +100,7 @@ impl Run {
                 "it lives and goes on"
             }
         };
-        out.push(self.note(
+        out.write(self.note(
             Actor::Supervisor,
             What::Adopted,
             description,
@@ -163,7 +163,7 @@ impl Run {
                         out,
                     ),
                     None => {
-                        out.push(self.save(RunState::Running, now));
+                        out.write(self.save(RunState::Running, now));
                         self.running(now)
                     }
                 }

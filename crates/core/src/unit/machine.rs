@@ -39,9 +39,10 @@
 
 use super::pace::Pace;
 use super::view::ALWAYS_AGAIN;
+use crate::ExitStatus;
+use crate::action::{Effect, EndRun, Step, Write};
 use crate::restart::{Cause, Death, ExitClass, Verdict, Wishes, after_with, clear, rule};
 use crate::time::Now;
-use crate::{Action, ExitStatus};
 use ostler_model::{
     Actor, Check, Condition, Desired, Entry, Extinct, Over, Overlap, RestartPolicy, RunId,
     RunRecord, SpawnErrorKind, Termination, UnitEnd, UnitRecord, UnitSpec, What,
@@ -313,9 +314,9 @@ impl Unit {
         }
     }
 
-    pub(crate) fn save(&mut self, now: Now) -> Action {
+    pub(crate) fn save(&mut self, now: Now) -> Write {
         self.record.updated_at_ms = now.wall_ms;
-        Action::SaveUnit(Box::new(self.record.clone()))
+        Write::SaveUnit(Box::new(self.record.clone()))
     }
 
     pub(crate) fn note(
@@ -325,13 +326,13 @@ impl Unit {
         why: &str,
         evidence: Value,
         now: Now,
-    ) -> Action {
+    ) -> Write {
         let mut evidence = match evidence {
             Value::Object(map) => map,
             _ => Map::new(),
         };
         evidence.insert("unit".to_owned(), json!(self.name()));
-        Action::Note(Entry {
+        Write::Note(Entry {
             seq: 0,
             at_ms: now.wall_ms,
             who,
@@ -343,7 +344,7 @@ impl Unit {
     }
 
     /// Something begins to go wrong: told once, until it is well again.
-    fn trouble(&mut self, condition: Condition, why: &str, out: &mut Vec<Action>) {
+    fn trouble(&mut self, condition: Condition, why: &str, out: &mut Step) {
         let is_new = match (self.record.trouble, condition) {
             (None, _) | (Some(Condition::Crash), Condition::Breaker) => true,
             (Some(_), _) => false,
@@ -351,19 +352,19 @@ impl Unit {
         if is_new {
             self.record.trouble = Some(condition);
             let unit = self.name().to_owned();
-            out.push(Action::CallHook { unit, condition, why: why.to_owned() });
+            out.effect(Effect::CallHook { unit, condition, why: why.to_owned() });
         }
     }
 
     /// It has been ready for long enough.
-    pub(crate) fn recover(&mut self, now: Now, out: &mut Vec<Action>) {
+    pub(crate) fn recover(&mut self, now: Now, out: &mut Step) {
         if self.well_at_mono_ms.is_some_and(|at| now.mono_ms >= at) {
             self.well_at_mono_ms = None;
             self.record.trouble = None;
-            out.push(self.save(now));
+            out.write(self.save(now));
             let why = "it has been ready long enough";
-            out.push(self.note(Actor::Supervisor, What::UnitRecovered, why, json!({}), now));
-            out.push(Action::CallHook {
+            out.write(self.note(Actor::Supervisor, What::UnitRecovered, why, json!({}), now));
+            out.effect(Effect::CallHook {
                 unit: self.name().to_owned(),
                 condition: Condition::Recovery,
                 why: why.to_owned(),
@@ -386,7 +387,7 @@ impl Unit {
         }
     }
 
-    pub(crate) fn ask(&mut self, ask: Ask, by: &Actor, now: Now, out: &mut Vec<Action>) {
+    pub(crate) fn ask(&mut self, ask: Ask, by: &Actor, now: Now, out: &mut Step) {
         let (what, desired) = match ask {
             Ask::Start => (What::UnitStartAsked, Desired::Running),
             Ask::Stop => (What::UnitStopAsked, Desired::Stopped),
@@ -403,8 +404,8 @@ impl Unit {
             clear(&mut self.record.tally);
             self.record.over = None;
         }
-        out.push(self.save(now));
-        out.push(self.note(by.clone(), what, "somebody asked for it", json!({}), now));
+        out.write(self.save(now));
+        out.write(self.note(by.clone(), what, "somebody asked for it", json!({}), now));
         match (ask, self.phase.clone()) {
             (
                 Ask::Start,
@@ -482,14 +483,14 @@ impl Unit {
         by: &Actor,
         why: &'static str,
         now: Now,
-        out: &mut Vec<Action>,
+        out: &mut Step,
     ) {
         self.enter(Phase::Stopping { run, then }, now);
-        out.push(Action::EndRun { run, by: by.clone(), why });
+        out.end_run(EndRun { run, by: by.clone(), why });
     }
 
     /// Its time has come, by its schedule.
-    pub(crate) fn fire(&mut self, now: Now, out: &mut Vec<Action>) {
+    pub(crate) fn fire(&mut self, now: Now, out: &mut Step) {
         let Some(overlap) = self.record.spec.schedule.as_ref().map(|spec| spec.overlap) else {
             return;
         };
@@ -497,7 +498,7 @@ impl Unit {
             return;
         }
         self.record.fired_at_ms = Some(now.wall_ms);
-        out.push(self.save(now));
+        out.write(self.save(now));
         match (self.phase.clone(), overlap) {
             (Phase::Scheduled, _) => self.enter(Phase::Waiting, now),
             (Phase::Unready { run } | Phase::Ready { run }, Overlap::Replace) => {
@@ -507,13 +508,13 @@ impl Unit {
             (_, Overlap::Queue) => self.is_queued = true,
             (_, Overlap::Skip | Overlap::Replace) => {
                 let why = "its last run is still there";
-                out.push(self.note(Actor::Supervisor, What::UnitSkipped, why, json!({}), now));
+                out.write(self.note(Actor::Supervisor, What::UnitSkipped, why, json!({}), now));
             }
         }
     }
 
     /// Its run is there, or is being spawned.
-    pub(crate) fn launched(&mut self, run: RunId, now: Now, out: &mut Vec<Action>) {
+    pub(crate) fn launched(&mut self, run: RunId, now: Now, out: &mut Step) {
         match (self.record.desired, self.phase.clone()) {
             (Desired::Running, Phase::Launching | Phase::Reconciling | Phase::Waiting) => {
                 self.enter(Phase::Unready { run }, now);
@@ -527,7 +528,7 @@ impl Unit {
     }
 
     /// Its run executes: from now on its checks count.
-    pub(crate) fn started(&mut self, run: RunId, now: Now, out: &mut Vec<Action>) {
+    pub(crate) fn started(&mut self, run: RunId, now: Now, out: &mut Step) {
         self.shortage = None;
         if self.phase != (Phase::Unready { run }) {
             return;
@@ -535,16 +536,16 @@ impl Unit {
         match &self.record.spec.ready {
             None => self.ready(run, now, out),
             Some(_) => {
-                out.push(Action::CheckReady { unit: self.name().to_owned(), run });
+                out.effect(Effect::CheckReady { unit: self.name().to_owned(), run });
                 self.watch_container(run, out);
             }
         }
     }
 
     /// Whether a container lives is asked from its start: one that never gets ready may be stuck.
-    fn watch_container(&self, run: RunId, out: &mut Vec<Action>) {
+    fn watch_container(&self, run: RunId, out: &mut Step) {
         if self.record.spec.container.is_some() && self.record.spec.health.is_some() {
-            out.push(Action::CheckHealth { unit: self.name().to_owned(), run });
+            out.effect(Effect::CheckHealth { unit: self.name().to_owned(), run });
         }
     }
 
@@ -563,7 +564,7 @@ impl Unit {
     }
 
     /// Taken up from a supervisor before us. What can be asked again is asked again.
-    pub(crate) fn adopted(&mut self, run: RunId, now: Now, out: &mut Vec<Action>) {
+    pub(crate) fn adopted(&mut self, run: RunId, now: Now, out: &mut Step) {
         self.launched(run, now, out);
         if self.phase != (Phase::Unready { run }) {
             return;
@@ -575,19 +576,19 @@ impl Unit {
         let was_ready = self.record.ready_run == Some(run) || self.record.spec.ready.is_none();
         self.watch_container(run, out);
         if is_asked || !was_ready {
-            out.push(Action::CheckReady { unit: self.name().to_owned(), run });
+            out.effect(Effect::CheckReady { unit: self.name().to_owned(), run });
         } else {
             self.ready(run, now, out);
         }
     }
 
-    pub(crate) fn ready(&mut self, run: RunId, now: Now, out: &mut Vec<Action>) {
+    pub(crate) fn ready(&mut self, run: RunId, now: Now, out: &mut Step) {
         if self.phase != (Phase::Unready { run }) {
             return;
         }
         self.enter(Phase::Ready { run }, now);
         self.record.ready_run = Some(run);
-        out.push(self.save(now));
+        out.write(self.save(now));
         let why = match self.record.spec.ready.as_ref().map(|ready| &ready.check) {
             None => "it runs",
             Some(Check::App) => "it called app.ready",
@@ -598,10 +599,10 @@ impl Unit {
                 "as its check says"
             }
         };
-        out.push(self.note(Actor::Supervisor, What::UnitReady, why, json!({}), now));
+        out.write(self.note(Actor::Supervisor, What::UnitReady, why, json!({}), now));
         let UnitSpec { health, heartbeat, container, .. } = &self.record.spec;
         if (health.is_some() && container.is_none()) || heartbeat.is_some() {
-            out.push(Action::CheckHealth { unit: self.name().to_owned(), run });
+            out.effect(Effect::CheckHealth { unit: self.name().to_owned(), run });
         }
     }
 
@@ -611,7 +612,7 @@ impl Unit {
         run: RunId,
         why: Option<String>,
         now: Now,
-        out: &mut Vec<Action>,
+        out: &mut Step,
     ) {
         if self.phase != (Phase::Ready { run }) || self.ailing.is_some() == why.is_some() {
             return;
@@ -620,25 +621,18 @@ impl Unit {
             Some(why) => (What::UnitUnhealthy, why.as_str()),
             None => (What::UnitRecovered, "it is heard again"),
         };
-        out.push(self.note(Actor::Supervisor, what, description, json!({}), now));
+        out.write(self.note(Actor::Supervisor, what, description, json!({}), now));
         self.ailing = why;
     }
 
     /// A check has failed: it is ended, and that is judged.
-    pub(crate) fn failed(
-        &mut self,
-        run: RunId,
-        what: What,
-        why: &str,
-        now: Now,
-        out: &mut Vec<Action>,
-    ) {
+    pub(crate) fn failed(&mut self, run: RunId, what: What, why: &str, now: Now, out: &mut Step) {
         let is_meant = match &self.phase {
             Phase::Unready { run: own } | Phase::Ready { run: own } => *own == run,
             _ => false,
         };
         if is_meant {
-            out.push(self.note(Actor::Supervisor, what, why, json!({}), now));
+            out.write(self.note(Actor::Supervisor, what, why, json!({}), now));
             let cause = match what {
                 What::UnitNotReady => Cause::NotReady,
                 _ => Cause::Unhealthy,
@@ -651,7 +645,7 @@ impl Unit {
     }
 
     /// Its run is over. Returns whether the unit is to vanish.
-    pub(crate) fn ended(&mut self, record: &RunRecord, now: Now, out: &mut Vec<Action>) -> bool {
+    pub(crate) fn ended(&mut self, record: &RunRecord, now: Now, out: &mut Step) -> bool {
         // Our predecessor was putting it to sleep: however it ended since, it sleeps.
         if self.phase == Phase::Reconciling && self.record.suspended.is_some() {
             self.again_or_rest(now);
@@ -672,7 +666,7 @@ impl Unit {
                     }
                     Then::Again => {
                         self.record.tally.restarts += 1;
-                        out.push(self.save(now));
+                        out.write(self.save(now));
                         self.keeps_place = true;
                         self.enter(Phase::Waiting, now);
                         return false;
@@ -741,7 +735,7 @@ impl Unit {
     }
 
     /// Something of its run could not be ended: there are never two copies, so nothing follows until somebody starts it.
-    fn lives_on(&mut self, run: &RunRecord, now: Now, out: &mut Vec<Action>) {
+    fn lives_on(&mut self, run: &RunRecord, now: Now, out: &mut Step) {
         let description = run.error.clone().unwrap_or_else(|| "not ended".to_owned());
         let ran_ms = run.started_at_ms.map_or(0, |started| now.wall_ms.saturating_sub(started));
         let then = "not started while that lives".to_owned();
@@ -759,12 +753,12 @@ impl Unit {
         self.record.over =
             Some(Over { is_clean: false, description: description.clone(), boot_id });
         self.enter(Phase::Over, now);
-        out.push(self.note(Actor::Supervisor, What::UnitOver, &description, json!({}), now));
-        out.push(self.save(now));
+        out.write(self.note(Actor::Supervisor, What::UnitOver, &description, json!({}), now));
+        out.write(self.save(now));
     }
 
     /// What we lack is no fault of the unit's: it is tried again, whatever its policy says, and nothing is counted.
-    fn wait_for_room(&mut self, run: &RunRecord, now: Now, out: &mut Vec<Action>) {
+    fn wait_for_room(&mut self, run: &RunRecord, now: Now, out: &mut Step) {
         if self.record.desired == Desired::Stopped {
             self.enter(Phase::Stopped, now);
             return;
@@ -778,9 +772,9 @@ impl Unit {
         let until_mono_ms = now.mono_ms.saturating_add(wait_ms);
         self.enter(Phase::Backoff { until_mono_ms, wait_ms }, now);
         let evidence = json!({ "waitMs": wait_ms, "counted": false });
-        out.push(self.note(Actor::Supervisor, What::UnitAgain, &description, evidence, now));
+        out.write(self.note(Actor::Supervisor, What::UnitAgain, &description, evidence, now));
         self.shortage = Some(Shortage { description, tries: tries.saturating_add(1) });
-        out.push(self.save(now));
+        out.write(self.save(now));
     }
 
     fn again_or_rest(&mut self, now: Now) {
@@ -800,7 +794,7 @@ impl Unit {
         }
     }
 
-    fn judge(&mut self, run: &RunRecord, death: Death, now: Now, out: &mut Vec<Action>) {
+    fn judge(&mut self, run: &RunRecord, death: Death, now: Now, out: &mut Step) {
         let ran_ms = run
             .started_at_ms
             .map_or(0, |started| run.ended_at_ms.unwrap_or(now.wall_ms).saturating_sub(started));
@@ -831,14 +825,14 @@ impl Unit {
             };
             self.followed(then.to_owned());
             self.again_or_rest(now);
-            out.push(self.save(now));
+            out.write(self.save(now));
             return;
         }
         let mut policy = self.record.spec.restart;
         if is_crash(&policy, death) {
             let unit = self.record.spec.name.clone();
             let (run, description) = (Box::new(run.clone()), description.clone());
-            out.push(Action::Crashed { unit, run, ran_ms, description });
+            out.effect(Effect::Crashed { unit, run, ran_ms, description });
         }
         if death.cause == Cause::Unhealthy
             && let Some(backoff) = self.record.spec.liveness_backoff
@@ -891,7 +885,7 @@ impl Unit {
                 }
                 self.enter(Phase::Waiting, now);
                 let description = format!("{description}{always}");
-                out.push(self.note(
+                out.write(self.note(
                     Actor::Supervisor,
                     What::UnitAgain,
                     &description,
@@ -905,7 +899,7 @@ impl Unit {
                 self.enter(Phase::Backoff { until_mono_ms, wait_ms }, now);
                 let evidence = json!({ "waitMs": wait_ms, "inARow": if death.is_wish() { self.record.tally.wishes } else { self.record.tally.steps } });
                 let description = format!("{description}{always}");
-                out.push(self.note(
+                out.write(self.note(
                     Actor::Supervisor,
                     What::UnitAgain,
                     &description,
@@ -922,14 +916,20 @@ impl Unit {
                 });
                 self.enter(Phase::Over, now);
                 let evidence = json!({ "class": class });
-                out.push(self.note(Actor::Supervisor, What::UnitOver, &description, evidence, now));
+                out.write(self.note(
+                    Actor::Supervisor,
+                    What::UnitOver,
+                    &description,
+                    evidence,
+                    now,
+                ));
             }
             Verdict::Broken { why } => {
                 self.enter(Phase::Broken, now);
-                out.push(self.note(Actor::Supervisor, What::BreakerOpened, &why, json!({}), now));
+                out.write(self.note(Actor::Supervisor, What::BreakerOpened, &why, json!({}), now));
             }
         }
-        out.push(self.save(now));
+        out.write(self.save(now));
     }
 }
 

@@ -1,7 +1,7 @@
 //! Sleep: a unit with a terminal that has nothing to do is ended, and comes back when there is something.
 
 use super::machine::{Idle, Phase, Then, Unit};
-use crate::Action;
+use crate::action::{Effect, Step};
 use crate::time::Now;
 use ostler_model::{Actor, RunId, Suspend, Suspended, What};
 use serde_json::json;
@@ -20,18 +20,18 @@ impl Unit {
     }
 
     /// The time has come to look whether it is idle.
-    pub(crate) fn look_idle(&mut self, now: Now, out: &mut Vec<Action>) {
+    pub(crate) fn look_idle(&mut self, now: Now, out: &mut Step) {
         if self.look_idle_mono_ms.is_none_or(|at| now.mono_ms < at) {
             return;
         }
         self.look_idle_mono_ms = Some(now.mono_ms.saturating_add(LOOK_AGAIN_MS));
         if let Phase::Ready { run } = self.phase {
-            out.push(Action::LookIdle { unit: self.name().to_owned(), run });
+            out.effect(Effect::LookIdle { unit: self.name().to_owned(), run });
         }
     }
 
     /// What the look has found.
-    pub(crate) fn idle(&mut self, run: RunId, idle: &Idle, now: Now, out: &mut Vec<Action>) {
+    pub(crate) fn idle(&mut self, run: RunId, idle: &Idle, now: Now, out: &mut Step) {
         let Some(spec) = self.record.spec.idle.filter(|_| self.phase == (Phase::Ready { run }))
         else {
             return;
@@ -49,9 +49,9 @@ impl Unit {
         let idle_ms = now.mono_ms.saturating_sub(*mono_ms);
         let why = format!("it was idle for {} and had no work", span(idle_ms));
         self.record.suspended = Some(Suspended { since_ms: now.wall_ms, why: why.clone() });
-        out.push(self.save(now));
+        out.write(self.save(now));
         let evidence = json!({ "idleMs": idle_ms });
-        out.push(self.note(Actor::Supervisor, What::UnitSuspended, &why, evidence, now));
+        out.write(self.note(Actor::Supervisor, What::UnitSuspended, &why, evidence, now));
         match spec.suspend {
             Suspend::Stop => {
                 self.end(run, Then::Sleep, &Actor::Supervisor, "it is idle", now, out);
@@ -60,7 +60,7 @@ impl Unit {
     }
 
     /// There is something for it. One that does not sleep is not touched.
-    pub(crate) fn wake(&mut self, by: &Actor, why: &str, now: Now, out: &mut Vec<Action>) {
+    pub(crate) fn wake(&mut self, by: &Actor, why: &str, now: Now, out: &mut Step) {
         match self.phase.clone() {
             Phase::Suspended => self.enter(Phase::Waiting, now),
             // It comes back as soon as it is gone.
@@ -83,9 +83,9 @@ impl Unit {
         }
         let slept_ms = self.record.suspended.take();
         let slept_ms = slept_ms.map(|since| now.wall_ms.saturating_sub(since.since_ms));
-        out.push(self.save(now));
+        out.write(self.save(now));
         let evidence = json!({ "sleptMs": slept_ms });
-        out.push(self.note(by.clone(), What::UnitWoken, why, evidence, now));
+        out.write(self.note(by.clone(), What::UnitWoken, why, evidence, now));
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::machine::{Ask, Declared, Phase, Then, Unit, UnitEvent};
 use super::pace::STARTS_MOST;
-use crate::Action;
+use crate::action::{Effect, EndRun, Step, Write};
 use crate::restart::clear;
 use crate::time::Now;
 use ostler_model::{
@@ -103,7 +103,7 @@ impl Units {
     }
 
     /// The runs have been looked at: whoever has none begins, or rests.
-    pub(crate) fn reconciled(&mut self, begin: bool, now: Now, out: &mut Vec<Action>) {
+    pub(crate) fn reconciled(&mut self, begin: bool, now: Now, out: &mut Step) {
         for unit in self.units.values_mut().filter(|unit| unit.phase == Phase::Reconciling) {
             if unit.record.spec.part == Some(Part::Daemon) {
                 // Until a unit needs it.
@@ -119,7 +119,7 @@ impl Units {
                 Desired::Running if begin && !unit.record.rests => unit.resume_wait(now),
                 Desired::Running => {
                     unit.record.rests = true;
-                    out.push(unit.save(now));
+                    out.write(unit.save(now));
                     unit.enter(Phase::Stopped, now);
                 }
             }
@@ -128,11 +128,11 @@ impl Units {
     }
 
     /// Those that rested with the daemon.
-    pub(crate) fn wake(&mut self, now: Now, out: &mut Vec<Action>) {
+    pub(crate) fn wake(&mut self, now: Now, out: &mut Step) {
         for unit in self.units.values_mut() {
             if unit.record.rests {
                 unit.record.rests = false;
-                out.push(unit.save(now));
+                out.write(unit.save(now));
                 unit.begin(now);
             }
         }
@@ -147,7 +147,7 @@ impl Units {
         start: bool,
         by: &Actor,
         now: Now,
-        out: &mut Vec<Action>,
+        out: &mut Step,
     ) {
         let mut shared = Shared::default();
         for mut new in declared {
@@ -183,8 +183,8 @@ impl Units {
                             "it is new"
                         }
                     };
-                    out.push(unit.save(now));
-                    out.push(unit.note(by.clone(), What::UnitDeclared, why, json!({}), now));
+                    out.write(unit.save(now));
+                    out.write(unit.note(by.clone(), What::UnitDeclared, why, json!({}), now));
                     self.units.insert(name, Box::new(unit));
                 }
                 Some(unit) if new.spec.part == Some(Part::Daemon) => renew(unit, new, now, out),
@@ -199,17 +199,17 @@ impl Units {
         self.launch_ready(now, out);
     }
 
-    fn withdraw(&mut self, name: &str, by: &Actor, now: Now, out: &mut Vec<Action>) {
+    fn withdraw(&mut self, name: &str, by: &Actor, now: Now, out: &mut Step) {
         let Some(unit) = self.units.get_mut(name) else { return };
         unit.record.desired = Desired::Stopped;
-        out.push(unit.note(
+        out.write(unit.note(
             by.clone(),
             What::UnitWithdrawn,
             "it is no longer declared",
             json!({}),
             now,
         ));
-        out.push(Action::RemoveUnit(name.to_owned()));
+        out.write(Write::RemoveUnit(name.to_owned()));
         match unit.phase.clone() {
             Phase::Unready { run } | Phase::Ready { run } | Phase::Leaving { run, .. } => {
                 unit.enter(Phase::Leaving { run, then: Then::Vanish }, now);
@@ -232,14 +232,7 @@ impl Units {
         }
     }
 
-    pub(crate) fn ask(
-        &mut self,
-        names: &[String],
-        ask: Ask,
-        by: &Actor,
-        now: Now,
-        out: &mut Vec<Action>,
-    ) {
+    pub(crate) fn ask(&mut self, names: &[String], ask: Ask, by: &Actor, now: Now, out: &mut Step) {
         for name in names {
             if let Some(unit) = self.units.get_mut(name) {
                 unit.ask(ask, by, now, out);
@@ -250,7 +243,7 @@ impl Units {
     }
 
     /// Everyone leaves with the supervisor; what is wanted of them stays as it is.
-    pub(crate) fn leave_all(&mut self, by: &Actor, now: Now, out: &mut Vec<Action>) {
+    pub(crate) fn leave_all(&mut self, by: &Actor, now: Now, out: &mut Step) {
         for unit in self.units.values_mut() {
             if let Phase::Unready { run } | Phase::Ready { run } = unit.phase {
                 unit.enter(Phase::Leaving { run, then: Then::Stay }, now);
@@ -260,7 +253,7 @@ impl Units {
     }
 
     /// Those that are to be ended and that nobody who leaves as well depends on any more.
-    pub(crate) fn leave(&mut self, by: &Actor, now: Now, out: &mut Vec<Action>) {
+    pub(crate) fn leave(&mut self, by: &Actor, now: Now, out: &mut Step) {
         let free: Vec<String> = self
             .iter()
             .filter(|unit| self.may_leave(unit))
@@ -270,7 +263,7 @@ impl Units {
     }
 
     /// The same where one is over: only those it depended on may go for that.
-    fn leave_after(&mut self, needed: &[String], now: Now, out: &mut Vec<Action>) {
+    fn leave_after(&mut self, needed: &[String], now: Now, out: &mut Step) {
         let free = needed
             .iter()
             .filter(|name| self.get(name).is_some_and(|unit| self.may_leave(unit)))
@@ -285,7 +278,7 @@ impl Units {
         matches!(unit.phase, Phase::Leaving { .. }) && !self.dependents(unit.name()).any(is_going)
     }
 
-    fn end_all(&mut self, names: Vec<String>, by: &Actor, now: Now, out: &mut Vec<Action>) {
+    fn end_all(&mut self, names: Vec<String>, by: &Actor, now: Now, out: &mut Step) {
         for name in names {
             if let Some(unit) = self.units.get_mut(&name)
                 && let Phase::Leaving { run, then } = unit.phase.clone()
@@ -355,7 +348,7 @@ impl Units {
     }
 
     /// Every unit that waits and has nobody to wait for.
-    pub(crate) fn launch_ready(&mut self, now: Now, out: &mut Vec<Action>) {
+    pub(crate) fn launch_ready(&mut self, now: Now, out: &mut Step) {
         let needed = self.iter().flat_map(|unit| self.needed_parts(unit)).collect();
         self.begin_parts(needed, now);
         let free: Vec<String> = self
@@ -367,7 +360,7 @@ impl Units {
     }
 
     /// The same where only one has changed: it, and those that depend on it.
-    fn launch_after(&mut self, name: &str, now: Now, out: &mut Vec<Action>) {
+    fn launch_after(&mut self, name: &str, now: Now, out: &mut Step) {
         let needed = self.get(name).into_iter().flat_map(|unit| self.needed_parts(unit)).collect();
         self.begin_parts(needed, now);
         let parts = self.get(name).map(|unit| unit.record.spec.depends_on.as_slice());
@@ -415,12 +408,7 @@ impl Units {
         unit.phase == Phase::Waiting && self.missing(unit).is_empty()
     }
 
-    fn launch_all(
-        &mut self,
-        names: impl IntoIterator<Item = String>,
-        now: Now,
-        out: &mut Vec<Action>,
-    ) {
+    fn launch_all(&mut self, names: impl IntoIterator<Item = String>, now: Now, out: &mut Step) {
         for name in names {
             if let Some(unit) = self.units.get_mut(&name) {
                 // A place is given by the pool, when all that happened in this step is known.
@@ -434,7 +422,7 @@ impl Units {
     }
 
     /// It has got a place in its pool.
-    pub(crate) fn admit(&mut self, name: &str, now: Now, out: &mut Vec<Action>) {
+    pub(crate) fn admit(&mut self, name: &str, now: Now, out: &mut Step) {
         if let Some(unit) = self.units.get_mut(name) {
             let is_saved = unit.is_queue_reported;
             launch(unit, !is_saved, now, out);
@@ -466,7 +454,7 @@ impl Units {
         line
     }
 
-    pub(crate) fn due(&mut self, now: Now, out: &mut Vec<Action>) {
+    pub(crate) fn due(&mut self, now: Now, out: &mut Step) {
         for unit in self.units.values_mut() {
             unit.recover(now, out);
             unit.look_idle(now, out);
@@ -479,7 +467,7 @@ impl Units {
         self.launch_ready(now, out);
     }
 
-    pub(crate) fn launched(&mut self, name: &str, run: RunId, now: Now, out: &mut Vec<Action>) {
+    pub(crate) fn launched(&mut self, name: &str, run: RunId, now: Now, out: &mut Step) {
         if let Some(unit) = self.units.get_mut(name) {
             unit.launched(run, now, out);
         }
@@ -497,19 +485,19 @@ impl Units {
         }
     }
 
-    pub(crate) fn started(&mut self, name: &str, run: RunId, now: Now, out: &mut Vec<Action>) {
+    pub(crate) fn started(&mut self, name: &str, run: RunId, now: Now, out: &mut Step) {
         if let Some(unit) = self.units.get_mut(name) {
             unit.started(run, now, out);
         }
         self.launch_after(name, now, out);
     }
 
-    pub(crate) fn adopted(&mut self, record: &RunRecord, now: Now, out: &mut Vec<Action>) {
+    pub(crate) fn adopted(&mut self, record: &RunRecord, now: Now, out: &mut Step) {
         let Some(name) = record.unit.as_deref() else { return };
         let Some(unit) = self.units.get_mut(name) else {
             // It was withdrawn, and whoever was to end it died before that.
             let why = "its unit is no longer declared";
-            out.push(Action::EndRun { run: record.run_id, by: Actor::Supervisor, why });
+            out.end_run(EndRun { run: record.run_id, by: Actor::Supervisor, why });
             return;
         };
         if unit.phase != Phase::Reconciling {
@@ -526,13 +514,13 @@ impl Units {
         } else {
             // It lives, and nobody is ending it: it does not sleep.
             if unit.record.suspended.take().is_some() {
-                out.push(unit.save(now));
+                out.write(unit.save(now));
             }
             unit.adopted(record.run_id, now, out);
         }
     }
 
-    pub(crate) fn ended(&mut self, record: &RunRecord, now: Now, out: &mut Vec<Action>) {
+    pub(crate) fn ended(&mut self, record: &RunRecord, now: Now, out: &mut Step) {
         let Some(name) = record.unit.as_deref() else { return };
         let Some(unit) = self.units.get_mut(name) else { return };
         let is_own = unit.run().is_none_or(|run| run == record.run_id);
@@ -567,7 +555,7 @@ impl Units {
     }
 
     /// A run of it has ended with the supervisor's stop: it rests, and those it depended on may go.
-    pub(crate) fn left(&mut self, record: &RunRecord, now: Now, out: &mut Vec<Action>) {
+    pub(crate) fn left(&mut self, record: &RunRecord, now: Now, out: &mut Step) {
         let Some(name) = record.unit.as_deref() else { return };
         let Some(unit) = self.units.get_mut(name) else { return };
         // It comes back with the daemon, before those that had no place yet.
@@ -584,17 +572,17 @@ impl Units {
         name: &str,
         description: Option<AgentNotified>,
         now: Now,
-        out: &mut Vec<Action>,
+        out: &mut Step,
     ) {
         if let Some(unit) = self.units.get_mut(name)
             && unit.record.asked != description
         {
             unit.record.asked = description;
-            out.push(unit.save(now));
+            out.write(unit.save(now));
         }
     }
 
-    pub(crate) fn notify(&mut self, name: &str, event: UnitEvent, now: Now, out: &mut Vec<Action>) {
+    pub(crate) fn notify(&mut self, name: &str, event: UnitEvent, now: Now, out: &mut Step) {
         let Some(unit) = self.units.get_mut(name) else { return };
         match event {
             UnitEvent::Ready { run } => unit.ready(run, now, out),
@@ -608,7 +596,7 @@ impl Units {
             UnitEvent::Well { run } => unit.check_error(run, None, now, out),
             UnitEvent::Noted { run, what, why, evidence } => {
                 if unit.run() == Some(run) {
-                    out.push(unit.note(Actor::Supervisor, what, &why, evidence, now));
+                    out.write(unit.note(Actor::Supervisor, what, &why, evidence, now));
                 }
             }
             UnitEvent::ScheduleDue => unit.fire(now, out),
@@ -620,24 +608,24 @@ impl Units {
 }
 
 /// A part of the daemon: what another file says of it is for its next start. Nothing happens to one that runs.
-fn renew(unit: &mut Unit, new: Declared, now: Now, out: &mut Vec<Action>) {
+fn renew(unit: &mut Unit, new: Declared, now: Now, out: &mut Step) {
     if unit.record.spec != new.spec {
         unit.record.spec = new.spec;
         unit.record.digest = new.digest;
         unit.record.run_digest = new.run_digest;
-        out.push(unit.save(now));
+        out.write(unit.save(now));
     }
 }
 
 /// The one place where a start is decided.
-fn launch(unit: &mut Unit, must_save: bool, now: Now, out: &mut Vec<Action>) {
+fn launch(unit: &mut Unit, must_save: bool, now: Now, out: &mut Step) {
     if let Some(until_mono_ms) = unit.pace.not_before(now.mono_ms) {
         let wait_ms = until_mono_ms - now.mono_ms;
         unit.keeps_place = true;
         unit.enter(Phase::Backoff { until_mono_ms, wait_ms }, now);
         let why = format!("it was started {STARTS_MOST} times within a second");
         let evidence = json!({ "waitMs": wait_ms });
-        out.push(unit.note(Actor::Supervisor, What::UnitAgain, &why, evidence, now));
+        out.write(unit.note(Actor::Supervisor, What::UnitAgain, &why, evidence, now));
         return;
     }
     unit.pace.started(now.mono_ms);
@@ -647,19 +635,12 @@ fn launch(unit: &mut Unit, must_save: bool, now: Now, out: &mut Vec<Action>) {
         unit.record.started_with = Some(unit.record.run_digest.clone());
     }
     if is_new || must_save {
-        out.push(unit.save(now));
+        out.write(unit.save(now));
     }
-    out.push(Action::Launch(unit.name().to_owned()));
+    out.effect(Effect::Launch(unit.name().to_owned()));
 }
 
-fn redeclare(
-    unit: &mut Unit,
-    new: Declared,
-    start: bool,
-    by: &Actor,
-    now: Now,
-    out: &mut Vec<Action>,
-) {
+fn redeclare(unit: &mut Unit, new: Declared, start: bool, by: &Actor, now: Now, out: &mut Step) {
     let is_changed = unit.record.digest != new.digest;
     let must_restart = unit.record.run_digest != new.run_digest;
     let is_moved = unit.record.spec.pool != new.spec.pool;
@@ -671,9 +652,9 @@ fn redeclare(
         // It is not the same any more: what went wrong before says nothing.
         clear(&mut unit.record.tally);
         unit.record.over = None;
-        out.push(unit.note(by.clone(), What::UnitDeclared, "it changed", json!({}), now));
+        out.write(unit.note(by.clone(), What::UnitDeclared, "it changed", json!({}), now));
     }
-    out.push(unit.save(now));
+    out.write(unit.save(now));
     let vanishes = matches!(
         unit.phase,
         Phase::Leaving { then: Then::Vanish, .. } | Phase::Stopping { then: Then::Vanish, .. }
@@ -684,7 +665,7 @@ fn redeclare(
         unit.record.rests = false;
         clear(&mut unit.record.tally);
         unit.record.over = None;
-        out.push(unit.save(now));
+        out.write(unit.save(now));
     }
     if is_moved {
         // The number was of another line.

@@ -4,8 +4,8 @@
 
 use ostler_core::unit::{Ask, Declared, Idle, UnitEvent};
 use ostler_core::{
-    Action, Event, ExitStatus, Identity, MachineMemory, NewRun, Now, Observation, Ownership,
-    Signal, Survey, World,
+    Effect, Event, ExitStatus, Identity, MachineMemory, NewRun, Now, Observation, Ownership,
+    Signal, Survey, World, Write,
 };
 use ostler_core::{Gone, Hearing};
 use ostler_model::{
@@ -186,46 +186,54 @@ impl PatrolFiles {
     pub fn step(&mut self, event: Event) {
         let mut events = VecDeque::from([event]);
         while let Some(event) = events.pop_front() {
-            for action in self.world.step(event, self.now) {
-                self.carry_out(action, &mut events);
+            let step = self.world.step(event, self.now);
+            step.writes.into_iter().for_each(|write| self.save(write));
+            for effect in step.effects {
+                self.carry_out(effect, &mut events);
             }
         }
     }
 
-    fn carry_out(&mut self, action: Action, events: &mut VecDeque<Event>) {
-        match action {
-            Action::SaveUnit(unit) => {
+    fn save(&mut self, write: Write) {
+        match write {
+            Write::Note(_) | Write::Count(..) => {}
+            Write::SaveUnit(unit) => {
                 self.units.insert(unit.spec.name.clone(), *unit);
             }
-            Action::RemoveUnit(name) => {
+            Write::RemoveUnit(name) => {
                 self.units.remove(&name);
             }
-            Action::Save(record) => {
+            Write::Save(record) => {
                 self.records.insert(record.run_id, *record);
             }
-            Action::SavePool(spec) => {
+            Write::SavePool(spec) => {
                 self.pools.insert(spec.name.clone(), *spec);
             }
-            Action::RemovePool(name) => {
+            Write::RemovePool(name) => {
                 self.pools.remove(&name);
             }
-            Action::Launch(unit) => {
+        }
+    }
+
+    fn carry_out(&mut self, effect: Effect, events: &mut VecDeque<Event>) {
+        match effect {
+            Effect::Launch(unit) => {
                 let asked = self.asked(Some(&unit), None);
                 events.push_back(asked);
             }
-            Action::Spawn(run) => {
+            Effect::Spawn(run) => {
                 let record = &self.records[&run];
                 let name = record.unit.clone().unwrap_or_else(|| record.command.clone());
                 self.started.push(name.clone());
                 self.alive.insert(run, name);
                 events.push_back(Event::Spawned { run, identity: identity(1) });
             }
-            Action::Signal { run, signal: Signal::Term, .. } => self.terminated(run, events),
-            Action::LookIdle { unit, run } => {
+            Effect::Signal { run, signal: Signal::Term, .. } => self.terminated(run, events),
+            Effect::LookIdle { unit, run } => {
                 let event = UnitEvent::Idle { run, idle: self.idle.clone() };
                 events.push_back(Event::Unit { name: unit, event });
             }
-            Action::LookAtMemory => events.push_back(Event::MemoryLookedAt(self.memory)),
+            Effect::LookAtMemory => events.push_back(Event::MemoryLookedAt(self.memory)),
             _ => {}
         }
     }

@@ -7,56 +7,48 @@ use crate::handle::{Cancelled, SpawnRefused};
 use crate::runs::table::{LiveRun, SCOPE_TOKEN};
 use crate::store::commit::Durable;
 use crate::supervisor::{Supervisor, now};
-use ostler_core::{Action, Event, MachineMemory, Refusal, Signal};
+use ostler_core::{Effect, Event, MachineMemory, Refusal, Signal};
 use ostler_model::{Backend, RunId, RunRecord, What};
 use ostler_registry::StealOutcome;
 use serde_json::json;
 use std::cell::OnceCell;
 
 impl Supervisor {
-    pub(crate) fn carry_out(&mut self, action: Action, durable: Durable) {
-        match action {
-            Action::Save(_)
-            | Action::Note(_)
-            | Action::Count(..)
-            | Action::SaveUnit(_)
-            | Action::RemoveUnit(_)
-            | Action::SavePool(_)
-            | Action::RemovePool(_)
-            | Action::EndRun { .. } => {}
-            Action::Launch(unit) => self.launch(&unit),
-            Action::CallHook { unit, condition, why } => self.call_hook(&unit, condition, &why),
-            Action::Crashed { unit, run, ran_ms, description } => {
+    pub(crate) fn carry_out(&mut self, effect: Effect, durable: Durable) {
+        match effect {
+            Effect::Launch(unit) => self.launch(&unit),
+            Effect::CallHook { unit, condition, why } => self.call_hook(&unit, condition, &why),
+            Effect::Crashed { unit, run, ran_ms, description } => {
                 self.log_crash(&unit, &run, ran_ms, &description);
             }
-            Action::LookIdle { unit, run } => self.look_idle(unit, run),
-            Action::CheckReady { unit, run } => self.check_ready(unit, run),
-            Action::CheckHealth { unit, run } => self.check_health(unit, run),
-            Action::Spawn(run) => match durable {
+            Effect::LookIdle { unit, run } => self.look_idle(unit, run),
+            Effect::CheckReady { unit, run } => self.check_ready(unit, run),
+            Effect::CheckHealth { unit, run } => self.check_health(unit, run),
+            Effect::Spawn(run) => match durable {
                 Durable::No if self.is_unsaved(run) => self.refuse_unrecorded(run),
                 // The intent of one that waited for its place was written when it came.
                 Durable::Yes | Durable::No if self.is_still_ours(run) => self.spawn(run),
                 // Another supervisor settled the intent while we stood still.
                 Durable::Yes | Durable::No => {}
             },
-            Action::Adopt(record) => self.adopt(&record),
+            Effect::Adopt(record) => self.adopt(&record),
             // It may have come to its end later in the same turn: then nobody is signalled.
-            Action::Signal { run, signal } => {
+            Effect::Signal { run, signal } => {
                 if self.world.record(run).is_some() {
                     self.signal(run, signal);
                 }
             }
-            Action::Watch(run) => self.watch_or_tell(run),
-            Action::LetGo(run) => self.let_go(run),
-            Action::Finish(record) => self.finish_run(*record),
-            Action::Abandon(run) => self.abandon(run),
-            Action::Queued(run) => self.answer_queued(run),
-            Action::LookAtMemory => {
+            Effect::Watch(run) => self.watch_or_tell(run),
+            Effect::LetGo(run) => self.let_go(run),
+            Effect::Finish(record) => self.finish_run(*record),
+            Effect::Abandon(run) => self.abandon(run),
+            Effect::Queued(run) => self.answer_queued(run),
+            Effect::LookAtMemory => {
                 let ostler_os::MemoryOutlook { free_bytes, pressure } = ostler_os::memory_outlook();
                 let seen = MachineMemory { free_bytes, pressure };
                 self.events.push_back(Event::MemoryLookedAt(seen));
             }
-            Action::Started(run) => {
+            Effect::Started(run) => {
                 self.answer_start_waiters(run);
                 if let Some(reply) = self.spawn_replies.remove(&run)
                     && let Some(record) = self.world.record(run)
@@ -64,16 +56,16 @@ impl Supervisor {
                     let _ = reply.send(Ok(self.shown(record)));
                 }
             }
-            Action::Refuse { run, refusal: Refusal::ShuttingDown } => {
+            Effect::Refuse { run, refusal: Refusal::ShuttingDown } => {
                 self.drop_live(run);
                 self.answer_in_vain(run);
                 if let Some(reply) = self.spawn_replies.remove(&run) {
                     let _ = reply.send(Err(SpawnRefused::ShuttingDown));
                 }
             }
-            Action::RenewLease => self.renew_lease(),
-            Action::Steal { record, seen } => self.steal(*record, seen),
-            Action::Stop => self.stopped = true,
+            Effect::RenewLease => self.renew_lease(),
+            Effect::Steal { record, seen } => self.steal(*record, seen),
+            Effect::Stop => self.stopped = true,
         }
     }
 

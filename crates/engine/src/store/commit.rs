@@ -1,10 +1,11 @@
 //! Making durable what was decided, before it is done; and what is owed when that fails.
 
 use crate::supervisor::Supervisor;
+use ostler_core::Write;
 use ostler_model::{Actor, Entry, RunId, What};
 use ostler_registry::{Batch, RegistryError};
 use serde_json::json;
-use std::io::Write;
+use std::io::Write as _;
 
 /// How often a registry that cannot be written is tried again.
 const RETRY_MS: u64 = 1_000;
@@ -17,6 +18,41 @@ pub(crate) enum Durable {
 }
 
 impl Supervisor {
+    pub(crate) fn add_to_batch(&mut self, write: Write) {
+        match write {
+            // A run that leaves no record has one after all if it has no boundary.
+            Write::Save(record) if record.cgroup.is_some() && self.is_passing(record.run_id) => {}
+            Write::Note(entry) if entry.run_id.is_some_and(|run| self.is_passing(run)) => {}
+            Write::Save(record) => {
+                let mut record = *record;
+                if let Some(live) = self.live.get(&record.run_id) {
+                    record.last_output_at_ms =
+                        live.output.last_wall_ms().or(record.last_output_at_ms);
+                    record.output_bytes = live.output.written().max(record.output_bytes);
+                }
+                self.batch.save(record);
+            }
+            Write::Note(entry) => self.batch.entries.push(entry),
+            Write::Count(counter, value) => self.batch.counts.push((counter, value)),
+            Write::SaveUnit(unit) => {
+                self.is_timetable_old |=
+                    unit.spec.schedule.is_some() || unit.spec.hooks.deadman.is_some();
+                self.batch.units.insert(unit.spec.name.clone(), Some(unit));
+            }
+            Write::RemoveUnit(name) => {
+                self.is_timetable_old = true;
+                self.kept_awake.remove(&name);
+                self.batch.units.insert(name, None);
+            }
+            Write::SavePool(pool) => {
+                self.batch.pools.insert(pool.name.clone(), Some(pool));
+            }
+            Write::RemovePool(name) => {
+                self.batch.pools.insert(name, None);
+            }
+        }
+    }
+
     /// One transaction for all of it. What cannot be written now is owed, and tried again.
     pub(crate) fn commit(&mut self) -> Durable {
         if self.batch.is_empty() {

@@ -23,7 +23,7 @@ use crate::store::pruning::Pruning;
 use crate::units::UnitWaiter;
 use crate::units::idle::CpuMark;
 use crate::units::schedule::Timetable;
-use ostler_core::{Action, Event, Now, World};
+use ostler_core::{Effect, Event, Now, World};
 use ostler_model::{
     Actor, AgentIdle, AgentSession, Counter, DeadmanSpec, InstanceId, RunId, RunRecord, RunResult,
     RunState, Settings, What,
@@ -713,44 +713,15 @@ impl Supervisor {
             let mut launches = 0;
             while let Some(event) = self.events.pop_front() {
                 let now = now();
-                for action in self.world.step(event, now) {
-                    match action {
-                        // Without a boundary it is written down after all.
-                        Action::Save(record)
-                            if record.cgroup.is_some() && self.is_passing(record.run_id) => {}
-                        Action::Note(entry)
-                            if entry.run_id.is_some_and(|run| self.is_passing(run)) => {}
-                        Action::Save(record) => {
-                            let mut record = *record;
-                            if let Some(live) = self.live.get(&record.run_id) {
-                                record.last_output_at_ms =
-                                    live.output.last_wall_ms().or(record.last_output_at_ms);
-                                record.output_bytes =
-                                    live.output.written().max(record.output_bytes);
-                            }
-                            self.batch.save(record);
-                        }
-                        Action::Note(entry) => self.batch.entries.push(entry),
-                        Action::Count(counter, value) => self.batch.counts.push((counter, value)),
-                        Action::SaveUnit(unit) => {
-                            self.is_timetable_old |=
-                                unit.spec.schedule.is_some() || unit.spec.hooks.deadman.is_some();
-                            self.batch.units.insert(unit.spec.name.clone(), Some(unit));
-                        }
-                        Action::RemoveUnit(name) => {
-                            self.is_timetable_old = true;
-                            self.kept_awake.remove(&name);
-                            self.batch.units.insert(name, None);
-                        }
-                        Action::SavePool(pool) => {
-                            self.batch.pools.insert(pool.name.clone(), Some(pool));
-                        }
-                        Action::RemovePool(name) => {
-                            self.batch.pools.insert(name, None);
-                        }
+                let step = self.world.step(event, now);
+                for write in step.writes {
+                    self.add_to_batch(write);
+                }
+                for effect in step.effects {
+                    match effect {
                         // It only asks for a run: the end of the last one and the intent of the next are one
-                        // commit. A crowd's are not: such a batch would be the most memory we ever need.
-                        Action::Launch(unit) if launches < LAUNCHES_AT_ONCE => {
+                        // commit. Those of thousands are not: such a batch would be the most memory we ever need.
+                        Effect::Launch(unit) if launches < LAUNCHES_AT_ONCE => {
                             launches += 1;
                             self.launch(&unit);
                         }

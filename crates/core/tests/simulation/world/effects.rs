@@ -4,7 +4,7 @@ use super::{Simulation, Supervisor};
 use crate::kernel::Tree;
 use crate::random::Random;
 use ostler_core::unit::{Idle, UnitEvent};
-use ostler_core::{Action, Event, Ownership, Survey};
+use ostler_core::{Effect, Event, Ownership, Survey};
 use ostler_model::RunState;
 
 impl Simulation {
@@ -12,36 +12,26 @@ impl Simulation {
         &mut self,
         index: usize,
         supervisor: &mut Supervisor,
-        effect: Action,
+        effect: Effect,
         random: &mut Random,
     ) -> Result<(), String> {
         match effect {
-            Action::Save(_)
-            | Action::Note(_)
-            | Action::Count(..)
-            | Action::SaveUnit(_)
-            | Action::RemoveUnit(_)
-            | Action::SavePool(_)
-            | Action::RemovePool(_)
-            | Action::CheckHealth { .. }
-            | Action::CallHook { .. }
-            | Action::Crashed { .. }
-            | Action::EndRun { .. } => {}
+            Effect::CheckHealth { .. } | Effect::CallHook { .. } | Effect::Crashed { .. } => {}
             // As the engine does: one that was withdrawn later in the same turn is not started.
-            Action::Launch(unit) => {
+            Effect::Launch(unit) => {
                 if supervisor.world.unit(&unit).is_some() {
                     let event = self.new_run(index, random, Some(&unit));
                     supervisor.events.push_back(event);
                 }
             }
-            Action::LookIdle { unit, run } => {
+            Effect::LookIdle { unit, run } => {
                 let is_idle = !self.is_calm && random.chance(60);
                 let mono_ms = self.now.mono_ms.saturating_sub(random.below(2_000));
                 let idle = if is_idle { Idle::Since { mono_ms } } else { Idle::No };
                 let event = UnitEvent::Idle { run, idle };
                 supervisor.events.push_back(Event::Unit { name: unit, event });
             }
-            Action::CheckReady { unit, run } => {
+            Effect::CheckReady { unit, run } => {
                 let event = if self.is_calm || random.chance(80) {
                     UnitEvent::Ready { run }
                 } else {
@@ -49,22 +39,22 @@ impl Simulation {
                 };
                 supervisor.events.push_back(Event::Unit { name: unit, event });
             }
-            Action::Spawn(run) => {
+            Effect::Spawn(run) => {
                 self.may_join(supervisor.instance, run)?;
                 self.spawn(supervisor, run, random)?;
             }
-            Action::LookAtMemory => {
+            Effect::LookAtMemory => {
                 let memory = self.memory(random);
                 supervisor.events.push_back(Event::MemoryLookedAt(memory));
             }
-            Action::Queued(run) => {
+            Effect::Queued(run) => {
                 if !self.records.contains_key(&run) {
                     return Err(format!(
                         "the caller is told that {run} waits before its record is"
                     ));
                 }
             }
-            Action::Adopt(record) => {
+            Effect::Adopt(record) => {
                 supervisor.held.insert(record.run_id);
                 if self.is_kept(record.run_id, index) {
                     // Whatever the one before was told, this one is told as well.
@@ -77,19 +67,19 @@ impl Simulation {
                 }
             }
             // As the engine does: nobody is signalled who came to his end later in the same turn.
-            Action::Signal { run, signal } => {
+            Effect::Signal { run, signal } => {
                 if supervisor.world.record(run).is_some() {
                     self.signal(supervisor, run, signal)?;
                 }
             }
-            Action::Watch(run) => {
+            Effect::Watch(run) => {
                 if self.trees.get(&run).is_none_or(Tree::is_extinct) {
                     supervisor.events.push_back(Event::Surveyed { run, tree: Survey::default() });
                 } else {
                     supervisor.watched.insert(run);
                 }
             }
-            Action::Finish(record) => {
+            Effect::Finish(record) => {
                 supervisor.held.remove(&record.run_id);
                 if self
                     .records
@@ -102,7 +92,7 @@ impl Simulation {
                     ));
                 }
             }
-            Action::Abandon(run) => {
+            Effect::Abandon(run) => {
                 supervisor.held.remove(&run);
                 if self.records.get(&run).is_some_and(|known| {
                     known.owner_instance_id == supervisor.instance
@@ -118,13 +108,13 @@ impl Simulation {
                     tree.kill(9);
                 }
             }
-            Action::Started(run) => {
+            Effect::Started(run) => {
                 if self.records.get(&run).is_none_or(|known| known.pid.is_none()) {
                     return Err(format!("the caller is told of run {run} before its record is"));
                 }
             }
-            Action::Refuse { .. } | Action::LetGo(_) | Action::Stop => {}
-            Action::RenewLease => {
+            Effect::Refuse { .. } | Effect::LetGo(_) | Effect::Stop => {}
+            Effect::RenewLease => {
                 self.renew(index);
                 let lost = supervisor
                     .world
@@ -150,7 +140,7 @@ impl Simulation {
                     }
                 }
             }
-            Action::Steal { record, mut seen } => {
+            Effect::Steal { record, mut seen } => {
                 let ownership = self.ownership(&record, index);
                 let Some(known) = self.records.get_mut(&record.run_id) else { return Ok(()) };
                 if ownership == Ownership::Expired

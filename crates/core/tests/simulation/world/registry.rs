@@ -1,7 +1,7 @@
 //! What is written, and what may never be.
 
 use super::{Simulation, Supervisor};
-use ostler_core::Action;
+use ostler_core::Write;
 use ostler_model::{Extinct, RunState};
 
 impl Simulation {
@@ -9,30 +9,30 @@ impl Simulation {
     pub(super) fn commit(
         &mut self,
         supervisor: &Supervisor,
-        durable: Vec<Action>,
+        durable: Vec<Write>,
     ) -> Result<(), String> {
         for action in durable {
             let record = match action {
-                Action::Save(record) => record,
-                Action::SaveUnit(unit) => {
+                Write::Save(record) => record,
+                Write::SaveUnit(unit) => {
                     self.units.insert((supervisor.instance, unit.spec.name.clone()), *unit);
                     continue;
                 }
-                Action::RemoveUnit(name) => {
+                Write::RemoveUnit(name) => {
                     self.units.remove(&(supervisor.instance, name));
                     continue;
                 }
-                Action::SavePool(pool) => {
+                Write::SavePool(pool) => {
                     let most = self.most.entry(supervisor.instance).or_default();
                     *most = (*most).max(pool.max.unwrap_or(u32::MAX));
                     self.pools.insert(supervisor.instance, *pool);
                     continue;
                 }
-                Action::Note(entry) => {
+                Write::Note(entry) => {
                     self.agent_noted(&entry)?;
                     continue;
                 }
-                _ => continue,
+                Write::Count(..) | Write::RemovePool(_) => continue,
             };
             if let Some(known) = self.records.get(&record.run_id) {
                 if known.owner_instance_id != supervisor.instance {

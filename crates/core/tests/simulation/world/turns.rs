@@ -3,7 +3,7 @@
 use super::{Crash, LEASE_MS, Simulation, Supervisor, instance};
 use crate::kernel::{BOOT, Tree};
 use crate::random::Random;
-use ostler_core::{Action, Event, ExitStatus, Survey, World};
+use ostler_core::{Effect, Event, ExitStatus, Survey, World};
 use ostler_model::{AdoptPolicy, InstanceId, RunState, Settings, UnitRecord};
 use std::collections::{BTreeSet, VecDeque};
 
@@ -63,18 +63,9 @@ impl Simulation {
             let mut effects = VecDeque::new();
             while let Some(event) = supervisor.events.pop_front() {
                 self.notify(|| format!("[{index}] {event:?}"));
-                for action in supervisor.world.step(event, self.now) {
-                    match action {
-                        Action::Save(_)
-                        | Action::Note(_)
-                        | Action::Count(..)
-                        | Action::SaveUnit(_)
-                        | Action::RemoveUnit(_)
-                        | Action::SavePool(_)
-                        | Action::RemovePool(_) => durable.push(action),
-                        effect => effects.push_back(effect),
-                    }
-                }
+                let step = supervisor.world.step(event, self.now);
+                durable.extend(step.writes);
+                effects.extend(step.effects);
             }
             if durable.is_empty() && effects.is_empty() {
                 self.supervisors[index] = Some(supervisor);
@@ -91,7 +82,7 @@ impl Simulation {
             }
             while let Some(effect) = effects.pop_front() {
                 self.notify(|| format!("[{index}] -> {effect:?}"));
-                if matches!(effect, Action::Stop) {
+                if matches!(effect, Effect::Stop) {
                     return Ok(());
                 }
                 self.carry_out(index, &mut supervisor, effect, random)?;
