@@ -4,9 +4,8 @@
 use crate::exit::Failure;
 use ostler_config::SupervisorSettings;
 use ostler_model::AdoptPolicy;
+use ostler_sys::{Durability, write_atomic};
 use std::collections::BTreeMap;
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 const NAMES: [&str; 4] = ["OSTLER_ADOPT", "OSTLER_HTTP", "OSTLER_LEASE", "OSTLER_OUTPUT_BYTES"];
@@ -60,15 +59,7 @@ pub fn keep(home: &Path, settings: &SupervisorSettings) -> Result<bool, Failure>
     }
     let path = place(home);
     let text: String = new.iter().map(|(name, value)| format!("{name}={value}\n")).collect();
-    let beside = path.with_extension("new");
-    let options = std::fs::OpenOptions::new()
-        .create(true)
-        .write(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(&beside);
-    options.and_then(|mut file| file.write_all(text.as_bytes())).map_err(Failure::failed)?;
-    std::fs::rename(&beside, &path).map_err(Failure::failed)?;
+    write_atomic(&path, text.as_bytes(), 0o600, Durability::Cached).map_err(Failure::failed)?;
     Ok(true)
 }
 

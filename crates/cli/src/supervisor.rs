@@ -68,19 +68,8 @@ fn print_why(why: &str) {
     }
 }
 
-/// The causes in one line, none twice.
 fn refused(error: &dyn Error) -> Failure {
-    let mut description = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let text = error.to_string();
-        if !description.contains(&text) && !description.split(": ").any(|part| text.contains(part))
-        {
-            description = format!("{description}: {text}");
-        }
-        cause = error.source();
-    }
-    refused_because(description)
+    refused_because(ostler_sys::error_chain(error))
 }
 
 fn refused_because(description: String) -> Failure {

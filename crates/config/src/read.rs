@@ -1,6 +1,6 @@
 //! Reading what a person names: a file of a sensible size, or an error at once.
 
-use std::io::{ErrorKind, Read};
+use std::io::ErrorKind;
 use std::path::Path;
 
 /// What is in a file of at most this many bytes. A pipe, a device or a folder is refused without being opened: opening a pipe
@@ -23,15 +23,12 @@ pub fn read_file(path: &Path, most: u64) -> Result<Vec<u8>, String> {
     if !about.is_file() {
         return Err("it is a pipe, a socket or a device, not a file".to_owned());
     }
-    if about.len() > most {
-        return Err(too_long());
-    }
-    let mut bytes = Vec::new();
-    let file = std::fs::File::open(path).map_err(description)?;
-    file.take(most + 1).read_to_end(&mut bytes).map_err(description)?;
-    if bytes.len() as u64 > most {
-        return Err(too_long());
-    }
+    // It may become another file meanwhile, and some files of /proc block their reader.
+    let bytes = ostler_sys::read_regular(path, most).map_err(|error| match error.kind() {
+        ErrorKind::FileTooLarge => too_long(),
+        ErrorKind::WouldBlock => "it is a file of the kernel's that has no end".to_owned(),
+        _ => description(error),
+    })?;
     Ok(bytes)
 }
 

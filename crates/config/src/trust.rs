@@ -21,11 +21,34 @@ impl Reader<'_> {
                 "it belongs to uid {owner}, and what it says would be run as uid {user}: it is not read"
             ));
         }
-        (mode & WRITABLE_BY_ALL != 0).then(|| {
-            format!(
+        if mode & WRITABLE_BY_ALL != 0 {
+            return Some(format!(
                 "every user can write it (mode {mode:04o}), and what it says would be run: `chmod o-w {}`",
                 path.display()
-            )
-        })
+            ));
+        }
+        // Who can write the folder can put another file there. The folder of a link's target counts.
+        let real = std::fs::canonicalize(path).ok()?;
+        let folders = [path.parent(), real.parent()];
+        folders.into_iter().flatten().find_map(|folder| distrust_folder(folder, &trusted))
     }
+}
+
+fn distrust_folder(folder: &Path, trusted: &[Option<u32>]) -> Option<String> {
+    const STICKY: u32 = 0o1000;
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let found = std::fs::metadata(folder).ok()?;
+    let (owner, mode) = (found.uid(), found.mode() & 0o7777);
+    if !trusted.contains(&Some(owner)) {
+        return Some(format!(
+            "its folder {} belongs to uid {owner}, who can put another file there: it is not read",
+            folder.display()
+        ));
+    }
+    (mode & WRITABLE_BY_ALL != 0 && mode & STICKY == 0).then(|| {
+        format!(
+            "every user can write its folder {folder} (mode {mode:04o}) and put another file there: `chmod o-w {folder}`",
+            folder = folder.display()
+        )
+    })
 }

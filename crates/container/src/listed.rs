@@ -10,7 +10,7 @@ const LIST_MOST: u64 = 256 << 10;
 /// Only if the list can be read and says so.
 pub(crate) fn is_unlisted(order: &ContainerOrder) -> bool {
     let Some(listed) = &order.spec.listed else { return false };
-    match ostler_os::read_small_file(Path::new(&listed.file), LIST_MOST) {
+    match ostler_sys::read_regular(Path::new(&listed.file), LIST_MOST) {
         Ok(text) => listed.is_in(&String::from_utf8_lossy(&text)) == Some(false),
         Err(error) => error.kind() == ErrorKind::NotFound,
     }

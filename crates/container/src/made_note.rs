@@ -6,8 +6,10 @@ use crate::ours;
 use bollard::Docker;
 use bollard::errors::Error;
 use ostler_model::{ContainerMade, ContainerOrder, ContainerSpec};
+use ostler_sys::{Durability, write_atomic};
 use std::collections::BTreeMap;
 use std::io::Result as IoResult;
+use std::path::Path;
 
 fn read(order: &ContainerOrder) -> Option<ContainerMade> {
     serde_json::from_slice(&std::fs::read(order.made_note()).ok()?).ok()
@@ -38,10 +40,7 @@ fn write(order: &ContainerOrder, ids: Vec<String>, stage: Stage) -> IoResult<()>
     };
     let text = serde_json::to_vec(&made)?;
     // Never half of it.
-    let path = order.made_note();
-    let beside = format!("{path}-{}", std::process::id());
-    std::fs::write(&beside, text)?;
-    std::fs::rename(beside, path)
+    write_atomic(Path::new(&order.made_note()), &text, 0o600, Durability::Cached)
 }
 
 /// Those that we made and did not see go.

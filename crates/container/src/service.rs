@@ -6,8 +6,8 @@
 //! orphans knows by what it carries that it is of none.
 
 use ostler_model::RunSpec;
+use ostler_sys::{Durability, write_atomic};
 use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// The same again would fail again.
@@ -74,10 +74,7 @@ fn prepared(socket: &Path) -> io::Result<(PathBuf, PathBuf)> {
         quoted(&conmon),
     );
     // A service that still runs may start the old one at this moment.
-    let beside = folder.join(format!("{SCRIPT}-{}", std::process::id()));
-    std::fs::write(&beside, text)?;
-    std::fs::set_permissions(&beside, std::fs::Permissions::from_mode(0o700))?;
-    std::fs::rename(beside, &script)?;
+    write_atomic(&script, text.as_bytes(), 0o700, Durability::Cached)?;
     match std::fs::remove_file(socket) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         Ok(()) | Err(_) => Ok((podman, script)),

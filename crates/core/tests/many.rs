@@ -87,6 +87,7 @@ fn asked(run_id: RunId, unit: &str) -> NewRun {
         out_of_memory: false,
         memory_kills: 0,
         escaped: Vec::new(),
+        survivors: Vec::new(),
         strict: false,
         parent: None,
         keep: false,

@@ -2,10 +2,11 @@
 
 use ostler_model::{InstanceId, RunId, TmuxOrder, stable_hash};
 use ostler_os::FolderRefused;
+use ostler_sys::{Durability, write_atomic};
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
@@ -19,6 +20,8 @@ pub enum HomeError {
         "the registry {path} {why}; set OSTLER_REGISTRY to a file of yours in a folder that only you can write, or leave it out"
     )]
     Registry { path: PathBuf, why: String },
+    #[error("{path} {why}; set OSTLER_HOME to a folder that only you can write")]
+    File { path: PathBuf, why: String },
     #[error("{path} holds {text:?}, which is no instance id; remove the file and a new id is made")]
     BadInstance { path: PathBuf, text: String },
     #[error(
@@ -203,11 +206,12 @@ impl Home {
 
     /// The same, for whoever only asks.
     pub fn is_stopped(&self) -> bool {
-        let boot = fs::read_to_string(self.stopped_file()).unwrap_or_default();
+        let boot = read_text(&self.stopped_file()).unwrap_or_default();
         boot.trim() == ostler_os::boot_id()
     }
 
-    pub(crate) fn note_stopped(&self) {
+    /// Units rest until the daemon is started by a person.
+    pub fn note_stopped(&self) {
         let text = format!("{}\n", ostler_os::boot_id());
         let _ = write_private(&self.stopped_file(), text.as_bytes());
     }
@@ -237,6 +241,7 @@ impl Home {
     /// folder is gone, which only root makes again, the sockets are in the home.
     pub fn prepare(&mut self) -> Result<(), HomeError> {
         prepare_folder(&self.path)?;
+        self.trust_files()?;
         self.trust_registry()?;
         let Some(folder) = self.socket.parent().filter(|folder| *folder != self.path) else {
             return Ok(());
@@ -248,23 +253,51 @@ impl Home {
         Ok(())
     }
 
-    /// Every process that the registry names may be signalled, so nobody else may write it or put another in its place.
+    /// Every process that the registry names may be signalled, so no other user may write it, or a file that belongs to
+    /// it, or put another in its place. SQLite keeps those files beside the real file.
     fn trust_registry(&self) -> Result<(), HomeError> {
-        let refused = |why| HomeError::Registry { path: self.registry.clone(), why };
-        if let Some(folder) = self.registry.parent().filter(|folder| *folder != self.path) {
+        let refused = |path: &Path, why| HomeError::Registry { path: path.to_owned(), why };
+        let real = fs::canonicalize(&self.registry).unwrap_or_else(|_| self.registry.clone());
+        let folders = [self.registry.parent(), real.parent()];
+        for folder in folders.into_iter().flatten().filter(|folder| *folder != self.path) {
             match ostler_os::trust_folder(folder) {
                 Ok(()) | Err(FolderRefused::Unseen { .. }) => {}
-                Err(error) => return Err(refused(format!("is not safe: {error}"))),
+                Err(error) => {
+                    return Err(refused(&self.registry, format!("is not safe: {error}")));
+                }
             }
         }
-        ostler_os::distrust_file(&self.registry).map_or(Ok(()), |why| Err(refused(why)))
+        let beside = |end: &str| {
+            let mut name = real.clone().into_os_string();
+            name.push(end);
+            PathBuf::from(name)
+        };
+        for path in [real.clone(), beside("-wal"), beside("-shm"), beside("-journal")] {
+            if let Some(why) = ostler_os::distrust_file(&path) {
+                return Err(refused(&path, why));
+            }
+        }
+        Ok(())
+    }
+
+    /// In a sticky home other users may create files: none of ours may be theirs.
+    fn trust_files(&self) -> Result<(), HomeError> {
+        let files = [self.lock(), self.fence(), self.secret(), self.log(), self.instance_file()];
+        match files.iter().find_map(|path| Some((path, ostler_os::distrust_file(path)?))) {
+            Some((path, why)) => Err(HomeError::File { path: path.clone(), why }),
+            None => Ok(()),
+        }
+    }
+
+    fn instance_file(&self) -> PathBuf {
+        self.path.join("instance")
     }
 
     /// The instance's id, made at first use. The caller holds the lock.
     pub(crate) fn instance(&self) -> Result<InstanceId, HomeError> {
-        let path = self.path.join("instance");
+        let path = self.instance_file();
         let failed = |source| HomeError::Folder { path: path.clone(), source };
-        match fs::read_to_string(&path) {
+        match read_text(&path) {
             Ok(text) if !text.trim().is_empty() => {
                 let text = text.trim();
                 text.parse().map_err(|_| HomeError::BadInstance {
@@ -281,7 +314,7 @@ impl Home {
 
     /// The instance's id, if it was made and can be read.
     pub(crate) fn known_instance(&self) -> Option<InstanceId> {
-        fs::read_to_string(self.path.join("instance")).ok()?.trim().parse().ok()
+        read_text(&self.instance_file()).ok()?.trim().parse().ok()
     }
 
     fn new_instance(&self, path: &Path) -> Result<InstanceId, HomeError> {
@@ -295,6 +328,12 @@ impl Home {
     pub(crate) fn write_pid(&self) -> io::Result<()> {
         write_private(&self.pid_file(), format!("{}\n", std::process::id()).as_bytes())
     }
+}
+
+/// A small file of the home. A FIFO in its place is an error at once.
+fn read_text(path: &Path) -> io::Result<String> {
+    const MOST: u64 = 4_096;
+    Ok(String::from_utf8_lossy(&ostler_sys::read_regular(path, MOST)?).into_owned())
 }
 
 fn prepare_folder(folder: &Path) -> Result<(), HomeError> {
@@ -321,10 +360,5 @@ pub(crate) fn make_private_folder(folder: &Path) -> io::Result<()> {
 
 /// Replaced whole or not at all.
 pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let part = path.with_extension("new");
-    let mut file =
-        fs::OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&part)?;
-    file.write_all(bytes)?;
-    file.sync_all()?;
-    fs::rename(&part, path)
+    write_atomic(path, bytes, 0o600, Durability::Synced)
 }

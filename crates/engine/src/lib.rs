@@ -61,11 +61,8 @@ pub fn recorded_ends(home: &Home, runs: &[ostler_model::RunId]) -> Vec<ostler_mo
 pub fn recorded_left(home: &Home) -> Vec<String> {
     let Ok(reader) = ostler_registry::Reader::open(home.registry()) else { return Vec::new() };
     let records = reader.unkillable(ostler_os::boot_id()).unwrap_or_default();
-    let description = |record: &ostler_model::RunRecord| {
-        let alive = record.fingerprint().filter(ostler_os::is_same_process)?;
-        Some(format!("{}: {}", record.scope_key.as_deref()?, runs::strays::why_it_lives(alive.pid)))
-    };
-    records.iter().filter(|record| is_of(home, record)).filter_map(description).collect()
+    let records = records.iter().filter(|record| is_of(home, record));
+    records.flat_map(runs::strays::describe_survivors).collect()
 }
 
 fn is_of(home: &Home, record: &ostler_model::RunRecord) -> bool {

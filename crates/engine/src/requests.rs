@@ -248,6 +248,7 @@ impl Supervisor {
             out_of_memory: false,
             memory_kills: 0,
             escaped: Vec::new(),
+            survivors: Vec::new(),
             strict: spec.detach == Detach::Strict,
             parent,
             keep: spec.keep,

@@ -1,9 +1,8 @@
 //! `supervisor.json`: what people and scripts read. Nothing of ours believes it.
 
 use crate::time::rfc3339;
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use ostler_sys::{Durability, write_atomic};
+use std::io::{self};
 use std::path::Path;
 
 /// What is counted from `start` to `stop`.
@@ -46,11 +45,7 @@ impl Counters {
     }
 }
 
-/// Whole or not at all, for this user alone.
+/// For this user alone.
 pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
-    let part = path.with_extension("new");
-    let mut file =
-        OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&part)?;
-    file.write_all(text.as_bytes())?;
-    fs::rename(&part, path)
+    write_atomic(path, text.as_bytes(), 0o600, Durability::Cached)
 }

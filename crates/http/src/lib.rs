@@ -2,7 +2,6 @@
 
 mod deadline;
 mod events;
-mod file;
 mod guard;
 mod http_error;
 mod listen;

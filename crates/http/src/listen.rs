@@ -1,6 +1,5 @@
 //! Getting hold of the address, and telling others of this home which one it is.
 
-use crate::file::write_private;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::net::SocketAddr;
@@ -65,7 +64,12 @@ async fn open(at: SocketAddr) -> io::Result<(TcpListener, SocketAddr)> {
 /// For `ostler status`, and to come back at the same port. Without it both are lost, and nothing else.
 fn notify(home: &Path, address: Option<SocketAddr>, error: Option<String>) {
     let description = Listening { pid: std::process::id(), address, error };
-    let _ = write_private(&file(home), format!("{}\n", serde_json::json!(description)).as_bytes());
+    let _ = ostler_sys::write_atomic(
+        &file(home),
+        format!("{}\n", serde_json::json!(description)).as_bytes(),
+        0o600,
+        ostler_sys::Durability::Synced,
+    );
 }
 
 /// It no longer listens. Where it did is kept, to come back there.
@@ -74,7 +78,11 @@ pub(crate) fn report_closed(home: &Path) {
         listening(home).filter(|description| description.pid == std::process::id())
     {
         let description = Listening { pid: 0, ..description };
-        let _ =
-            write_private(&file(home), format!("{}\n", serde_json::json!(description)).as_bytes());
+        let _ = ostler_sys::write_atomic(
+            &file(home),
+            format!("{}\n", serde_json::json!(description)).as_bytes(),
+            0o600,
+            ostler_sys::Durability::Synced,
+        );
     }
 }

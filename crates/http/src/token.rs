@@ -1,6 +1,5 @@
 //! The token: random, shown once, and kept only as its digest.
 
-use crate::file::write_private;
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use std::fs;
@@ -39,7 +38,12 @@ impl Tokens {
     pub fn make(&self) -> io::Result<String> {
         let bytes: [u8; 32] = ostler_os::random()?;
         let token = format!("{PREFIX}{}", hex(&bytes));
-        write_private(&self.path, format!("{}\n", hex(&digest(&token).0)).as_bytes())?;
+        ostler_sys::write_atomic(
+            &self.path,
+            format!("{}\n", hex(&digest(&token).0)).as_bytes(),
+            0o600,
+            ostler_sys::Durability::Synced,
+        )?;
         Ok(token)
     }
 

@@ -225,6 +225,9 @@ pub struct RunRecord {
     /// Who left its group and outlived its first process, as far as they are named.
     #[serde(default)]
     pub escaped: Vec<Escapee>,
+    /// Processes that could not be ended (`extinct: no`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub survivors: Vec<Fingerprint>,
     /// An escape makes it a failure.
     #[serde(default)]
     pub strict: bool,

@@ -22,7 +22,7 @@ pub use platform::files::{
     Allocated, HomeLock, NO_WAITING, Note, be_private, executes, free_bytes, holders, holds_open,
     is_kept_from_callers, is_kept_from_new_runs, is_last_reserve, lift_descriptor_limit,
     memory_file, out_of_descriptors, own_executable, owner_of, random, read_memory_file,
-    read_small_file, rotate_output, take_lock, total_bytes, umask, user_id,
+    rotate_output, take_lock, total_bytes, umask, user_id,
 };
 pub use platform::foreign_memory::{MemoryKills, watch_memory_kills};
 pub use platform::identity::{

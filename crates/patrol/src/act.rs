@@ -1,7 +1,6 @@
 //! Doing what was decided. Each step has its own bounds, and says what it came to.
 
 use crate::connection::Connector;
-use crate::error::PatrolError;
 use crate::nudge::{Before, Mode, NudgeRequest, Refusal, nudge};
 use crate::observe;
 use crate::orders;
@@ -69,7 +68,7 @@ pub fn act(
     match held {
         Ok(None) => {}
         Ok(Some(why)) => return left(why),
-        Err(error) => return failed(description(&error)),
+        Err(error) => return failed(ostler_sys::error_chain(&error)),
     }
     match decision.step {
         Step::Nothing => done("did nothing"),
@@ -168,7 +167,7 @@ fn speak(
                 (Receipt::Expired | Receipt::Refused | Receipt::NotSent, _) => failed(description),
             }
         }
-        Err(error) => failed(description(&error)),
+        Err(error) => failed(ostler_sys::error_chain(&error)),
     }
 }
 
@@ -185,7 +184,7 @@ fn start(connector: &Connector, agent: &WatchSpec, ask: UnitAsk) -> Done {
         }
         Ok(Some(view)) => failed(format!("it is {}: {}", view.state, view.why)),
         Ok(None) => failed("it is no unit any more"),
-        Err(error) => failed(description(&error)),
+        Err(error) => failed(ostler_sys::error_chain(&error)),
     }
 }
 
@@ -200,7 +199,7 @@ fn look_again(
     let again = connector.open().and_then(|mut connection| {
         observe::all(connector, &mut connection, plan, &none, Some(&agent.name), now_ms)
     });
-    let sight = again.map_err(|error| description(&error))?.sights.into_iter().next();
+    let sight = again.map_err(|error| ostler_sys::error_chain(&error))?.sights.into_iter().next();
     sight.map(|sight| sight.seen).ok_or_else(|| "it is not watched any more".to_owned())
 }
 
@@ -282,16 +281,6 @@ fn still_needed(seen: &Observation, health: SessionHealth, has_moved: bool) -> N
         )
         | (SessionSeen::AgentDead(_), _) => Needed::Restart,
     }
-}
-
-fn description(error: &PatrolError) -> String {
-    let mut description = error.to_string();
-    let mut cause = std::error::Error::source(error);
-    while let Some(error) = cause {
-        description = format!("{description}: {error}");
-        cause = error.source();
-    }
-    description
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 
 use crate::error::PatrolError;
 use ostler_os::NO_WAITING;
+use ostler_sys::{Durability, write_atomic};
 use serde::Serialize;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -72,27 +73,13 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), PatrolError> {
     let failed = |source| PatrolError::File { path: path.to_owned(), source };
     let folder = path.parent().unwrap_or(Path::new("/"));
     std::fs::create_dir_all(folder).map_err(failed)?;
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.new", std::process::id()));
-    let beside = folder.join(name);
-    let written = OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(&beside)
-        .and_then(|mut file| file.write_all(bytes))
-        .and_then(|()| std::fs::rename(&beside, path));
-    if written.is_err() {
-        let _ = std::fs::remove_file(&beside);
-    }
-    written.map_err(failed)
+    write_atomic(path, bytes, 0o600, Durability::Cached).map_err(failed)
 }
 
 /// What others wrote, as far as it is a file and not longer than this. Whatever lies there in its place, a pipe that
 /// nobody writes to for one, is an error, and nobody waits for it.
 pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    ostler_os::read_small_file(path, most)
+    ostler_sys::read_regular(path, most)
 }
 
 /// Gone already is gone.

@@ -70,20 +70,7 @@ impl RegistryError {
 
     /// With its causes, in one line.
     pub fn description(&self) -> String {
-        let mut description = self.to_string();
-        let mut cause = std::error::Error::source(self);
-        while let Some(error) = cause {
-            // One cause often repeats the other in more words.
-            let text = error.to_string();
-            if !description.contains(&text)
-                && !description.split(": ").any(|part| text.contains(part))
-            {
-                description.push_str(": ");
-                description.push_str(&text);
-            }
-            cause = error.source();
-        }
-        description
+        ostler_sys::error_chain(self)
     }
 }
 

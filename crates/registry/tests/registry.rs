@@ -68,6 +68,7 @@ fn record(number: u64, owner: InstanceId) -> RunRecord {
         cancel_reason: None,
         memory_kills: 0,
         escaped: Vec::new(),
+        survivors: Vec::new(),
         strict: false,
         parent: None,
         keep: false,

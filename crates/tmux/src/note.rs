@@ -2,7 +2,8 @@
 
 use ostler_model::{PaneRecord, TmuxEnd, TmuxOrder};
 use ostler_os::PaneNote;
-use std::path::{Path, PathBuf};
+use ostler_sys::{Durability, write_atomic};
+use std::path::Path;
 
 /// Where a unit that lives in a session has its place now; `None` if it has none. The process may have ended since.
 pub fn pane_of(home: &Path, unit: &str) -> Option<PaneRecord> {
@@ -41,9 +42,5 @@ pub(crate) fn write_end(order: &TmuxOrder, end: &TmuxEnd) {
 }
 
 fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let mut part = path.as_os_str().to_owned();
-    part.push(".new");
-    let part = PathBuf::from(part);
-    std::fs::write(&part, bytes)?;
-    std::fs::rename(part, path)
+    write_atomic(path, bytes, 0o600, Durability::Cached)
 }

@@ -1,9 +1,11 @@
+use super::stop::describe_survivor;
 use crate::args::CancelArguments;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::print::{errln, outln};
 use crate::render;
 use ostler_client::{Client, ClientError};
+use ostler_model::Extinct;
 use ostler_ops::daemon::Ping;
 use ostler_ops::runs::{Cancel, Cancelled, Show};
 
@@ -39,6 +41,13 @@ pub fn cancel(context: &Context, arguments: &CancelArguments) -> Result<Exit, Fa
             Err(ClientError::Lost(_)) => context.connect_again()?.call(&asked(run, arguments))?,
             answer => answer?,
         };
+        if answer.result.extinct == Extinct::No {
+            let failure = Failure::failed(anyhow::anyhow!(describe_survivor(&answer.result)));
+            match &first_failure {
+                None => first_failure = Some(failure),
+                Some(_) => errln!("ostler: {}", failure.description()),
+            }
+        }
         if arguments.json {
             outln!("{}", serde_json::to_string(&answer.result)?);
         } else if answer.already_ended {

@@ -10,8 +10,8 @@ use crate::print::{errln, outln};
 use crate::render;
 use ostler_client::{Client, ClientError, RESENDS_MOST};
 use ostler_model::{
-    Backend, Detach, Limits, OsText, Resources, RunId, RunRecord, RunResult, RunSpec, RunState,
-    Termination,
+    Backend, Detach, Extinct, Limits, OsText, Resources, RunId, RunRecord, RunResult, RunSpec,
+    RunState, Termination,
 };
 use ostler_ops::runs::{Leave, Spawn, View, ViewFrom};
 use std::borrow::Cow;
@@ -297,14 +297,20 @@ fn report_escaped(result: &RunResult) {
     if count > NAMED {
         named += &format!(" and {} more", count - NAMED);
     }
-    let (what, were) =
-        if count == 1 { ("a process", "it was") } else { ("processes", "they were") };
+    let what = if count == 1 { "a process" } else { "processes" };
+    let became = match (result.extinct, &result.error) {
+        (Extinct::Yes, _) if count == 1 => "it was ended with it".to_owned(),
+        (Extinct::Yes, _) => "they were ended with it".to_owned(),
+        (Extinct::No | Extinct::Unknown, Some(error)) => format!("not all could be ended: {error}"),
+        (Extinct::No, None) => "not all could be ended".to_owned(),
+        (Extinct::Unknown, None) => "it is not known whether all of it has ended".to_owned(),
+    };
     let strict = match result.termination {
         Some(Termination::OwnershipEscape) => ", which --strict makes a failure",
         _ => "",
     };
     errln!(
-        "ostler: the program ended and left {what} running: {named}; {were} ended with it{strict} (run {}, `ostler why` tells more)",
+        "ostler: the program ended and left {what} running: {named}; {became}{strict} (run {}, `ostler why` tells more)",
         result.run_id
     );
 }

@@ -38,6 +38,8 @@ pub fn end(context: &Context) -> Result<Stopped, Failure> {
     let (guardian, gateway) = (open(status.pid), open(status.gateway_pid));
     let live_before = ostler_engine::recorded_live(&context.home);
     let asked = greeted.map(|(client, _)| ask(client));
+    // The guardian's TERM may reach the supervisor before the request does.
+    context.home.note_stopped();
     // After the question: whatever becomes of the supervisor, nobody starts it again.
     if let Some(guardian) = &guardian {
         guardian.signal(Signal::Term);
@@ -88,15 +90,10 @@ pub fn print_outcome(context: &Context, answer: &Stopped, only_wrong: bool) -> E
         };
         outln!("supervisor {} stopped, {runs} ended{description}", answer.pid);
     }
-    let left = answer.ended.iter().filter(|result| result.extinct == Extinct::No);
-    let mut left: Vec<String> = left
-        .map(|result| {
-            let why = result.error.as_deref().unwrap_or("not ended");
-            format!("run {}: {why}", result.run_id)
-        })
-        .collect();
+    let mut left = answer.left.clone();
     if left.is_empty() {
-        left.clone_from(&answer.left);
+        let survived = answer.ended.iter().filter(|result| result.extinct == Extinct::No);
+        left.extend(survived.map(describe_survivor));
     }
     for line in &left {
         errln!("ostler: {line}");
@@ -112,6 +109,12 @@ pub fn print_outcome(context: &Context, answer: &Stopped, only_wrong: bool) -> E
         return Exit::FAILED;
     }
     Exit::DONE
+}
+
+/// A run of which something could not be ended.
+pub fn describe_survivor(result: &RunResult) -> String {
+    let why = result.error.as_deref().unwrap_or("not ended");
+    format!("run {}: {why}", result.run_id)
 }
 
 fn was_killed(result: &RunResult) -> bool {

@@ -50,6 +50,7 @@ pub fn asked(run_id: RunId, unit: Option<&str>) -> NewRun {
         out_of_memory: false,
         memory_kills: 0,
         escaped: Vec::new(),
+        survivors: Vec::new(),
         strict: false,
         parent: None,
         keep: false,

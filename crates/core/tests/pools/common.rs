@@ -253,6 +253,7 @@ impl PatrolFiles {
         let unit = unit.map(str::to_owned);
         let record = RunRecord {
             escaped: Vec::new(),
+            survivors: Vec::new(),
             strict: false,
             parent: None,
             keep: false,

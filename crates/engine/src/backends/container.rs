@@ -254,7 +254,7 @@ pub(crate) fn unlisted<'a>(units: impl Iterator<Item = &'a UnitSpec>) -> Vec<Str
         let container = unit.container.as_deref();
         let Some(listed) = container.and_then(|own| own.listed.as_ref()) else { continue };
         let list = lists.entry(&listed.file).or_insert_with(|| {
-            match ostler_os::read_small_file(Path::new(&listed.file), LIST_MOST) {
+            match ostler_sys::read_regular(Path::new(&listed.file), LIST_MOST) {
                 Err(error) if error.kind() == ErrorKind::NotFound => Some("{}".to_owned()),
                 list => list.ok().and_then(|list| String::from_utf8(list).ok()),
             }

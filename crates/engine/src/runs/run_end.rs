@@ -56,6 +56,7 @@ impl Supervisor {
             output_bytes: 0,
             out_of_memory: false,
             escaped: Vec::new(),
+            survivors: Vec::new(),
             cancel_reason: None,
             client: None,
             ..parent

@@ -71,6 +71,7 @@ impl Supervisor {
             strays: &self.strays.nobodys,
             since,
             others_since,
+            has_boundary: false,
             census: &self.census,
         }
     }
@@ -99,13 +100,16 @@ impl Supervisor {
             Extinct::Yes => {}
             Extinct::Unknown => self.find_strays(Some(record.run_id)),
             Extinct::No => {
-                let Some(key) = record.scope_key.clone() else { return };
-                let Some(live) = self.live.get(&record.run_id) else { return };
-                let left = self.members(live).pids();
-                let left = left.into_iter().filter_map(ostler_os::fingerprint_of);
-                self.strays.unkillable.entry(key).or_default().extend(left);
+                let left = self.survivors(record.run_id);
+                self.strays.unkillable.entry(key_of(record)).or_default().extend(left);
             }
         }
+    }
+
+    /// The processes of a run that are alive now.
+    pub(crate) fn survivors(&self, run: RunId) -> Vec<Fingerprint> {
+        let Some(live) = self.live.get(&run) else { return Vec::new() };
+        self.members(live).pids().into_iter().filter_map(ostler_os::fingerprint_of).collect()
     }
 
     /// Children of ours, or of our guardian, that no live run is known by.
@@ -210,22 +214,28 @@ impl Supervisor {
     /// What an earlier supervisor could not end, as far as the records of this boot tell.
     pub(crate) fn remember_unkillable(&mut self, records: &[RunRecord]) {
         for record in records {
-            let alive = record.fingerprint().filter(ostler_os::is_same_process);
-            if let (Some(reaper), Some(_)) = (record.reaper.as_deref(), &alive)
-                && ostler_os::is_same_process(reaper)
+            let alive = survivors_of(record);
+            if alive.is_empty() {
+                continue;
+            }
+            if let Some(reaper) =
+                record.reaper.as_deref().filter(|own| ostler_os::is_same_process(own))
             {
                 self.strays.reapers.insert(reaper.pid, reaper.start_time);
             }
-            if let (Some(key), Some(alive)) = (&record.scope_key, alive) {
-                self.strays.unkillable.entry(key.clone()).or_default().push(alive);
-            }
+            self.strays.unkillable.entry(key_of(record)).or_default().extend(alive);
         }
     }
 
     /// Everything that could not be ended, and lives.
     pub(crate) fn all_that_lives_on(&self) -> Vec<String> {
-        let description = |key: &String| Some(format!("{key}: {}", self.lives_on(key)?));
-        self.strays.unkillable.keys().filter_map(description).collect()
+        let mut lines: Vec<String> = Vec::new();
+        for (key, left) in &self.strays.unkillable {
+            let alive = left.iter().filter(|left| ostler_os::is_same_process(left));
+            lines.extend(alive.map(|left| format!("{key}: {}", why_it_lives(left.pid))));
+        }
+        lines.sort();
+        lines
     }
 
     /// Why no copy is started in this scope now, if something of an earlier one lives.
@@ -234,6 +244,27 @@ impl Supervisor {
         let alive = left.find(|left| ostler_os::is_same_process(left))?;
         Some(why_it_lives(alive.pid))
     }
+}
+
+/// Under which name survivors are remembered: the scope that has one copy at a time, or the run.
+fn key_of(record: &RunRecord) -> String {
+    record.scope_key.clone().unwrap_or_else(|| format!("run {}", record.run_id))
+}
+
+/// What could not be ended of a run, and lives.
+fn survivors_of(record: &RunRecord) -> Vec<Fingerprint> {
+    let mut left: Vec<Fingerprint> =
+        record.fingerprint().into_iter().chain(record.survivors.iter().cloned()).collect();
+    left.retain(ostler_os::is_same_process);
+    left.sort_by_key(|fingerprint| fingerprint.pid);
+    left.dedup();
+    left
+}
+
+/// A line for each process that a run of this record left alive.
+pub(crate) fn describe_survivors(record: &RunRecord) -> Vec<String> {
+    let line = |left: &Fingerprint| format!("{}: {}", key_of(record), why_it_lives(left.pid));
+    survivors_of(record).iter().map(line).collect()
 }
 
 /// A reaper ends when nothing of its run is left.

@@ -2,7 +2,7 @@
 
 use crate::supervisor::Supervisor;
 use ostler_core::Write;
-use ostler_model::{Actor, Entry, RunId, What};
+use ostler_model::{Actor, Entry, Extinct, RunId, RunState, What};
 use ostler_registry::{Batch, RegistryError};
 use serde_json::json;
 use std::io::Write as _;
@@ -29,6 +29,9 @@ impl Supervisor {
                     record.last_output_at_ms =
                         live.output.last_wall_ms().or(record.last_output_at_ms);
                     record.output_bytes = live.output.written().max(record.output_bytes);
+                }
+                if record.state == RunState::Exited && record.extinct == Extinct::No {
+                    record.survivors = self.survivors(record.run_id);
                 }
                 self.batch.save(record);
             }

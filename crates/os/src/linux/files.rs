@@ -43,22 +43,6 @@ impl AsFd for HomeLock {
 /// Opened so, whatever is there is opened at once or not at all: a pipe that nobody uses keeps nobody waiting.
 pub const NO_WAITING: i32 = libc::O_NONBLOCK;
 
-/// What is in a file of at most this many bytes. A pipe, a device or anything else that is not a file is an error, and nobody
-/// waits for it.
-pub fn read_small_file(path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    use std::io::Read;
-    let file = OpenOptions::new().read(true).custom_flags(NO_WAITING).open(path)?;
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::other("it is not a file"));
-    }
-    let mut bytes = Vec::new();
-    file.take(most + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > most {
-        return Err(io::Error::other("it is too long"));
-    }
-    Ok(bytes)
-}
-
 /// `None` if another process holds it.
 pub fn take_lock(path: &Path) -> io::Result<Option<HomeLock>> {
     let file = OpenOptions::new()

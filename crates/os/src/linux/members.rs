@@ -87,6 +87,8 @@ pub struct Relations<'a> {
     pub since: u64,
     /// The same of the oldest other run that an orphan could be of.
     pub others_since: &'a dyn Fn() -> Option<u64>,
+    /// The kernel keeps this run together: a child of ours that no run is known by came out of another run.
+    pub has_boundary: bool,
     /// One look at all processes, taken when the first one needs it.
     pub census: &'a OnceCell<Census>,
 }
@@ -234,12 +236,11 @@ fn run_of_pid(pid: i32, stat: &Stat, leader: Leader, relations: &Relations<'_>) 
         return MemberOf::Another;
     }
     // Nobody is older than the process it descends from.
-    if stat.start_time < relations.since
-        || relations.strays.contains(&(pid, stat.start_time))
-        || cgroup::is_in_some_leaf(pid)
-        || is_engines(pid)
-    {
+    if stat.start_time < relations.since || cgroup::is_in_some_leaf(pid) || is_engines(pid) {
         return MemberOf::Another;
+    }
+    if relations.strays.contains(&(pid, stat.start_time)) {
+        return if relations.has_boundary { MemberOf::Another } else { MemberOf::Unknown };
     }
     match (relations.others_since)() {
         Some(since) if stat.start_time >= since => MemberOf::Unknown,

@@ -85,14 +85,19 @@ pub fn new_reaper_note() -> io::Result<Arc<OwnedFd>> {
     Ok(Arc::new(note))
 }
 
-/// When a run's first process started, in the kernel's ticks. One that was reaped already is in the note; whoever has its
-/// number by then is another.
+/// When a run's first process started, in the kernel's ticks. If its reaper has already waited for it, the note has the
+/// time, and the pid may belong to another process. If the reaper was killed, the process is a child of ours that we
+/// have not waited for.
 pub(super) fn start_of_root(note: &OwnedFd, root: i32, reaper: i32) -> Option<u64> {
-    if let Some(stat) = stat(root).filter(|stat| stat.parent == reaper) {
-        return Some(stat.start_time);
+    let own = rustix::process::getpid().as_raw_pid();
+    let found = stat(root);
+    let noted = Noted::read(note).filter(|noted| noted.root == root && noted.has_root_ended);
+    match noted {
+        Some(noted) => Some(noted.root_started),
+        None => found
+            .filter(|stat| stat.parent == reaper || stat.parent == own)
+            .map(|stat| stat.start_time),
     }
-    let noted = Noted::read(note)?;
-    (noted.root == root && noted.has_root_ended).then_some(noted.root_started)
 }
 
 /// What the reaper of a run can tell of it.

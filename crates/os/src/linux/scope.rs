@@ -279,7 +279,8 @@ impl Scope {
         let (searched, is_complete) = match (self.lineage, &self.leaf) {
             // All its orphans come to us.
             (Lineage::Child, _) => {
-                let relations = Relations { guardian: None, ..*relations };
+                let has_boundary = self.leaf.is_some();
+                let relations = Relations { guardian: None, has_boundary, ..*relations };
                 (among_children(leader, &relations, found, is_unexplained), true)
             }
             // Our predecessor's orphans are not ours; the kernel keeps those that matter.

@@ -132,6 +132,9 @@ pub fn mode_open_to_all(path: &Path) -> io::Result<Option<u32>> {
 pub fn distrust_file(path: &Path) -> Option<String> {
     let found = stat(path).ok()?;
     let (user, mode) = (super::files::user_id(), found.st_mode & 0o7777);
+    if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile {
+        return Some("is not a regular file; move it away".to_owned());
+    }
     if found.st_uid != user {
         return Some(format!("belongs to uid {}, and you are uid {user}", found.st_uid));
     }

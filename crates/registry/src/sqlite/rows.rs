@@ -12,7 +12,7 @@ pub(super) const RUN_COLUMNS: &str = "runs.run_id, session_id, backend_id, unit,
     leases.expires_at_ms, termination, exit_code, exit_signal, extinct, scope_key, command, error, \
     spawn_error_kind, started_at_ms, ended_at_ms, timeout_ms, no_output_timeout_ms, grace_ms, \
     detach_allowed, started_mono_ms, output_bytes, process_unique, stop_signal, enforced, out_of_memory, memory_kills, \
-    escaped, strict, parent, keep, client, pool, ticket, reaper, cancel_reason";
+    escaped, strict, parent, keep, client, pool, ticket, reaper, cancel_reason, survivors";
 
 pub(super) const FROM_RUNS: &str = "FROM runs LEFT JOIN leases ON leases.instance_id = runs.owner_instance_id AND runs.state <> 'exited'";
 
@@ -22,12 +22,12 @@ pub(super) const SAVE_RUN: &str = "INSERT INTO runs (run_id, session_id, backend
     owner_instance_id, termination, exit_code, exit_signal, extinct, scope_key, command, error, \
     spawn_error_kind, started_at_ms, ended_at_ms, timeout_ms, no_output_timeout_ms, grace_ms, \
     detach_allowed, started_mono_ms, output_bytes, process_unique, stop_signal, enforced, out_of_memory, memory_kills, \
-    escaped, strict, parent, keep, client, pool, ticket, reaper, cancel_reason) \
+    escaped, strict, parent, keep, client, pool, ticket, reaper, cancel_reason, survivors) \
   VALUES (:run_id, :session_id, :backend_id, :unit, :pid, :start_time, :boot_id, :process_group_id, :cgroup, \
     :state, :created_at_ms, :updated_at_ms, :last_output_at_ms, :owner_instance_id, :termination, :exit_code, \
     :exit_signal, :extinct, :scope_key, :command, :error, :spawn_error_kind, :started_at_ms, :ended_at_ms, \
     :timeout_ms, :no_output_timeout_ms, :grace_ms, :detach_allowed, :started_mono_ms, :output_bytes, :process_unique, :stop_signal, \
-    :enforced, :out_of_memory, :memory_kills, :escaped, :strict, :parent, :keep, :client, :pool, :ticket, :reaper, :cancel_reason) \
+    :enforced, :out_of_memory, :memory_kills, :escaped, :strict, :parent, :keep, :client, :pool, :ticket, :reaper, :cancel_reason, :survivors) \
   ON CONFLICT (run_id) DO UPDATE SET pid = excluded.pid, start_time = excluded.start_time, \
     boot_id = excluded.boot_id, process_group_id = excluded.process_group_id, cgroup = excluded.cgroup, \
     state = excluded.state, updated_at_ms = excluded.updated_at_ms, \
@@ -39,7 +39,7 @@ pub(super) const SAVE_RUN: &str = "INSERT INTO runs (run_id, session_id, backend
     process_unique = excluded.process_unique, enforced = excluded.enforced, \
     out_of_memory = excluded.out_of_memory, memory_kills = excluded.memory_kills, \
     escaped = excluded.escaped, client = excluded.client, ticket = excluded.ticket, reaper = excluded.reaper, \
-    cancel_reason = excluded.cancel_reason \
+    cancel_reason = excluded.cancel_reason, survivors = excluded.survivors \
   WHERE runs.owner_instance_id = excluded.owner_instance_id AND runs.state <> 'exited'";
 
 pub(super) fn save_run(
@@ -50,6 +50,8 @@ pub(super) fn save_run(
     let enforced = run.enforced.as_ref().and_then(|held| serde_json::to_string(held).ok());
     let escaped = Some(&run.escaped).filter(|escaped| !escaped.is_empty());
     let escaped = escaped.and_then(|escaped| serde_json::to_string(escaped).ok());
+    let survivors = Some(&run.survivors).filter(|survivors| !survivors.is_empty());
+    let survivors = survivors.and_then(|survivors| serde_json::to_string(survivors).ok());
     let client = run.client.as_ref().and_then(|client| serde_json::to_string(client).ok());
     let reaper = run.reaper.as_ref().and_then(|reaper| serde_json::to_string(reaper).ok());
     statement.execute(named_params! {
@@ -89,6 +91,7 @@ pub(super) fn save_run(
         ":out_of_memory": run.out_of_memory,
         ":memory_kills": run.memory_kills as i64,
         ":escaped": escaped,
+        ":survivors": survivors,
         ":strict": run.strict,
         ":parent": run.parent.map(|parent| parent.to_string()),
         ":keep": run.keep,
@@ -165,6 +168,7 @@ pub(super) fn read_run(row: &Row<'_>) -> Result<RunRecord, RegistryError> {
         ticket: optional(42)?,
         reaper: document(optional_text(43)?, "a run's reaper")?,
         cancel_reason: optional_text(44)?,
+        survivors: document(optional_text(45)?, "what a run left alive")?.unwrap_or_default(),
         why: None,
     })
 }

@@ -17,6 +17,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/0009_reapers.sql"),
     include_str!("../../migrations/0010_journal.sql"),
     include_str!("../../migrations/0011_cancel_reason.sql"),
+    include_str!("../../migrations/0012_survivors.sql"),
 ];
 
 /// "ostl", so that a registry can be told from any other SQLite file.

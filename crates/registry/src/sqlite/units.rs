@@ -78,8 +78,7 @@ pub(super) fn unkillable(
     reader::select(
         connection,
         &format!(
-            "SELECT {RUN_COLUMNS} {FROM_RUNS} WHERE state = 'exited' AND extinct = 'no' AND runs.boot_id = ? \
-             AND scope_key IS NOT NULL"
+            "SELECT {RUN_COLUMNS} {FROM_RUNS} WHERE state = 'exited' AND extinct = 'no' AND runs.boot_id = ?"
         ),
         params![boot_id],
     )

@@ -69,7 +69,6 @@ fn replace(path: &Path, text: &str) -> Result<(), Failure> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(cannot)?;
     }
-    let part = path.with_extension("new");
-    fs::write(&part, text).map_err(cannot)?;
-    fs::rename(&part, path).map_err(cannot)
+    ostler_sys::write_atomic(path, text.as_bytes(), 0o666, ostler_sys::Durability::Cached)
+        .map_err(cannot)
 }

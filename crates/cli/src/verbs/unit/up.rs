@@ -7,10 +7,11 @@ use crate::exit::{Exit, Failure};
 use crate::print::{errln, outln};
 use crate::render::unit_line;
 use crate::saved_settings;
+use crate::verbs::stop::describe_survivor;
 use crate::verbs::upgrade;
 use ostler_client::{Client, ClientError};
 use ostler_config::{Config, SupervisorSettings};
-use ostler_model::{Change, ChangeKind, Depth, Order, PatrolSpec, TmuxOwner, UnitSpec};
+use ostler_model::{Change, ChangeKind, Depth, Extinct, Order, PatrolSpec, TmuxOwner, UnitSpec};
 use ostler_ops::patrol::Load;
 use ostler_ops::runs::Wait;
 use ostler_ops::units::{AwaitUntil, Declare, Stop};
@@ -182,16 +183,22 @@ pub fn down(context: &Context, arguments: &DownArguments) -> Result<Exit, Failur
         Err(error) => return Err(error.into()),
     }
     await_units(context, &mut client, names, AwaitUntil::Stopped)?;
-    if client.replaced() > replaced {
-        // The successor knows the units no more, but it ends their runs.
-        for run in before.iter().filter_map(|look| look.view.run_id) {
-            match client.call(&Wait::of(run)) {
-                Ok(_) | Err(ClientError::Refused(_)) => {}
-                Err(error) => return Err(error.into()),
+    // A successor that does not know the units any more ends their runs all the same.
+    let mut survived = Vec::new();
+    for run in before.iter().filter_map(|look| look.view.run_id) {
+        match client.call(&Wait::of(run)) {
+            Ok(result) if result.extinct == Extinct::No => {
+                survived.push(describe_survivor(&result))
             }
+            Ok(_) | Err(ClientError::Refused(_)) => {}
+            Err(error) => return Err(error.into()),
         }
     }
-    print_plan(&plan, arguments.json)
+    let exit = print_plan(&plan, arguments.json)?;
+    for line in &survived {
+        errln!("ostler: {line}");
+    }
+    Ok(if survived.is_empty() { exit } else { Exit::FAILED })
 }
 
 /// To a supervisor that has the settings which the file gives it.

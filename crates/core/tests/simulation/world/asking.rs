@@ -75,6 +75,7 @@ impl Simulation {
             out_of_memory: false,
             memory_kills: 0,
             escaped: Vec::new(),
+            survivors: Vec::new(),
             strict,
             parent,
             keep: random.chance(30),
