@@ -1,4 +1,4 @@
-//! `supervisor.json`: what people and scripts read. Nothing of ours believes it.
+//! `supervisor.json`, for people and scripts. Ostler itself never reads it.
 
 use crate::time::rfc3339;
 use std::fs::{self, OpenOptions};
@@ -6,18 +6,18 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// What is counted from `start` to `stop`.
+/// Counted from `start` to `stop`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     pub started_at_ms: u64,
     pub crash_count: u64,
     pub last_crash_at_ms: Option<u64>,
-    /// For the next wait.
+    /// Determines the next wait.
     pub crashes_in_a_row: u32,
 }
 
 impl Counters {
-    /// For the environment.
+    /// For `OSTLER_GUARDIAN_COUNTERS`.
     pub fn to_text(self) -> String {
         let last = self.last_crash_at_ms.unwrap_or(0);
         format!("{} {} {last} {}", self.started_at_ms, self.crash_count, self.crashes_in_a_row)
@@ -46,7 +46,7 @@ impl Counters {
     }
 }
 
-/// Whole or not at all, for this user alone.
+/// Replaces the file atomically. Only this user may read it.
 pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
     let part = path.with_extension("new");
     let mut file =

@@ -242,7 +242,7 @@ fn the_daemon_tells_its_own_life() {
         eventually("it answers", || (home.ostler(&["ls"]).code == 0).then_some(()));
         home.ostler(&["upgrade", "/bin/false"]);
         until("handed-over");
-        until("guardian: goes back to the old program");
+        until("guardian: going back to the old executable");
         home.ostler(&["stop"]).ok();
         until("supervisor-stopped");
         assert!(
