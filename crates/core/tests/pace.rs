@@ -220,7 +220,7 @@ fn a_loop_of_exit_75_waits_and_is_stopped() {
         assert_eq!(waits, [1, 2, 4, 8, 16, 32], "{policy:?}");
         assert_eq!(stage.starts_ms.len(), 8, "the second start was at once");
         let why = stage.view().why;
-        assert!(why.contains("exit 75") && why.contains("8 times in a row"), "{why}");
+        assert!(why.contains("exit 75") && why.contains("8 restart requests"), "{why}");
         stage.ask(Ask::Start);
         assert!(stage.live.is_some(), "a person starts it again");
         stage.pass(5);

@@ -142,7 +142,7 @@ fn a_part_is_never_given_up_on() {
         stage.kill(PART);
         let (state, why) = stage.view(PART);
         assert_eq!(state, UnitState::Backoff);
-        assert!(why.contains("always started again"), "{why}");
+        assert!(why.contains("always restarted"), "{why}");
         assert_eq!(stage.pass(30_000), [PART]);
     }
 }

@@ -112,7 +112,7 @@ fn a_unit_waits_for_room_however_long_and_its_limit_is_not_touched() {
             let view = stage.view();
             assert_eq!(view.state, UnitState::Backoff, "{when:?}, round {round}: {view:?}");
             assert!(
-                view.why.contains("tried again in") && view.why.contains("no room"),
+                view.why.contains("retrying in") && view.why.contains("no room"),
                 "{view:?}"
             );
             assert!(view.ends.is_empty() && view.restarts == 0, "{view:?}");

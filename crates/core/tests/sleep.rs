@@ -43,7 +43,7 @@ fn an_idle_unit_sleeps_and_is_still_wanted() {
     let idle = since(&town, 0);
     says(&mut town, idle);
     assert_eq!((town.live().len(), town.state("a")), (0, UnitState::Suspended));
-    assert_eq!(town.why("a"), "it was idle for 60 s and had no work");
+    assert_eq!(town.why("a"), "idle for 60 s without work");
     let record = &town.units["a"];
     assert_eq!((record.desired, record.tally.restarts), (Desired::Running, 0));
     assert!(record.ends.is_empty() && record.tally.failures_ms.is_empty());
@@ -80,7 +80,7 @@ fn a_sleeper_leaves_its_place() {
     town.crash();
     assert_eq!((town.live(), town.state("a")), (vec!["b"], UnitState::Suspended));
     wake(&mut town);
-    assert_eq!(town.why("a"), "pool p is full: 1 of 1 run (b)");
+    assert_eq!(town.why("a"), "pool p is full: 1 of 1 running (b)");
     town.end("b", 0);
     assert_eq!(town.live(), ["a"]);
 }

@@ -11,12 +11,12 @@ fn the_surplus_waits_in_its_order() {
     let mut town = PatrolFiles::new(2);
     town.declare(&["a", "b", "c", "d"]);
     assert_eq!(town.live(), ["a", "b"]);
-    assert_eq!(town.why("c"), "pool p is full: 2 of 2 run (a, b)");
-    assert_eq!(town.why("d"), "pool p is full: 2 of 2 run (a, b); 1 waits before it");
+    assert_eq!(town.why("c"), "pool p is full: 2 of 2 running (a, b)");
+    assert_eq!(town.why("d"), "pool p is full: 2 of 2 running (a, b); 1 ahead in the queue");
     let (run, name) = town.run(None);
     assert_eq!(town.records[&run].state, RunState::Queued);
     let why = town.world.why_queued(run, town.now).expect("it waits");
-    assert_eq!(why, "pool p is full: 2 of 2 run (a, b); 2 wait before it");
+    assert_eq!(why, "pool p is full: 2 of 2 running (a, b); 2 ahead in the queue");
     town.end("b", 0);
     town.end("a", 0);
     assert_eq!(town.live(), ["c", "d"]);
@@ -51,7 +51,7 @@ fn a_crash_loop_gives_way() {
     town.end("a", 1);
     assert_eq!(town.live(), ["b"]);
     town.pass(8_000);
-    assert_eq!(town.why("a"), "pool p is full: 1 of 1 run (b); 1 waits before it");
+    assert_eq!(town.why("a"), "pool p is full: 1 of 1 running (b); 1 ahead in the queue");
     town.end("b", 0);
     assert_eq!(town.live(), ["c"], "it queues behind those that wait");
 }
@@ -83,7 +83,7 @@ fn a_stop_ends_the_wait() {
     town.end("a", 0);
     assert_eq!(town.live(), ["c"]);
     town.ask("b", Ask::Start);
-    assert_eq!(town.why("b"), "pool p is full: 1 of 1 run (c)");
+    assert_eq!(town.why("b"), "pool p is full: 1 of 1 running (c)");
 }
 
 /// W12: a larger limit starts who waits, a smaller one ends nobody.
@@ -95,7 +95,7 @@ fn a_changed_limit_ends_nobody() {
     assert_eq!(town.live(), ["a", "b", "c"]);
     town.declare_pool(pool(1));
     assert_eq!(town.live(), ["a", "b", "c"]);
-    assert_eq!(town.why("d"), "pool p is full: 3 of 1 run (a, b, c)");
+    assert_eq!(town.why("d"), "pool p is full: 3 of 1 running (a, b, c)");
     town.end("a", 0);
     town.end("b", 0);
     assert_eq!(town.live(), ["c"]);
@@ -118,7 +118,7 @@ fn a_crash_of_the_supervisor_keeps_the_line() {
     assert_eq!(town.records[&run].state, RunState::Queued);
     town.crash();
     assert_eq!(town.live(), ["b", "d"]);
-    assert_eq!(town.why("a"), "pool p is full: 2 of 2 run (b, d)");
+    assert_eq!(town.why("a"), "pool p is full: 2 of 2 running (b, d)");
     town.end("b", 0);
     assert_eq!(town.live(), ["a", "d"]);
     town.end("d", 0);
@@ -175,7 +175,7 @@ fn free_memory_is_looked_at_while_somebody_waits_for_it() {
     town.memory = little;
     town.declare_pool(PoolSpec { min_free_memory_bytes: Some(4 << 30), ..pool(4) });
     town.declare(&["a"]);
-    assert_eq!(town.why("a"), "less than 4G of memory is free (3G)");
+    assert_eq!(town.why("a"), "less than 4G of memory free (3G)");
     let due = town.world.next_due();
     assert_eq!(due, town.now.mono_ms + 1_000, "it is looked at again soon");
     town.memory.free_bytes = Some(4 << 30);

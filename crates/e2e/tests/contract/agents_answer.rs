@@ -42,8 +42,8 @@ fn answered(on: On) {
     agent.until_asked("name it?");
     agent.call(&["answer", "a", "--text", "up"]).ok();
     let why = agent.call(&["why", "a"]).ok().text();
-    assert!(why.contains("it was answered: with the key Enter (question="), "{why}");
-    assert!(why.contains("it was answered: with a text of 2 characters"), "{why}");
+    assert!(why.contains("answered: with the key Enter (question="), "{why}");
+    assert!(why.contains("answered: with a text of 2 characters"), "{why}");
     assert_eq!(agent.answers()[3..], [format!("named {words}"), "named up".to_owned()]);
 }
 

@@ -50,7 +50,7 @@ fn sick_later(engine: &Engine) {
             .is_some_and(|description| description.contains("unhealthy")),
         "{view:#}"
     );
-    assert_eq!(view["ends"][0]["then"], "started again after 100 ms", "{view:#}");
+    assert_eq!(view["ends"][0]["then"], "restarted after 100 ms", "{view:#}");
     engine.next_id(&project, "a", &id);
     let why = project.call(&["why", "a"]).ok().text();
     assert!(why.contains("checks in a row failed"), "{why}");

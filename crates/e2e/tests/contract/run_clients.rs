@@ -20,7 +20,7 @@ fn until_ended(home: &Home, run: &str) {
     eventually("its run has ended", || (home.record(run)["state"] == "exited").then_some(()));
     assert_eq!(home.record(run)["termination"], "manual-cancel");
     let why = home.ostler(&["why", run]).ok().text();
-    assert!(why.contains("the process that showed it in the foreground has ended"), "{why}");
+    assert!(why.contains("the foreground client ended"), "{why}");
 }
 
 on_every_backend! {

@@ -98,11 +98,11 @@ fn sleeps(kept: Kept) {
     assert_eq!((&view["desired"], &view["restarts"]), (&json!("running"), &json!(0)));
     assert_eq!((&view["pid"], &view["ends"]), (&Value::Null, &json!([])));
     let why = view["why"].as_str().expect("text");
-    assert!(why.starts_with("it was idle for ") && why.ends_with(" and had no work"), "{why}");
+    assert!(why.starts_with("idle for ") && why.ends_with(" without work"), "{why}");
     let listed = sleeper.project.call(&["ls"]).text();
-    assert!(listed.contains("suspended  it was idle for"), "{listed}");
+    assert!(listed.contains("suspended  idle for"), "{listed}");
     let story = sleeper.project.call(&["why", "agent"]).text();
-    assert!(story.contains("it was put to sleep: it was idle for"), "{story}");
+    assert!(story.contains("suspended: idle for"), "{story}");
     assert_eq!(sleeper.starts(), ["fresh"]);
 }
 
@@ -155,7 +155,7 @@ fn mail_wakes(kept: Kept) {
     sleeper.project.call(&["mail", "check", "agent", "--inject"]).ok();
     sleeper.asleep();
     let why = sleeper.project.call(&["why", "agent"]).text();
-    assert!(why.contains("it was woken: mail from overseer"), "{why}");
+    assert!(why.contains("woken: mail from overseer"), "{why}");
 }
 
 /// W15: mail brings it back with `resume`, and the mail is there; while it is unread, it does not sleep.
@@ -306,8 +306,8 @@ fn a_sleeper_leaves_its_place() {
     sleeper.asleep();
     sleeper.project.until_state("other", "ready");
     let nudged = sleeper.project.call(&["nudge", "agent", "--raw", "hello"]).ok().text();
-    assert!(nudged.starts_with("queued: it starts when its pool has a place for it"), "{nudged}");
-    assert_eq!(sleeper.project.view("agent")["why"], "pool one is full: 1 of 1 run (other)");
+    assert!(nudged.starts_with("queued: it waits for a free slot in its pool"), "{nudged}");
+    assert_eq!(sleeper.project.view("agent")["why"], "pool one is full: 1 of 1 running (other)");
     sleeper.project.call(&["stop", "other"]).ok();
     sleeper.awake();
 }
@@ -348,7 +348,7 @@ fn the_patrol_lets_a_sleeper_sleep() {
         let decided = town.decided("agent");
         assert_eq!(decided["step"], "nothing", "{decided}");
         let reason = decided["reason"].as_str().expect("text");
-        assert!(reason.starts_with("It sleeps: it was idle for"), "{reason}");
+        assert!(reason.starts_with("It sleeps: idle for"), "{reason}");
     }
     assert_eq!(town.project.lines("starts"), 1);
     std::fs::write(town.project.path("work"), "").expect("written");

@@ -132,7 +132,7 @@ fn parts_of_ostler_are_never_given_up_on() {
             });
             assert_ne!(view["state"], "error", "kill {kill}: {view:#}");
             let then = view["ends"][0]["then"].as_str().unwrap_or_default();
-            assert!(then.contains("always started again"), "{view:#}");
+            assert!(then.contains("always restarted"), "{view:#}");
         }
         if kill < 5 {
             let again = |(part, last)| project.next_process(part, last);
@@ -141,6 +141,6 @@ fn parts_of_ostler_are_never_given_up_on() {
     }
     for part in parts {
         let why = project.call(&["why", part]).ok().text();
-        assert!(why.contains("a part of Ostler, always started again"), "{why}");
+        assert!(why.contains("a part of Ostler, always restarted"), "{why}");
     }
 }
