@@ -129,7 +129,7 @@ fn orders_and_markers_that_are_no_files_keep_no_tick_waiting() {
         };
         let description = town.call(lift);
         assert_eq!(description.code, 1, "{description:?}");
-        assert!(description.stderr.contains("remove it by hand"), "{description:?}");
+        assert!(description.stderr.contains("until you remove the file"), "{description:?}");
         std::fs::remove_dir(town.file(order)).expect("removed");
         town.call(lift).ok();
     }
@@ -521,7 +521,7 @@ fn one_that_moves_while_triage_thinks_is_left_alone() {
         let agent = &tick["agents"][0];
         (agent["decision"]["step"] == "restart").then(|| agent["outcome"].to_string())
     });
-    assert!(description.contains("it moved meanwhile"), "{description}");
+    assert!(description.contains("it showed activity in the meantime"), "{description}");
     assert_eq!(town.process("deacon"), before);
 }
 
