@@ -83,7 +83,10 @@ pub(crate) fn exit_of(status: i32) -> Exit {
 
 /// The guardian is single-threaded, so the forked child may do anything before it becomes the supervisor.
 #[expect(unsafe_code, reason = "the forked child arranges its descriptors")]
-#[expect(clippy::disallowed_methods, reason = "the supervisor is not a run, and the guardian is its only parent")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the supervisor is not a run, and the guardian is its only parent"
+)]
 pub(crate) fn spawn(recipe: &SupervisorCommand<'_>) -> io::Result<Watched> {
     // SAFETY: single-threaded; see above.
     match unsafe { libc::fork() } {

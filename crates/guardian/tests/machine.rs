@@ -375,7 +375,10 @@ fn no_history_leaves_the_guardian_idle() {
                 assert!(!is_alive, "{history}: finished with a supervisor alive");
                 break;
             }
-            assert!(is_alive || story.machine.due().is_some(), "{history}: no supervisor and no deadline");
+            assert!(
+                is_alive || story.machine.due().is_some(),
+                "{history}: no supervisor and no deadline"
+            );
         }
     }
 }
