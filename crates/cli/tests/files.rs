@@ -69,7 +69,7 @@ fn what_others_wrote_is_printed_as_ostler_toml() {
     let output = ostler(&["import", "crates/config/tests/import/supervisord.conf"]);
     assert_eq!(output.status.code(), Some(0));
     assert!(text(&output.stdout).contains("[units.worker_02]"));
-    assert!(text(&output.stderr).contains("note: web: user = www is not taken over"));
+    assert!(text(&output.stderr).contains("note: web: user = www is not imported"));
     let output = ostler(&["import", "--json", "crates/config/tests/import/ecosystem.json"]);
     let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert!(document["toml"].as_str().is_some_and(|toml| toml.contains("[units.api-0]")));

@@ -1,4 +1,4 @@
-//! The shape of the file.
+//! The tables of `ostler.toml`.
 
 use crate::either::{HookTarget, ScheduleWord};
 use crate::located::Located;

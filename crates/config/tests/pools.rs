@@ -23,9 +23,9 @@ fn a_unit_names_a_pool_of_its_own_file_or_of_another() {
     assert!(near.contains("/srv/ostler.toml:3:8: there is no pool \"coders\""), "{near}");
     assert!(near.contains("= did you mean \"codes\"?"), "{near}");
     let far = description(UNIT, &["testers"]).expect_err("there is none");
-    assert!(far.contains("= known: testers; or write [pools.coders]"), "{far}");
+    assert!(far.contains("= known pools: testers; or write [pools.coders]"), "{far}");
     let none = description(UNIT, &[]).expect_err("there is none");
-    assert!(none.contains("= write [pools.coders] with max = 4 under it"), "{none}");
+    assert!(none.contains("= write [pools.coders] with max = 4"), "{none}");
 }
 
 /// X1: what holds for all units is looked at once, where it stands.

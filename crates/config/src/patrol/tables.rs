@@ -1,4 +1,4 @@
-//! The shape of `[patrol]`.
+//! The tables of `[patrol]`.
 
 use crate::file::{LimitTable, UnitTable};
 use crate::located::Located;

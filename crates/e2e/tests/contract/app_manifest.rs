@@ -74,12 +74,12 @@ fn what_is_wrong_with_manifests_is_told() {
     let description = apps.complaint(&answer);
     assert!(
         description.contains(
-            "a/openclawos.manifest.json:5:28: protocol version \"2.0\" is not spoken here"
+            "a/openclawos.manifest.json:5:28: protocol version \"2.0\" is not supported"
         ),
         "{description}"
     );
     assert!(
-        description.contains("b/openclawos.manifest.json:2:9: \"../bot\" cannot be an app's id"),
+        description.contains("b/openclawos.manifest.json:2:9: \"../bot\" is not a valid app id"),
         "{description}"
     );
     assert!(description.contains("2 problems in what ostler.toml names"), "{description}");
@@ -174,7 +174,7 @@ fn an_unknown_capability_is_a_warning() {
         "{description}"
     );
     assert!(
-        description.contains("\"telepathy\" is not known here, and nothing is done for it"),
+        description.contains("\"telepathy\" is not a known key and is ignored"),
         "{description}"
     );
     assert!(description.contains("\"gpus\" is not known here"), "{description}");
