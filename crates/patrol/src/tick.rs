@@ -78,8 +78,8 @@ impl AgentTick {
     pub fn description(&self) -> String {
         let Decision { step, reason, .. } = &self.decision;
         match step {
-            Step::Nothing => format!("{}: no action: {reason}", self.agent),
-            _ => format!("{}: {step}: {reason} {}", self.agent, sentence(&self.outcome)),
+            Step::Nothing => format!("{}: no action ({reason})", self.agent),
+            _ => format!("{}: {step} ({reason}): {}", self.agent, sentence(&self.outcome)),
         }
     }
 }
@@ -319,8 +319,8 @@ fn finish(
         let what =
             if decision.step == Step::Nothing { What::PatrolDecided } else { What::PatrolActed };
         let why = match decision.step {
-            Step::Nothing => format!("no action: {}", decision.reason),
-            step => format!("{step}: {} {}", decision.reason, sentence(&done.description)),
+            Step::Nothing => format!("no action ({})", decision.reason),
+            step => format!("{step} ({}): {}", decision.reason, sentence(&done.description)),
         };
         notes.push(PatrolNote {
             unit: Some(judged.agent.name.clone()),

@@ -202,7 +202,7 @@ fn attach_wakes(kept: Kept) {
     let sleeper = Sleeper::new(kept);
     sleeper.asleep();
     let mut terminal = sleeper.terminal(&["attach", "agent"]);
-    terminal.until_shown("agent sleeps; it is woken");
+    terminal.until_shown("agent is asleep; waking it");
     sleeper.awake();
     terminal.until_on_screen("> ");
     terminal.keys(b"hello");
@@ -348,13 +348,13 @@ fn the_patrol_lets_a_sleeper_sleep() {
         let decided = town.decided("agent");
         assert_eq!(decided["step"], "nothing", "{decided}");
         let reason = decided["reason"].as_str().expect("text");
-        assert!(reason.starts_with("It sleeps: idle for"), "{reason}");
+        assert!(reason.starts_with("asleep: idle for"), "{reason}");
     }
     assert_eq!(town.project.lines("starts"), 1);
     std::fs::write(town.project.path("work"), "").expect("written");
     let decided = town.decided("agent");
     assert_eq!(decided["step"], "nudge", "{decided}");
-    assert_eq!(decided["reason"], "It sleeps, and there is work for it.");
+    assert_eq!(decided["reason"], "asleep, work pending");
     town.project.until_lines("starts", 2);
     town.project.until_state("agent", "ready");
 }
