@@ -203,7 +203,7 @@ fn an_estop_works_though_its_file_cannot_be_written() {
     std::fs::create_dir(town.file("ESTOP")).expect("in its place");
     std::fs::write(town.file("ESTOP/x"), "").expect("not empty");
     let description = town.call(&["patrol", "estop", "-m", "fire"]).ok();
-    assert!(description.stderr.contains("not to other tools"), "{description:?}");
+    assert!(description.stderr.contains("its file for other tools was not written"), "{description:?}");
     assert!(!before.is_alive());
 }
 
@@ -484,13 +484,13 @@ fn a_broken_file_and_a_town_that_is_gone_stop_no_patrol() {
     let before = town.process("deacon");
     std::fs::remove_dir_all(town.root()).expect("removed");
     let ticked = town.call(&["patrol", "tick", "--json"]).ok();
-    assert!(ticked.stderr.contains("what it said before counts"), "{ticked:?}");
+    assert!(ticked.stderr.contains("the last valid version is used"), "{ticked:?}");
     assert_eq!(decision(&ticked.json(), "deacon")["health"], "healthy");
     assert!(before.is_alive());
     let text = std::fs::read_to_string(town.project.file()).expect("a file");
     std::fs::write(town.project.file(), format!("{text}\n[")).expect("written");
     let stopped = town.call(&["patrol", "estop", "-m", "fire"]).ok();
-    assert!(stopped.stderr.contains("what it said before counts"), "{stopped:?}");
+    assert!(stopped.stderr.contains("the last valid version is used"), "{stopped:?}");
     assert!(!before.is_alive());
     // One that declares no patrol any more is not broken.
     std::fs::write(town.project.file(), "").expect("written");

@@ -182,7 +182,7 @@ fn nudge_wakes(kept: Kept) {
     // One that only waits in the queue wakes it as well, and keeps it awake.
     sleeper.project.call(&["nudge", "agent", "--mode", "queue", "later"]).ok();
     sleeper.awake();
-    sleeper.kept_awake("1 nudges wait for it");
+    sleeper.kept_awake("1 queued nudges");
 }
 
 /// W15: a nudge brings it back, and the text is delivered.
@@ -207,7 +207,7 @@ fn attach_wakes(kept: Kept) {
     terminal.until_on_screen("> ");
     terminal.keys(b"hello");
     terminal.until_on_screen("> hello");
-    sleeper.kept_awake("somebody is attached");
+    sleeper.kept_awake("a client is attached");
     assert_eq!(sleeper.starts(), ["fresh", "again"]);
     drop(terminal);
     sleeper.asleep();
@@ -230,14 +230,14 @@ fn attach_wakes_a_sleeper_in_tmux() {
 #[test]
 fn who_works_does_not_sleep() {
     let sleeper = Sleeper::with(Kept::Own, WORKS, "");
-    sleeper.kept_awake("% of a processor");
+    sleeper.kept_awake("% of a CPU");
     let busy = Sleeper::new(Kept::Own);
     let said = json!({ "busyUntilMs": 9_999_999_999_999_u64, "declared": null });
     let said = json!({ "agent": "agent", "said": said });
     let answer =
         Door::connect(&busy.project.home).try_call("patrol.say", &said).expect("an answer");
     assert!(answer["error"].is_null(), "{answer}");
-    busy.kept_awake("it said that it is busy");
+    busy.kept_awake("its agent reported that it is busy");
 }
 
 /// The shell that was to become the agent never comes to an end.
@@ -252,7 +252,7 @@ fn who_works_on_a_busy_machine_does_not_sleep() {
         (0..8).map(|_| Bystander::start("setsid", &on_the_first)).collect();
     let pinned = "& taskset -p -c 0 $$; while :; do :; done";
     let sleeper = Sleeper::with(Kept::Own, pinned, "");
-    sleeper.kept_awake("% of a processor");
+    sleeper.kept_awake("% of a CPU");
     drop(others);
 }
 
@@ -281,7 +281,7 @@ fn who_could_not_be_resumed_does_not_sleep() {
     let body = body(&sleeper.project, Kept::Own, "").replace("echo again", "echo again {session}");
     sleeper.project.declare(&[("agent", &body)]);
     sleeper.project.up();
-    sleeper.kept_awake("the session of its agent is not known");
+    sleeper.kept_awake("the session of its agent is unknown");
     let call = json!({ "of": "agent", "session": "s-1" });
     Door::connect(&sleeper.project.home).ask("agents.session", call);
     sleeper.asleep();
