@@ -1,11 +1,12 @@
 //! How a run's limits are enforced, the best method first.
 //!
 //! 1. cgroup v2: the run's own leaf, if the controllers are available there. When the run exceeds its memory limit, the
-//! kernel kills all of it: a tree with one process missing would be in an undefined state. 2. cgroup v1: a cgroup
-//! beside the leaf, in the hierarchy of the supervisor's own cgroup. The kernel kills one process. 3. Sampling. The
-//! supervisor samples the memory of the whole tree, more often the nearer it is to the limit, and kills all of it. A
-//! limit on its data segment (`RLIMIT_DATA`) slows a program that grows faster than the samples. A limit on the address
-//! space would fail programs that reserve memory they never use, such as node.
+//!    kernel kills all of it: a tree with one process missing would be in an undefined state.
+//! 2. cgroup v1: a cgroup beside the leaf, in the hierarchy of the supervisor's own cgroup. The kernel kills one
+//!    process.
+//! 3. Sampling. The supervisor samples the memory of the whole tree, more often the nearer it is to the limit, and
+//!    kills all of it. A limit on its data segment (`RLIMIT_DATA`) slows a program that grows faster than the samples.
+//!    A limit on the address space would fail programs that reserve memory they never use, such as node.
 //!
 //! CPU shares become a weight in a cgroup, else a nice value.
 

@@ -219,7 +219,7 @@ pub fn is_untouchable(pid: i32) -> bool {
 enum MemberOf {
     Ours,
     Another,
-    /// Of some run, but it has left everything that would tell which.
+    /// Of some run, but nothing shows of which.
     Unknown,
 }
 
