@@ -65,7 +65,7 @@ impl Stage {
         stage
     }
 
-    /// Whoever is launched fails for want of this, or runs.
+    /// A launched unit fails for lack of this resource, or runs.
     fn step(&mut self, event: Event, lacks: Option<SpawnErrorKind>) {
         let mut events = vec![event];
         while let Some(event) = events.pop() {
