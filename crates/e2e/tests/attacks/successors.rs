@@ -80,7 +80,7 @@ fn an_upgrade_that_fails_after_its_migration_leaves_everything_as_it_was() {
             assert!(!home.file("registry.db.before-upgrade").exists(), "{step}: no copy is left");
         }
         let events = home.ostler(&["events"]).ok().text();
-        assert!(events.contains("went-back") && events.contains("as it was before"), "{events}");
+        assert!(events.contains("went-back") && events.contains("the registry was restored"), "{events}");
     }
 }
 

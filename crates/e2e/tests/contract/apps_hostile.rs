@@ -196,7 +196,7 @@ fn it_never_registers() {
     beside.hostile.until_gone();
     // And so the next one.
     beside.apps.puppet(HOSTILE).until_gone();
-    beside.description("it did not call app.register within 300 ms");
+    beside.description("app.register not called within 300 ms");
 }
 
 /// A4, A12: registers again and again, on the same and on other connections.

@@ -2,7 +2,7 @@ use super::*;
 use std::time::Duration;
 use tokio::net::TcpListener;
 
-/// What the check says of a server that answers with these pieces and then closes, or stays.
+/// The check's result for a server that sends these pieces and then closes the connection, or keeps it open.
 fn asked(pieces: Vec<Vec<u8>>, stays: bool, at: &str) -> Result<(), String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("one");
     runtime.block_on(async {
@@ -79,7 +79,7 @@ fn chunks_of_any_size_byte_by_byte() {
         assert!(whole(&format!("{head}{bad}")).is_err(), "{bad}");
     }
     fails(whole(&format!("{head}ffffff\r\n")), "longer than 64 KiB");
-    fails(whole(&format!("{head}5;{}", "x".repeat(5_000))), "garbled");
+    fails(whole(&format!("{head}5;{}", "x".repeat(5_000))), "invalid chunked body");
 }
 
 #[test]
@@ -153,6 +153,6 @@ fn silence_and_garbage_are_failures() {
     for garbage in
         ["SSH-2.0-OpenSSH_9.2\r\n", "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", "<html>no</html>\r\n\r\n"]
     {
-        fails(whole(garbage), "not an answer of HTTP");
+        fails(whole(garbage), "not an HTTP response");
     }
 }
