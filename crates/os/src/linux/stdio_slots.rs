@@ -5,7 +5,6 @@
 //! it, copying only the entries below a low number. The descriptors it needs must be below that number: three slots for
 //! stdio, and one for the note of a run's reaper. The slots are occupied at all times and hold a child's descriptors
 //! only during its spawn.
-//! being born.
 
 use rustix::io::{DupFlags, dup3, fcntl_dupfd_cloexec};
 use std::io;
