@@ -1,5 +1,5 @@
-//! Apps: what a manifest becomes, what is said of a broken one, and what `config.json` says of all of them.
-//! `OSTLER_BLESS=1` writes down what is said now.
+//! Apps: the units of manifests, the messages for broken ones, and the defaults of `config.json`. `OSTLER_BLESS=1`
+//! updates the expected messages.
 
 use ostler_config::{JsonKind, Problem, ReadContext, check_config_json, json_kind, load, text_of};
 use ostler_model::{Check, OsText, Preset, UnitSpec};
@@ -27,7 +27,7 @@ fn read(path: &Path) -> Result<Vec<UnitSpec>, Vec<Problem>> {
     load(path, &text, &around()).map(|config| config.units)
 }
 
-/// The words do not depend on where the tests are.
+/// Removes the folder of the tests from the messages.
 fn description(problems: &[Problem]) -> String {
     let description: Vec<String> = problems.iter().map(|problem| format!("{problem}\n")).collect();
     description.join("\n").replace(&format!("{}", root().display()), "/srv")
@@ -143,12 +143,12 @@ fn a_unit_has_the_last_word() {
     );
     assert_eq!(app.config, config);
 
-    // A table of its own is the same.
+    // A separate table has the same meaning.
     let unit = only("[units.a]\nmanifest = 'good'\n[units.a.config]\n'odd key' = 1\nlevel = 2\n");
     let config = unit.app.as_deref().map(|app| app.config.clone());
     assert_eq!(config, Some(serde_json::json!({ "odd key": 1, "level": 2 })));
 
-    // What all units have by default is no word of the app's own.
+    // Defaults for all units do not replace what the app declares.
     let unit = only(
         "[defaults]\ncommand = ['x']\nready = { delay = '1s' }\n[units.a]\nmanifest = 'good'\n",
     );
@@ -179,14 +179,14 @@ fn config_json_speaks_for_all_apps() {
     assert_eq!((heartbeat.interval_ms, heartbeat.timeout_ms), (1_000, 3_000));
     assert_eq!(unit.stop.grace_ms, 7_000);
     let limit = unit.restart.limit.expect("it has one");
-    // The count is the home's, the window the one beside the file.
+    // The count is from the home's file, the window from the one next to `ostler.toml`.
     assert_eq!((limit.count, limit.window_ms), (9, 60_000));
     let backoff = unit.restart.backoff;
     assert_eq!((backoff.initial_ms, backoff.factor, backoff.reset_after_ms), (500, 1.5, 60_000));
     assert_eq!(units[1].heartbeat, None);
     assert_eq!(units[1].stop.grace_ms, 3_000);
 
-    // One that is nobody's of ours is not looked at.
+    // A `config.json` of another program is ignored.
     let plain = of_text("foreign/ostler.toml", "[units.a]\nmanifest = '../good'\n");
     assert_eq!(plain.map(|units| units.len()), Ok(1));
     let broken = of_text("wrong/ostler.toml", "[units.a]\nmanifest = '../good'\n");
@@ -198,7 +198,7 @@ fn config_json_speaks_for_all_apps() {
     assert_eq!(plain.map(|units| units.len()), Ok(1));
 }
 
-/// Several broken manifests, and what is wrong in the file itself, are told at once.
+/// Errors in several manifests and in the file itself are reported together.
 #[test]
 fn every_broken_manifest_is_told() {
     let description = of_text(
@@ -236,20 +236,20 @@ fn compare(folder: &str, read: impl Fn(&Path) -> Result<(), Vec<Problem>>) -> us
         if std::env::var_os("OSTLER_BLESS").is_some() {
             fs::write(&expected, &said).expect("it can be written");
         } else if fs::read_to_string(&expected).unwrap_or_default() != said {
-            wrong.push(format!("{} is not what is said now:\n{said}", expected.display()));
+            wrong.push(format!("{} does not have these messages:\n{said}", expected.display()));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     paths.len()
 }
 
-/// X1: each broken manifest beside what is said of it.
+/// X1: each broken manifest next to its expected messages.
 #[test]
 fn broken_manifests_are_told() {
     assert!(compare("broken", |path| read(path).map(drop)) >= 20);
 }
 
-/// A11: the same of `config.json`.
+/// A11: the same for `config.json`.
 #[test]
 fn broken_config_json_is_told() {
     let read = |path: &Path| {
@@ -272,7 +272,7 @@ fn a_file_is_known_by_its_name_or_by_what_is_in_it() {
         assert_eq!(json_kind(Path::new(name), text), kind, "{name} {text}");
     }
     let description = of_text("config.json", "{}").expect_err("it declares nothing");
-    assert!(description.contains("declares none"), "{description}");
+    assert!(description.contains("declares no app"), "{description}");
     let description = of_text("pm2.json", "{\"apps\":[]}").expect_err("it is another's");
     assert!(description.contains("`ostler import` reads it"), "{description}");
 }

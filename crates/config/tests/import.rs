@@ -1,4 +1,4 @@
-//! Other tools' files beside what becomes of them. `OSTLER_BLESS=1` writes down what becomes of them now.
+//! Files of other tools next to their expected imports. `OSTLER_BLESS=1` updates these.
 
 use ostler_config::{ReadContext, import, load};
 use std::fs;
@@ -22,7 +22,7 @@ fn all() -> Vec<PathBuf> {
     paths
 }
 
-/// Under a name of its own, so that the words do not depend on where the tests are.
+/// A fixed path, so that the output does not depend on the folder of the tests.
 fn named(path: &Path) -> PathBuf {
     if path.with_file_name(".env").exists() {
         return path.to_owned();
@@ -42,7 +42,7 @@ fn what_others_wrote_is_taken_over() {
                     let description: Vec<String> =
                         problems.iter().map(ToString::to_string).collect();
                     wrong.push(format!(
-                        "{} becomes wrong:\n{}",
+                        "{} is imported wrongly:\n{}",
                         path.display(),
                         description.join("\n")
                     ));
@@ -57,13 +57,13 @@ fn what_others_wrote_is_taken_over() {
         if std::env::var_os("OSTLER_BLESS").is_some() {
             fs::write(&expected, said).expect("it can be written");
         } else if fs::read_to_string(&expected).unwrap_or_default() != said {
-            wrong.push(format!("{} is not what is said now:\n{said}", expected.display()));
+            wrong.push(format!("{} does not have this output:\n{said}", expected.display()));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Cut, doubled, or with one byte changed: an answer, and never a panic. What is taken over is valid TOML.
+/// Truncated, duplicated or with one byte changed: no panic, and the imported file is valid TOML.
 #[test]
 fn no_file_of_others_is_too_odd() {
     for path in all() {
@@ -88,7 +88,7 @@ fn no_file_of_others_is_too_odd() {
                     "cannot be read",
                     "is not a schedule",
                     "NUL",
-                    "variable's name",
+                    "valid variable name",
                     "command is empty",
                 ];
                 for description in description {

@@ -1,4 +1,4 @@
-//! Files beside what is said about them. `OSTLER_BLESS=1` writes down what is said now.
+//! Files next to their expected output. `OSTLER_BLESS=1` updates the output.
 
 use ostler_config::{ReadContext, load, text_of};
 use std::fs;
@@ -15,7 +15,7 @@ fn files(folder: &str) -> Vec<PathBuf> {
     paths
 }
 
-/// Under a name of its own, so that the words do not depend on where the tests are.
+/// A fixed path, so that the output does not depend on the folder of the tests.
 fn read(path: &Path) -> Result<String, String> {
     let named = Path::new("/srv").join(path.file_name().expect("it has a name"));
     let bytes = fs::read(path).expect("it can be read");
@@ -30,7 +30,7 @@ fn read(path: &Path) -> Result<String, String> {
         said += &serde_json::to_string_pretty(&config.pools).expect("it is plain data");
         said += "\n";
     }
-    // What is ourselves in a unit's place is this test here.
+    // The path of this test replaces the path of `ostler`.
     let own = std::env::current_exe().expect("an executable has a path");
     Ok(said.replace(&own.display().to_string(), "ostler"))
 }
@@ -40,11 +40,11 @@ fn compare(path: &Path, said: &str, wrong: &mut Vec<String>) {
     if std::env::var_os("OSTLER_BLESS").is_some() {
         fs::write(&expected, said).expect("it can be written");
     } else if fs::read_to_string(&expected).unwrap_or_default() != said {
-        wrong.push(format!("{} is not what is said now:\n{said}", expected.display()));
+        wrong.push(format!("{} does not have this output:\n{said}", expected.display()));
     }
 }
 
-/// X1: a mistake in a file is told with its line, its column, and what would be right.
+/// X1: an error in a file is reported with its line, its column, and a hint.
 #[test]
 fn broken_files_are_told() {
     let paths = files("broken");

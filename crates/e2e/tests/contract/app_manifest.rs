@@ -128,7 +128,7 @@ fn config_json_is_checked() {
     let path = apps.path("config.json").display().to_string();
     let answer = apps.home.ostler(&["up", "-f", &path]);
     assert_eq!(answer.code, 2, "{answer:?}");
-    assert!(answer.stderr.contains("declares none"), "{answer:?}");
+    assert!(answer.stderr.contains("declares no app"), "{answer:?}");
     assert!(apps.home.supervisor().is_none());
 }
 

@@ -94,7 +94,7 @@ fn calls_made_without_a_connection_wait_for_one() {
     let link = Arc::clone(&linked.link);
     let call = thread::spawn(move || link.request("x.once", json!({})));
     linked.kernel.listen();
-    // It may have been made before the loss was heard of, and then it is lost as well.
+    // The call may be made before the loss is noticed; then it is lost, too.
     match call.join().expect("no panic") {
         Ok(result) => assert_eq!(result, json!({ "ok": true })),
         Err(error) => assert_eq!(error.code(), "CONNECTION_LOST"),
