@@ -379,7 +379,7 @@ fn another_run_cannot_say_that_a_unit_is_ready() {
         eventually("the forger has spoken", || other.join("said").exists().then_some(()));
         let description = || {
             let events = home.ostler(&["events", "--json"]).ok().text();
-            events.contains("wrote to its notify socket").then_some(())
+            events.contains("wrote to the notify socket").then_some(())
         };
         eventually("it is told", description);
         let state = home.ostler(&["status", "web", "--json"]).text();

@@ -55,9 +55,9 @@ fn it_says_that_it_is_another() {
     let secret = "w.register(id='@e2e/neighbour', secret=os.environ['OPENCLAWOS_LAUNCH_SECRET'])";
     assert_eq!(beside.hostile.eval(secret)["error"]["code"], "FORBIDDEN");
     assert_eq!(beside.hostile.eval("w.ask('app.heartbeat')")["ok"], true);
-    beside.description("it said that it is \"@e2e/neighbour\", which is another app");
+    beside.description("it claimed to be \"@e2e/neighbour\", which is another app");
     let why = beside.apps.why(Neighbour::NAME);
-    assert!(why.contains("said that it is this app, and is not"), "{why}");
+    assert!(why.contains("claimed to be this app, but is not"), "{why}");
 }
 
 /// A4, A12: forges a token; and uses one that it has stolen, which is worth nothing on a connection of its own.

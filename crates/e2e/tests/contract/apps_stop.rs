@@ -42,7 +42,7 @@ fn an_app_is_asked_and_ends_by_itself() {
     assert_eq!(end(&apps), ("exited".to_owned(), Some(0), None));
     let why = apps.why("a");
     assert!(why.contains("was told to end over its socket"), "{why}");
-    assert!(why.contains("it has 30000 ms to clean up and exit"), "{why}");
+    assert!(why.contains("30000 ms to clean up and exit"), "{why}");
 }
 
 /// A7: one that ignores it is killed at the timeout, with its whole tree, and that is what is reported.

@@ -129,7 +129,7 @@ fn an_unknown_pool_is_an_error() {
     pooled.project.up();
     let output = pooled.project.call(&["run", "--pool", "codrs", "--", "true"]);
     assert_eq!(output.code, 2, "{output:?}");
-    assert!(output.stderr.contains("there is no pool \"codrs\"; known: coders"), "{output:?}");
+    assert!(output.stderr.contains("there is no pool \"codrs\"; known pools: coders"), "{output:?}");
     // A unit of another file may name it, and no other.
     let other = pooled.project.folder().join("other.toml");
     write(&other, "[units.z]\ncommand = [\"sleep\", \"1000\"]\npool = \"coders\"\n");
@@ -145,7 +145,7 @@ fn an_unknown_pool_is_an_error() {
     write(&other, "[pools.coders]\nmax = 9\n");
     let output = pooled.project.call(&["up", "-f", "other.toml"]);
     assert_eq!(output.code, 2, "{output:?}");
-    assert!(output.stderr.contains("pool \"coders\" is declared in"), "{output:?}");
+    assert!(output.stderr.contains("pool \"coders\" is already declared in"), "{output:?}");
     assert_eq!(pool_view(&pooled.project.home)["max"], 1);
     // With its file gone, the pool stays for those who name it.
     pooled.project.call(&["stop", "z"]).ok();
