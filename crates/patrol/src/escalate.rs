@@ -31,7 +31,7 @@ pub struct Escalation<'a> {
 /// Notifies by mail, by the hook and in the journal. True if a notification was delivered; otherwise the next tick
 /// tries again.
 pub fn notify(connector: &Connector, plan: &Plan, what: &Escalation<'_>) -> (bool, PatrolNote) {
-    let about = what.agent.unwrap_or("the town");
+    let about = what.agent.unwrap_or("all agents");
     let (subject, word) = match what.edge {
         Edge::Begins => (format!("ESCALATION: {about}: {}", what.kind), "begins"),
         Edge::Over => (format!("RESOLVED: {about}: {}", what.kind), "over"),

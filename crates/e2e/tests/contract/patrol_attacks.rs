@@ -58,8 +58,8 @@ fn a_tmux_that_gives_no_answer_kills_nobody_and_is_told_once() {
     town.tick();
     let inbox = town.call(&["mail", "inbox", "overseer", "--json"]).ok().text();
     // The one that says nothing at all, and successfully, ended the first.
-    assert_eq!(inbox.matches("ESCALATION: the town: tmux-unreachable").count(), 2, "{inbox}");
-    assert_eq!(inbox.matches("RESOLVED: the town: tmux-unreachable").count(), 2, "{inbox}");
+    assert_eq!(inbox.matches("ESCALATION: all agents: tmux-unreachable").count(), 2, "{inbox}");
+    assert_eq!(inbox.matches("RESOLVED: all agents: tmux-unreachable").count(), 2, "{inbox}");
     assert_eq!([town.process("deacon"), town.process("other")], before);
 }
 

@@ -68,7 +68,7 @@ pub(crate) enum Order {
         subject: Subject,
         health: HealthSpec,
     },
-    /// Runs a command that succeeds if nobody is attached; then the unit is idle since `mono_ms`.
+    /// Runs a command that succeeds if no client is attached; then the unit is idle since `mono_ms`.
     Unattended {
         subject: Subject,
         argv: Vec<String>,
@@ -76,7 +76,7 @@ pub(crate) enum Order {
     },
     Forget(RunId),
     Post(Message),
-    /// The complete list of URLs that regularly hear that all is well.
+    /// The complete list of URLs that get a regular request while all units are well.
     Deadmen(Vec<DeadmanSpec>),
 }
 

@@ -1,7 +1,7 @@
 //! Whether a unit's agent is idle, and what resumes a suspended unit.
 //!
 //! An agent's own report or the judgement by its profile counts (`report_idle`). Without these, silence counts: no
-//! output, no input, nobody attached, and almost no CPU use. In either case, unread mail, queued nudges, a person at
+//! output, no input, no client attached, and almost no CPU use. In either case, unread mail, queued nudges, a person at
 //! the terminal, and a report that the agent is busy keep it awake.
 
 use crate::checks::prober::Order;
@@ -55,7 +55,7 @@ impl Supervisor {
             && let Some(argv) = unattended(&tmux)
             && let Some(subject) = self.subject(unit.clone(), run)
         {
-            // Only tmux knows whether somebody is attached to the session.
+            // Only tmux knows whether a client is attached to the session.
             let order = Order::Unattended { subject, argv, mono_ms: *mono_ms };
             if self.prober.order(order).is_ok() {
                 return;

@@ -9,7 +9,7 @@ fn asked(pieces: Vec<Vec<u8>>, stays: bool, at: &str) -> Result<(), String> {
         let listener = TcpListener::bind(at).await.expect("a port");
         let url = format!("http://{}/health", listener.local_addr().expect("bound"));
         let serve = async {
-            let (mut stream, _) = listener.accept().await.expect("somebody asks");
+            let (mut stream, _) = listener.accept().await.expect("a client connects");
             let mut request = [0; 4096];
             let _ = stream.read(&mut request).await;
             for piece in pieces {
@@ -45,7 +45,7 @@ const BODY: &str = r#"{"status":"healthy"}"#;
 #[track_caller]
 fn fails(outcome: Result<(), String>, why: &str) {
     let description = outcome.expect_err(why);
-    assert!(description.contains(why), "{description:?} does not tell {why:?}");
+    assert!(description.contains(why), "{description:?} does not contain {why:?}");
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn healthy_is_200_and_the_word() {
         let between = format!(
             "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nconTENT-length: {length}\r\n\r\n{body}"
         );
-        whole(&between).expect("a word in between");
+        whole(&between).expect("an interim response");
     }
     let stays = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{BODY}", BODY.len());
     asked(vec![stays.into_bytes()], true, "127.0.0.1:0").expect("it need not close");
