@@ -148,7 +148,7 @@ impl Supervisor {
             boundary.is_some_and(|boundary| relations.is_in(&boundary))
         };
         let runs = || self.live.values();
-        // A cgroup is usually named after its run. A run in a reused cgroup has the cgroup of an earlier run.
+        // A cgroup is usually named after its run. A run that was split off another run keeps that run's cgroup.
         let inside = named.and_then(|run: RunId| {
             self.live.get(&run).filter(is_inside).or_else(|| runs().find(is_inside))
         });
