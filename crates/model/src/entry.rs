@@ -4,11 +4,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::fmt;
 
-/// One line of the journal: who did what to which run, why, and on what evidence.
+/// One entry of the journal: who did what to which run, why, and with what evidence.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Entry {
-    /// Given by the registry when committed; 0 before.
+    /// Assigned by the registry on commit; 0 before.
     pub seq: i64,
     pub at_ms: u64,
     pub who: Actor,
@@ -22,7 +22,7 @@ pub struct Entry {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Actor {
-    /// A person or program at the door. One that came over HTTP has no pid that we would know: it is 0.
+    /// A person or program that sent a request. The pid of one that came over HTTP is unknown: it is 0.
     Caller {
         uid: u32,
         pid: i32,
@@ -44,7 +44,7 @@ impl fmt::Display for Actor {
 
 macro_rules! whats {
     ($($variant:ident => $word:literal : $description:literal),+ $(,)?) => {
-        /// What happened. A closed list, so that `why` can tell every one of them.
+        /// What happened. The list is closed, so that `why` can describe every entry.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
         #[serde(rename_all = "kebab-case")]
         pub enum What { $($variant),+ }
@@ -60,7 +60,7 @@ macro_rules! whats {
                 match word { $($word => Some(What::$variant),)+ _ => None }
             }
 
-            /// The same as the beginning of a sentence.
+            /// The beginning of a journal sentence: no subject, first letter lower-case.
             pub fn description(self) -> &'static str {
                 match self { $(What::$variant => $description),+ }
             }
