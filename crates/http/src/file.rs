@@ -1,11 +1,11 @@
-//! Small files of ours in the home.
+//! Writes small private files in the home.
 
 use std::fs::{OpenOptions, rename};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// For this user alone, and replaced whole or not at all.
+/// Writes a file that only this user can read. The file is replaced atomically.
 pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut part = path.as_os_str().to_owned();
     part.push(format!(".{}", std::process::id()));
