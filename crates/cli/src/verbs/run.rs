@@ -90,7 +90,7 @@ pub fn begin_unshown(
     let record = begin(context, client, Box::new(spec_of(arguments, false)?))?;
     match record.state == RunState::Exited && record.started_at_ms.is_none() {
         true => {
-            Err(Failure::failed(anyhow::anyhow!("the run could not be started: {:?}", record.result())))
+            Err(Failure::failed(anyhow::anyhow!("the run did not start: {:?}", record.result())))
         }
         false => Ok(record),
     }
@@ -208,7 +208,10 @@ fn environment(arguments: &RunArguments) -> Vec<OsText> {
 
 fn never_ran(record: &RunRecord, arguments: &RunArguments) -> Result<Exit, Failure> {
     let result = record.result();
-    errln!("ostler: {}", record.error.as_deref().unwrap_or("the run was cancelled before it started"));
+    errln!(
+        "ostler: {}",
+        record.error.as_deref().unwrap_or("the run was cancelled before it started")
+    );
     if arguments.json {
         print_result(&result, &Follow::new(record.run_id, arguments.capture))?;
     }

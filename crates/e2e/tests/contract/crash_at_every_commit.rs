@@ -70,7 +70,7 @@ fn unguarded(home: &Home, failpoint: &str) -> Background {
     command.env("OSTLER_FAILPOINT", failpoint);
     let mut supervisor = home.spawn_program(command);
     eventually("the supervisor is ready, or dead", || {
-        let is_ready = home.ostler(&["--no-start", "status"]).text().contains("(gateway)");
+        let is_ready = home.ostler(&["--no-start", "status"]).text().contains("(supervisor)");
         (is_ready || supervisor.is_over()).then_some(())
     });
     supervisor

@@ -203,7 +203,10 @@ fn an_estop_works_though_its_file_cannot_be_written() {
     std::fs::create_dir(town.file("ESTOP")).expect("in its place");
     std::fs::write(town.file("ESTOP/x"), "").expect("not empty");
     let description = town.call(&["patrol", "estop", "-m", "fire"]).ok();
-    assert!(description.stderr.contains("its file for other tools was not written"), "{description:?}");
+    assert!(
+        description.stderr.contains("its file for other tools was not written"),
+        "{description:?}"
+    );
     assert!(!before.is_alive());
 }
 

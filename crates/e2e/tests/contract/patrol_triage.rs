@@ -72,7 +72,7 @@ fn whatever_it_does_there_is_a_decision() {
         assert_eq!(decided["by"]["kind"], "degraded", "{triage}: {decided:#}");
         let description = decided["by"]["why"].as_str().expect("a reason");
         assert!(description.contains(why), "{triage}: {description}");
-        assert_ne!(decided["step"], "nothing", "{triage}: the mechanical decision");
+        assert_ne!(decided["step"], "nothing", "{triage}: decision by rules");
         let status = town.json("deacon/dogs/boot/.boot-status.json");
         assert_eq!(status["degraded"], true, "{triage}");
     }

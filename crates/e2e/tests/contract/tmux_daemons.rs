@@ -87,7 +87,7 @@ fn the_server_is_shown_and_not_stopped_by_name() {
     assert!(!project.call(&["ls"]).ok().text().contains(SERVER));
     assert!(project.call(&["ls", "--all"]).ok().text().contains(SERVER));
     let status = project.call(&["status", SERVER]).ok().text();
-    assert!(status.contains("of the daemon: always started again"), "{status}");
+    assert!(status.contains("part of the daemon: always restarted"), "{status}");
     for words in [["stop", SERVER], ["down", SERVER]] {
         let refused = project.call(&words);
         assert_eq!(refused.code, 2, "{words:?}");

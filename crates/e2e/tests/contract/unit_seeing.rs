@@ -135,7 +135,7 @@ fn status_tells_everything_of_a_unit() {
     assert!(stopped.text().contains("Wanted: stopped"), "{stopped:?}");
     let unknown = seen.call(&["status", "bit"]);
     assert_eq!(unknown.code, 4, "{unknown:?}");
-    assert!(unknown.stderr.contains("is it bot?"), "{unknown:?}");
+    assert!(unknown.stderr.contains("did you mean bot?"), "{unknown:?}");
     let some = seen.call(&["status", "bit", "bot"]);
     assert!(some.code == 4 && some.text().contains("bot - sh"), "{some:?}");
 }
@@ -155,12 +155,15 @@ fn status_tells_that_the_declaration_changed() {
     assert!(!seen.call(&["status", "bot"]).ok().text().contains("Changed:"));
     seen.declare(&[("bot", "echo new; exec sleep 1000", "")]);
     let status = seen.call(&["status", "bot"]).ok().text();
-    assert!(status.contains("Changed: its file changed since; `ostler reload`"), "{status}");
+    assert!(
+        status.contains("Changed: its file has changed; apply it with `ostler reload`"),
+        "{status}"
+    );
     seen.call(&["reload"]).ok();
     assert!(!seen.call(&["status", "bot"]).ok().text().contains("Changed:"));
     std::fs::write(seen.home.folder().join("ostler.toml"), "[units").expect("written");
     let status = seen.call(&["status", "bot"]).ok().text();
-    assert!(status.contains("cannot be read any more"), "{status}");
+    assert!(status.contains("can no longer be read"), "{status}");
 }
 
 /// X2: an open breaker says why, and how it is cleared; `crashes` and `why` tell what led there.
@@ -188,7 +191,7 @@ fn a_breaker_is_explained() {
     assert_eq!(crashes[1]["then"], "restarted after 50 ms");
     let table = seen.call(&["crashes"]).ok().text();
     assert!(table.starts_with("TIME") && table.contains("exit 7"), "{table}");
-    assert_eq!(seen.call(&["crashes", "good"]).ok().text(), "nothing has ended by itself\n");
+    assert_eq!(seen.call(&["crashes", "good"]).ok().text(), "no unit has exited by itself\n");
     assert_eq!(seen.call(&["crashes", "bda"]).code, 4);
     let why = seen.call(&["why", "bad"]).ok().text();
     let at = |text: &str| why.find(text).unwrap_or_else(|| panic!("{text} in:\n{why}"));
@@ -247,7 +250,7 @@ fn logs_of_several_are_interleaved_by_time() {
     let painted = seen.shown(&["logs", "-n", "1", "a", "long"], 80, &[]);
     assert!(painted.contains("\x1b[36ma    |\x1b[0m a3"), "{painted:?}");
     let wrong = seen.call(&["logs", "a", "lang"]);
-    assert!(wrong.code == 4 && wrong.stderr.contains("is it long?"), "{wrong:?}");
+    assert!(wrong.code == 4 && wrong.stderr.contains("did you mean long?"), "{wrong:?}");
 }
 
 /// X2: who follows a unit follows its next run too, until it is stopped.

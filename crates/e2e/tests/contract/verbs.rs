@@ -90,7 +90,7 @@ fn wait_can_give_up() {
     let run = home.start(&[], &["sleep", "811"]);
     let output = home.ostler(&["wait", "--timeout", "200ms", &run]);
     assert_eq!(output.code, 124, "{output:?}");
-    assert!(output.stderr.contains("goes on"), "{output:?}");
+    assert!(output.stderr.contains("it continues"), "{output:?}");
     assert_eq!(home.record(&run)["state"], "running");
 }
 

@@ -30,8 +30,7 @@ pub fn turn(context: &Context, place: &Place) -> Result<Option<HomeLock>, Failur
             return Ok(Some(lock));
         }
         if ostler_os::mono_ms() >= until_ms {
-            let description =
-                format!("another process is typing into {}; try again", unit.name);
+            let description = format!("another process is typing into {}; try again", unit.name);
             return Err(Failure::failed(anyhow::anyhow!(description)));
         }
         ostler_os::nap(TRY_AGAIN);

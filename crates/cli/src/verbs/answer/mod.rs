@@ -150,9 +150,7 @@ impl Look {
 
     fn word(&self) -> String {
         let now_ms = ostler_os::wall_ms();
-        self.agent
-            .as_ref()
-            .map_or("unknown".to_owned(), |agent| render::agent_word(agent, now_ms))
+        self.agent.as_ref().map_or("unknown".to_owned(), |agent| render::agent_word(agent, now_ms))
     }
 
     fn is_of_unknown_program(&self) -> bool {

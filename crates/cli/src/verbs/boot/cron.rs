@@ -51,7 +51,8 @@ impl BootManager for Cron {
         let description = vec![if daemon.is_running {
             "the running daemon continues; cron starts it from the next boot on".to_owned()
         } else {
-            "cron starts the daemon from the next boot on; start it now with: ostler start".to_owned()
+            "cron starts the daemon from the next boot on; start it now with: ostler start"
+                .to_owned()
         }];
         Ok(Enabled { place: "the user's crontab".to_owned(), change, description })
     }

@@ -179,6 +179,9 @@ fn own_program() -> Result<PathBuf, Failure> {
 /// Unit files and crontabs are written as UTF-8 only.
 fn utf8(path: &Path) -> Result<&str, Failure> {
     path.to_str().ok_or_else(|| {
-        failed(format!("{} is not UTF-8; `ostler enable` supports only UTF-8 paths", path.display()))
+        failed(format!(
+            "{} is not UTF-8; `ostler enable` supports only UTF-8 paths",
+            path.display()
+        ))
     })
 }

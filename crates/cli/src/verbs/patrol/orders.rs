@@ -91,7 +91,7 @@ pub fn lift(context: &Context) -> Result<Exit, Failure> {
 pub fn busy(context: &Context, agent: Option<&str>, time_ms: u64) -> Result<Exit, Failure> {
     let (mut connection, name, before) = said_of(context, agent)?;
     if time_ms > WatchReport::BUSY_MOST_MS {
-        return Err(Failure::usage("the time is longer than 24h, the maximum; repeat the command later"));
+        return Err(Failure::usage("the maximum is 24h; repeat the command later"));
     }
     let until = (time_ms > 0).then(|| ostler_os::wall_ms() + time_ms);
     speak(&mut connection, &name, WatchReport { busy_until_ms: until, ..before })?;
@@ -198,7 +198,10 @@ fn change(context: &Context, mut with: impl FnMut(&mut PatrolOrders)) -> Result<
 /// A failed write of the file is only a warning: the order is valid without it, the file is for other tools.
 fn complain(shown: Result<(), PatrolError>) {
     if let Err(error) = shown {
-        errln!("the order is valid, but its file for other tools was not written: {}", failure(error).description());
+        errln!(
+            "the order is valid, but its file for other tools was not written: {}",
+            failure(error).description()
+        );
     }
 }
 
