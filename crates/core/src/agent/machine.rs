@@ -1,16 +1,16 @@
-//!  State of each agent, and when the operator is notified.
+//! State of each agent, and when the operator is notified.
 //!
-//!  ```text
-//!                a question              another question: notify again
-//!    nothing ──────────────────► notified ◄───────┐
-//!    to notify    or a limit       │ ─────────────┘
-//!       ▲                          │ works, is idle, starts, or is no longer an agent
-//!       └──────────────────────────┘
-//!  ```
+//! ```text
+//!               a question              another question: notify again
+//!   nothing ──────────────────► notified ◄───────┐
+//!   to notify    or a limit       │ ─────────────┘
+//!      ▲                          │ works, is idle, starts, or is no longer an agent
+//!      └──────────────────────────┘
+//! ```
 //!
-//!  The operator is notified of a question once, when it appears. The same question drawn again, or drawn after a screen
-//!  that could not be judged (`unknown`), is not new. The operator is notified of a limit once, even if its text changes
-//!  as time passes. If a program asks without end, its questions are shown, but notifications stop at `REPORTED_MOST`.
+//! The operator is notified of a question once, when it appears. The same question drawn again, or drawn after a screen
+//! that could not be judged (`unknown`), is not new. The operator is notified of a limit once, even if its text changes
+//! as time passes. If a program asks without end, its questions are shown, but notifications stop at `REPORTED_MOST`.
 
 use super::rule::{Reported, Seen, view};
 use crate::time::Now;

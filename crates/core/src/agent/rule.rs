@@ -1,14 +1,14 @@
-//!  Which source counts: the screen, or the agent's own report.
+//! Which source counts: the screen, or the agent's own report.
 //!
-//!  - A report counts until the screen *afterwards* shows another state. Screen changes with the same meaning (a spinner,
-//!    a line of output, the same dialog drawn again) do not override it.
-//!  - A screen that could not be judged (`unknown`) never overrides a report.
-//!  - If both show the same state, the text comes from the screen, because the operator sees that text there. What the
-//!    screen does not show (when a limit ends) comes from the report.
-//!  - The text identifies a question. Its choices may change while a person types into one of them.
+//! - A report counts until the screen *afterwards* shows another state. Screen changes with the same meaning (a
+//!   spinner, a line of output, the same dialog drawn again) do not override it.
+//! - A screen that could not be judged (`unknown`) never overrides a report.
+//! - If both show the same state, the text comes from the screen, because the operator sees that text there. What the
+//!   screen does not show (when a limit ends) comes from the report.
+//! - The text identifies a question. Its choices may change while a person types into one of them.
 //!
-//!  Reports come when the agent's state changes; the screen is judged when it is stable. So the newer source is closer to
-//!  the truth, and an agent that reports only some of its changes does not stay in an old state for ever.
+//! Reports come when the agent's state changes; the screen is judged when it is stable. So the newer source is closer
+//! to the truth, and an agent that reports only some of its changes does not stay in an old state for ever.
 
 use ostler_model::{AgentJudged, AgentReport, AgentSource, AgentState, AgentView};
 

@@ -7,17 +7,17 @@
 //! ```
 //!
 //! A rung follows when the one before has had its time and the agent showed no activity. With waits shorter than a tick
-//! it climbs one rung a tick, so an agent that hangs with work is restarted by the third tick after the one at which the
-//! evidence was complete. If no person acts after an escalation, the ladder starts over after the decay time of the
+//! it climbs one rung a tick, so an agent that hangs with work is restarted by the third tick after the one at which
+//! the evidence was complete. If no person acts after an escalation, the ladder starts over after the decay time of the
 //! crash loop; the operator is not notified again.
 //!
 //! An agent that takes the text of a rung is alive, and the ladder starts over: the next nudge follows after twice the
-//! time, and after four nudges the operator is notified that it ignores its work. The interrupt is left out if Ctrl-C is
-//! not known to interrupt the agent. An agent whose screen shows work in progress is not woken before it has shown
+//! time, and after four nudges the operator is notified that it ignores its work. The interrupt is left out if Ctrl-C
+//! is not known to interrupt the agent. An agent whose screen shows work in progress is not woken before it has shown
 //! nothing new for half an hour.
 //!
-//! The ladder ends at `wake` for sessions that Ostler did not create, for agents that cannot be observed, and if pending
-//! work is unknown.
+//! The ladder ends at `wake` for sessions that Ostler did not create, for agents that cannot be observed, and if
+//! pending work is unknown.
 
 use super::case::{AgentCase, Lateness};
 use super::decide::Choice;

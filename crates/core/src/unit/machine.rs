@@ -6,8 +6,8 @@
 //!      ▲                  ▲                ▼ pool member       ▲│               │ not in time     │
 //!      │                  │              Queued ───────────────┘│               │                 │
 //!      │                  │                      a slot is free │               │                 │
-//!      │                  │ the delay is over                   │ ended          │ ended           │ ended, or
-//!      │                  │                                     ▼                ▼                 ▼ unhealthy
+//!      │                  │ the delay is over                   │ ended         │ ended           │ ended, or
+//!      │                  │                                     ▼               ▼                 ▼ unhealthy
 //!      │               Backoff ◄─────── restart ───────────────── judged by its restart policy
 //!      │                                                           │ no restart         │ too many failures
 //!      │ ended                                                     ▼                    ▼
@@ -21,8 +21,8 @@
 //!
 //! The unit is not ready in time, or becomes unhealthy. Its run is ended, and that counts as a failure.
 //!
-//! A person stops the unit. The desired state is saved first, then the run is ended. The unit stays stopped, also across
-//! restarts of the supervisor and the machine. A start during the stop takes effect when the run has ended.
+//! A person stops the unit. The desired state is saved first, then the run is ended. The unit stays stopped, also
+//! across restarts of the supervisor and the machine. A start during the stop takes effect when the run has ended.
 //!
 //! The unit is a member of a pool. Before the launch it waits there for a slot (`Queued`). It holds the slot until its
 //! run has ended and no restart follows soon; a unit that restarts soon keeps its slot.
@@ -31,8 +31,8 @@
 //! (`Stopping`, then `Suspended`). Mail, a nudge, an attach or a start wakes it. No failure is counted, and the unit is
 //! still wanted.
 //!
-//! The supervisor lacks file descriptors, processes or memory to start it. The unit waits (`Backoff`) and is tried again
-//! after 1 s, then 2, 4 and so on. No failure is counted, whatever the restart policy is.
+//! The supervisor lacks file descriptors, processes or memory to start it. The unit waits (`Backoff`) and is tried
+//! again after 1 s, then 2, 4 and so on. No failure is counted, whatever the restart policy is.
 //!
 //! The declaration changes. The run is ended and launched again as now declared. No failure is counted.
 //!

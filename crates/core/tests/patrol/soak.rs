@@ -1,11 +1,11 @@
 //! Twenty agents, watched for thirty days of virtual time with every kind of failure.
 //!
-//! The promises are measured like this: a dead agent is started by the second tick that sees it dead. An agent that hangs
-//! with work is restarted by the second tick after the evidence is complete: its heartbeat is very stale (or, without one,
-//! it has shown no activity for as long), work has waited for the stale time, and the ticks have been regular since the
-//! last gap. The default waits are shorter than a tick, so the ladder climbs wake, interrupt, restart on three ticks. A
-//! guard, a mass death, a triage that holds back, or a failed observation stops that clock. `OSTLER_TOWNS=n` sets the
-//! number of simulations; the seed of each is its number.
+//! The promises are measured like this: a dead agent is started by the second tick that sees it dead. An agent that
+//! hangs with work is restarted by the second tick after the evidence is complete: its heartbeat is very stale (or,
+//! without one, it has shown no activity for as long), work has waited for the stale time, and the ticks have been
+//! regular since the last gap. The default waits are shorter than a tick, so the ladder climbs wake, interrupt, restart
+//! on three ticks. A guard, a mass death, a triage that holds back, or a failed observation stops that clock.
+//! `OSTLER_TOWNS=n` sets the number of simulations; the seed of each is its number.
 
 mod agent;
 mod town;
