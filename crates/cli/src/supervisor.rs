@@ -25,7 +25,7 @@ pub fn supervise(purpose: Purpose) -> Result<Exit, Failure> {
 fn dispatch(purpose: Purpose) -> Result<Exit, Failure> {
     let inherited = ostler_os::take_inherited();
     ostler_os::be_private();
-    // A panic in any thread aborts the process: a supervisor without one of its threads must not continue.
+    // A panic aborts the process, unless the engine contains it: a supervisor that lost a thread must not continue.
     let description = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         description(panic);

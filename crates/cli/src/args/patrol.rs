@@ -131,7 +131,7 @@ pub enum SaidState {
     Stuck,
     /// The agent waits for an approval and must not be disturbed
     AwaitingGate,
-    /// Neither of them
+    /// Neither of these states
     Clear,
 }
 

@@ -57,7 +57,7 @@ impl Progress<'_> {
         let paint = Paint::of(view.state);
         let why = if view.why.is_empty() { String::new() } else { format!(" ({})", view.why) };
         match view.state {
-            // The reason alone: it begins with the state.
+            // The reason alone: it begins with what the unit waits for or does.
             UnitState::Waiting | UnitState::Backoff => (paint, view.why.clone(), String::new()),
             UnitState::Starting | UnitState::Stopping => {
                 let ms = self.now_ms.saturating_sub(view.since_ms);
@@ -139,8 +139,8 @@ mod tests {
         let names = ["api", "db", "web", "bad", "old"].map(str::to_owned);
         let views = [
             view("api", UnitState::Ready, ""),
-            view("db", UnitState::Starting, "is not ready yet"),
-            view("web", UnitState::Waiting, "waits for db"),
+            view("db", UnitState::Starting, "not ready yet"),
+            view("web", UnitState::Waiting, "waiting for db"),
             view("bad", UnitState::Error, "exit 78"),
         ];
         let progress = Progress {
@@ -161,13 +161,13 @@ mod tests {
             shown(80, 6, AwaitUntil::Settled),
             [
                 "api  ready, pid 7",
-                "db   starting 1.2s (is not ready yet)",
-                "web  waits for db",
+                "db   starting 1.2s (not ready yet)",
+                "web  waiting for db",
                 "bad  error (exit 78)",
                 "old  gone",
             ]
         );
-        assert_eq!(shown(15, 6, AwaitUntil::Settled)[1..3], ["db   starting…", "web  waits fo…"]);
+        assert_eq!(shown(15, 6, AwaitUntil::Settled)[1..3], ["db   starting…", "web  waiting …"]);
     }
 
     #[test]
