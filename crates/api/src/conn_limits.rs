@@ -382,7 +382,7 @@ mod tests {
         let callers = Rc::new(Callers::default());
         let pids = 0..(ALL_MOST as i32);
         let held: Vec<_> =
-            pids.map(|pid| callers.enter(pid, descriptor()).expect("a place")).collect();
+            pids.map(|pid| callers.enter(pid, descriptor()).expect("a slot")).collect();
         let busy: Vec<_> = held.iter().skip(1).map(|place| place.pane_slot.busy()).collect();
         let newcomer = callers.enter(-1, descriptor()).expect("accepted");
         assert!(held[0].pane_slot.is_leaving.get(), "the only idle connection");

@@ -409,7 +409,7 @@ mod tests {
     ) -> Result<Vec<Sample>, ClientError> {
         let home = tempfile::tempdir().expect("a folder");
         let socket = home.path().join("ostler.sock");
-        let door = UnixListener::bind(&socket).expect("a door");
+        let door = UnixListener::bind(&socket).expect("a socket");
         let place = HomePaths {
             home: home.path().to_owned(),
             sockets: vec![socket],
@@ -425,11 +425,11 @@ mod tests {
         let owner = ostler_os::take_lock(&home.path().join("lock")).expect("a lock");
         std::thread::spawn(move || {
             for lines in callers {
-                let (stream, _) = door.accept().expect("a caller");
+                let (stream, _) = door.accept().expect("a connection");
                 let mut asked = BufReader::new(stream.try_clone().expect("a stream")).lines();
                 for line in *lines {
                     // A successor gets the greeting before the request.
-                    asked.next().expect("a question").expect("a line");
+                    asked.next().expect("a request").expect("a line");
                     write!(&stream, "{line}").expect("a listener");
                 }
             }

@@ -144,7 +144,7 @@ mod tests {
     fn the_defaults_of_the_document() {
         let manifest =
             parsed(r#"{"container":"x:1","about":3,"health":{"liveness":{"script":"l.sh"}}}"#);
-        let manifest = manifest.expect("it is right");
+        let manifest = manifest.expect("valid");
         let spec = manifest.health.liveness.as_ref().expect("a probe").spec();
         assert_eq!((spec.interval_ms, spec.timeout_ms), (1_000, 5_000));
         assert_eq!((spec.failures, spec.successes), (5, 1));

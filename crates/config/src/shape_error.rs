@@ -49,7 +49,7 @@ const MISSING: &[(&str, &str)] = &[
     ("count", "count = 5"),
     ("window", "window = \"60s\""),
     ("after", "after = \"30m\""),
-    ("url", "url = \"http://127.0.0.1:9000/told\""),
+    ("url", "url = \"http://127.0.0.1:9000/hook\""),
     ("every", "every = \"1m\""),
     ("cron", "cron = \"*/5 * * * *\""),
 ];

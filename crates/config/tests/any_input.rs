@@ -169,10 +169,10 @@ fn no_input_is_too_odd() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
     let mut seeds: Vec<Vec<u8>> = ["valid", "broken"]
         .iter()
-        .flat_map(|name| std::fs::read_dir(folder.join(name)).expect("it is there"))
-        .map(|entry| entry.expect("it can be listed").path())
+        .flat_map(|name| std::fs::read_dir(folder.join(name)).expect("exists"))
+        .map(|entry| entry.expect("readable").path())
         .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
-        .map(|path| std::fs::read(path).expect("it can be read"))
+        .map(|path| std::fs::read(path).expect("readable"))
         .collect();
     seeds.sort();
     for seed in 1..=ROUNDS {
@@ -204,10 +204,10 @@ fn no_manifest_is_too_odd() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/apps");
     let mut seeds: Vec<Vec<u8>> = ["broken", "config", "good", "defaults"]
         .iter()
-        .flat_map(|name| std::fs::read_dir(folder.join(name)).expect("it is there"))
-        .map(|entry| entry.expect("it can be listed").path())
+        .flat_map(|name| std::fs::read_dir(folder.join(name)).expect("exists"))
+        .map(|entry| entry.expect("readable").path())
         .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
-        .map(|path| std::fs::read(path).expect("it can be read"))
+        .map(|path| std::fs::read(path).expect("readable"))
         .collect();
     seeds.sort();
     for seed in 1..=ROUNDS {
@@ -219,7 +219,7 @@ fn no_manifest_is_too_odd() {
         check_json(&bytes, seed);
     }
     // Cut it at every position.
-    let whole = std::fs::read(folder.join("good/openclawos.manifest.json")).expect("it is there");
+    let whole = std::fs::read(folder.join("good/openclawos.manifest.json")).expect("exists");
     for end in 0..whole.len() {
         check_json(&whole[..end], end as u64);
     }

@@ -22,7 +22,7 @@ fn around() -> ReadContext {
 }
 
 fn read(path: &Path) -> Result<Vec<UnitSpec>, Vec<Problem>> {
-    let bytes = fs::read(path).expect("it can be read");
+    let bytes = fs::read(path).expect("readable");
     let text = text_of(path, bytes).map_err(|problem| vec![problem])?;
     load(path, &text, &around()).map(|config| config.units)
 }
@@ -65,7 +65,7 @@ fn inherited(unit: &UnitSpec) -> Vec<String> {
 fn a_manifest_becomes_a_unit() {
     let unit = one("good/openclawos.manifest.json");
     let folder = root().join("good");
-    let app = unit.app.as_deref().expect("it is an app");
+    let app = unit.app.as_deref().expect("an app");
     assert_eq!((unit.name.as_str(), app.id.as_str()), ("@scope/good", "@scope/good"));
     assert_eq!(unit.argv, ["node".to_owned(), folder.join("dist/index.mjs").display().to_string()]);
     assert_eq!(unit.cwd, folder.display().to_string());
@@ -73,9 +73,9 @@ fn a_manifest_becomes_a_unit() {
     assert_eq!(unit.resources.memory_bytes, Some(536_870_912));
     assert_eq!(unit.resources.cpu_shares, Some(50));
     assert_eq!(unit.resources.descriptors, None);
-    let ready = unit.ready.expect("it has a deadline");
+    let ready = unit.ready.expect("a deadline");
     assert_eq!((ready.check, ready.timeout_ms, app.register_ms), (Check::App, 60_000, 30_000));
-    let heartbeat = unit.heartbeat.expect("it has one");
+    let heartbeat = unit.heartbeat.expect("present");
     assert_eq!(
         (heartbeat.interval_ms, heartbeat.timeout_ms, heartbeat.misses),
         (30_000, 90_000, 3)
@@ -122,13 +122,13 @@ fn a_unit_has_the_last_word() {
         config = { level = 9, when = 1979-05-27T07:32:00Z, deep = { a = [1, 2.5, true] } }
         "#,
     );
-    let app = unit.app.as_deref().expect("it is an app");
+    let app = unit.app.as_deref().expect("an app");
     assert_eq!(unit.name, "a");
     assert_eq!(unit.argv, ["bun", "index.ts"]);
     assert_eq!(unit.cwd, root().join("kinds").display().to_string());
     assert_eq!(inherited(&unit), ["PATH", "TOKEN", "EXTRA"]);
     assert_eq!((app.register_ms, unit.ready.map(|ready| ready.timeout_ms)), (5_000, Some(120_000)));
-    let heartbeat = unit.heartbeat.expect("it has one");
+    let heartbeat = unit.heartbeat.expect("present");
     assert_eq!((heartbeat.interval_ms, heartbeat.timeout_ms), (10_000, 30_000));
     let resources = unit.resources;
     assert_eq!(
@@ -175,10 +175,10 @@ fn config_json_speaks_for_all_apps() {
     let units =
         of_text("defaults/ostler.toml", text).unwrap_or_else(|description| panic!("{description}"));
     let unit = &units[0];
-    let heartbeat = unit.heartbeat.expect("it has one");
+    let heartbeat = unit.heartbeat.expect("present");
     assert_eq!((heartbeat.interval_ms, heartbeat.timeout_ms), (1_000, 3_000));
     assert_eq!(unit.stop.grace_ms, 7_000);
-    let limit = unit.restart.limit.expect("it has one");
+    let limit = unit.restart.limit.expect("present");
     // The count is from the home's file, the window from the one next to `ostler.toml`.
     assert_eq!((limit.count, limit.window_ms), (9, 60_000));
     let backoff = unit.restart.backoff;
@@ -209,18 +209,18 @@ fn every_broken_manifest_is_told() {
          [units.e]\nmanifest = 'needs'\nconfig = { port = 'eighty' }\n\
          [units.f]\nmanifest = 'broken/03-no-id.json'\n",
     )
-    .expect_err("it is broken");
+    .expect_err("errors");
     let path = root().join("several.txt");
     if std::env::var_os("OSTLER_BLESS").is_some() {
-        fs::write(&path, &description).expect("it can be written");
+        fs::write(&path, &description).expect("writable");
     }
     assert_eq!(fs::read_to_string(&path).unwrap_or_default(), description);
 }
 
 fn compare(folder: &str, read: impl Fn(&Path) -> Result<(), Vec<Problem>>) -> usize {
-    let entries = fs::read_dir(root().join(folder)).expect("the folder is there");
+    let entries = fs::read_dir(root().join(folder)).expect("the folder exists");
     let mut paths: Vec<PathBuf> =
-        entries.map(|entry| entry.expect("it can be listed").path()).collect();
+        entries.map(|entry| entry.expect("readable").path()).collect();
     paths.retain(|path| path.extension().is_some_and(|end| end == "json"));
     paths.sort();
     let mut wrong = Vec::new();
@@ -234,7 +234,7 @@ fn compare(folder: &str, read: impl Fn(&Path) -> Result<(), Vec<Problem>>) -> us
         };
         let expected = path.with_extension("txt");
         if std::env::var_os("OSTLER_BLESS").is_some() {
-            fs::write(&expected, &said).expect("it can be written");
+            fs::write(&expected, &said).expect("writable");
         } else if fs::read_to_string(&expected).unwrap_or_default() != said {
             wrong.push(format!("{} does not have these messages:\n{said}", expected.display()));
         }
@@ -253,7 +253,7 @@ fn broken_manifests_are_told() {
 #[test]
 fn broken_config_json_is_told() {
     let read = |path: &Path| {
-        let text = fs::read_to_string(path).expect("it can be read");
+        let text = fs::read_to_string(path).expect("readable");
         check_config_json(path, &text)
     };
     assert!(compare("config", read) >= 10);
@@ -271,8 +271,8 @@ fn a_file_is_known_by_its_name_or_by_what_is_in_it() {
     ] {
         assert_eq!(json_kind(Path::new(name), text), kind, "{name} {text}");
     }
-    let description = of_text("config.json", "{}").expect_err("it declares nothing");
+    let description = of_text("config.json", "{}").expect_err("no app");
     assert!(description.contains("declares no app"), "{description}");
-    let description = of_text("pm2.json", "{\"apps\":[]}").expect_err("it is another's");
+    let description = of_text("pm2.json", "{\"apps\":[]}").expect_err("a pm2 file");
     assert!(description.contains("`ostler import` reads it"), "{description}");
 }

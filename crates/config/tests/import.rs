@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 fn files(folder: &Path, into: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).expect("the folder is there") {
-        let path = entry.expect("it can be listed").path();
+    for entry in fs::read_dir(folder).expect("the folder exists") {
+        let path = entry.expect("readable").path();
         if path.is_dir() {
             files(&path, into);
         } else if path.extension().is_none_or(|end| end != "out") && !path.ends_with(".env") {
@@ -27,14 +27,14 @@ fn named(path: &Path) -> PathBuf {
     if path.with_file_name(".env").exists() {
         return path.to_owned();
     }
-    Path::new("/srv").join(path.file_name().expect("it has a name"))
+    Path::new("/srv").join(path.file_name().expect("a file name"))
 }
 
 #[test]
 fn what_others_wrote_is_taken_over() {
     let mut wrong = Vec::new();
     for path in all() {
-        let text = fs::read_to_string(&path).expect("it can be read");
+        let text = fs::read_to_string(&path).expect("readable");
         let said = match import(&named(&path), &text) {
             Ok(imported) => {
                 let beside = path.with_file_name("ostler.toml");
@@ -55,7 +55,7 @@ fn what_others_wrote_is_taken_over() {
         };
         let expected = PathBuf::from(format!("{}.out", path.display()));
         if std::env::var_os("OSTLER_BLESS").is_some() {
-            fs::write(&expected, said).expect("it can be written");
+            fs::write(&expected, said).expect("writable");
         } else if fs::read_to_string(&expected).unwrap_or_default() != said {
             wrong.push(format!("{} does not have this output:\n{said}", expected.display()));
         }
@@ -67,7 +67,7 @@ fn what_others_wrote_is_taken_over() {
 #[test]
 fn no_file_of_others_is_too_odd() {
     for path in all() {
-        let whole = fs::read(&path).expect("it can be read");
+        let whole = fs::read(&path).expect("readable");
         let mut tries: Vec<Vec<u8>> = (0..whole.len()).map(|end| whole[..end].to_vec()).collect();
         for at in 0..whole.len() {
             for byte in [b'"', b'%', b'[', b'\n', b'=', b':', b'{', b'\\', 0] {

@@ -12,11 +12,11 @@ fn read(text: &str, podman: Option<&str>) -> Config {
         podman_socket: Some("/home/u/.local/state/ostler/podman.sock".into()),
         ..ReadContext::default()
     };
-    load(Path::new("/srv/ostler.toml"), text, &around).expect("it is right")
+    load(Path::new("/srv/ostler.toml"), text, &around).expect("valid")
 }
 
 fn unit<'a>(config: &'a Config, name: &str) -> &'a UnitSpec {
-    config.units.iter().find(|unit| unit.name == name).expect("it is there")
+    config.units.iter().find(|unit| unit.name == name).expect("exists")
 }
 
 fn variables(unit: &UnitSpec) -> Vec<String> {

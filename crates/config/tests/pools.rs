@@ -19,12 +19,12 @@ const UNIT: &str = "[units.a]\ncommand = [\"a\"]\npool = \"coders\"\n";
 fn a_unit_names_a_pool_of_its_own_file_or_of_another() {
     assert_eq!(description(UNIT, &["coders"]), Ok(()));
     assert_eq!(description(&format!("[pools.coders]\nmax = 1\n{UNIT}"), &[]), Ok(()));
-    let near = description(UNIT, &["codes", "testers"]).expect_err("there is none");
+    let near = description(UNIT, &["codes", "testers"]).expect_err("an unknown pool");
     assert!(near.contains("/srv/ostler.toml:3:8: there is no pool \"coders\""), "{near}");
     assert!(near.contains("= did you mean \"codes\"?"), "{near}");
-    let far = description(UNIT, &["testers"]).expect_err("there is none");
+    let far = description(UNIT, &["testers"]).expect_err("an unknown pool");
     assert!(far.contains("= known pools: testers; or write [pools.coders]"), "{far}");
-    let none = description(UNIT, &[]).expect_err("there is none");
+    let none = description(UNIT, &[]).expect_err("an unknown pool");
     assert!(none.contains("= write [pools.coders] with max = 4"), "{none}");
 }
 
@@ -32,7 +32,7 @@ fn a_unit_names_a_pool_of_its_own_file_or_of_another() {
 #[test]
 fn a_pool_for_all_units_is_told_once() {
     let text = "[defaults]\npool = \"coders\"\n[units.a]\ncommand = [\"a\"]\n[units.b]\ncommand = [\"b\"]\n";
-    let wrong = description(text, &[]).expect_err("there is none");
+    let wrong = description(text, &[]).expect_err("an unknown pool");
     assert_eq!(wrong.matches("there is no pool").count(), 1, "{wrong}");
     assert!(wrong.contains("ostler.toml:2:8"), "{wrong}");
 }

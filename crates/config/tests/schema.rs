@@ -15,16 +15,16 @@ fn root() -> PathBuf {
 fn the_published_schema_is_current() {
     let path = root().join("docs/ostler.schema.json");
     if std::env::var_os("OSTLER_BLESS").is_some() {
-        std::fs::write(&path, schema()).expect("it can be written");
+        std::fs::write(&path, schema()).expect("writable");
     }
-    let published = std::fs::read_to_string(&path).expect("it is there");
+    let published = std::fs::read_to_string(&path).expect("exists");
     assert!(published == schema(), "run `ostler check --schema > docs/ostler.schema.json`");
 }
 
 #[test]
 fn the_example_is_right() {
     let path = root().join("examples/ostler.toml");
-    let text = std::fs::read_to_string(&path).expect("it is there");
+    let text = std::fs::read_to_string(&path).expect("exists");
     let description = load(&path, &text, &ReadContext::default()).map_err(|problems| {
         problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
     });
@@ -54,7 +54,7 @@ fn skipped(why: &str) {
     eprintln!("skipped: {why}");
     if let Some(path) = std::env::var_os("OSTLER_E2E_SKIPPED") {
         let file = std::fs::File::options().append(true).create(true).open(path);
-        file.and_then(|mut file| writeln!(file, "skipped: {why}")).expect("it is counted");
+        file.and_then(|mut file| writeln!(file, "skipped: {why}")).expect("writable");
     }
 }
 

@@ -12,11 +12,11 @@ fn read(text: &str, tmux: Option<&str>) -> Config {
         user: 7,
         ..ReadContext::default()
     };
-    load(Path::new("/srv/ostler.toml"), text, &around).expect("it is right")
+    load(Path::new("/srv/ostler.toml"), text, &around).expect("valid")
 }
 
 fn unit<'a>(config: &'a Config, name: &str) -> &'a UnitSpec {
-    config.units.iter().find(|unit| unit.name == name).expect("it is there")
+    config.units.iter().find(|unit| unit.name == name).expect("exists")
 }
 
 const TWO: &str = r#"
@@ -35,7 +35,7 @@ const TWO: &str = r#"
 fn the_private_server_is_a_unit_that_its_users_depend_on() {
     let config = read(TWO, Some("/usr/bin/tmux"));
     let coder = unit(&config, "coder");
-    let tmux = coder.tmux.as_ref().expect("in tmux");
+    let tmux = coder.tmux.as_ref().expect("a tmux session");
     assert_eq!((coder.backend, tmux.server), (Backend::Tmux, TmuxOwner::Ours));
     assert_eq!(
         (tmux.session.as_str(), &coder.depends_on[..]),
@@ -48,7 +48,7 @@ fn the_private_server_is_a_unit_that_its_users_depend_on() {
     assert_eq!(server.argv, ["/usr/bin/tmux", "-D", "-S", "/home/u/.local/state/ostler/tmux.sock"]);
     assert_eq!((server.part, &server.file), (Some(Part::Daemon), &None), "it is in no file");
     let other = unit(&config, "a.b");
-    let tmux = other.tmux.as_ref().expect("in tmux");
+    let tmux = other.tmux.as_ref().expect("a tmux session");
     assert_eq!((tmux.server, tmux.socket.as_str()), (TmuxOwner::Other, "/run/t/tmux-7/default"));
     assert_eq!((tmux.session.as_str(), other.depends_on.len()), ("ostler-a-b", 0));
     assert!(!tmux.is_ready_when_seated);
@@ -84,8 +84,8 @@ fn the_private_server_is_the_same_for_every_file() {
         ..ReadContext::default()
     };
     let text = format!("{TWO}\n[hooks]\non_crash = [\"mail\"]\n");
-    let one = load(Path::new("/srv/ostler.toml"), &text, &around).expect("it is right");
-    let other = load(Path::new("/tmp/ostler.toml"), TWO, &around).expect("it is right");
+    let one = load(Path::new("/srv/ostler.toml"), &text, &around).expect("valid");
+    let other = load(Path::new("/tmp/ostler.toml"), TWO, &around).expect("valid");
     assert_eq!(unit(&one, "ostler:tmux"), unit(&other, "ostler:tmux"));
 }
 

@@ -120,11 +120,11 @@ mod tests {
         let other = calls.make("x.once", json!({}));
         let unsent = calls.make("x.once", json!({}));
         for id in [ready, other] {
-            calls.get(id).expect("it is open").is_sent = true;
+            calls.get(id).expect("open").is_sent = true;
         }
         calls.lost();
         assert_eq!(calls.unsent(), [ready, unsent]);
-        let error = calls.take(other).expect("it is over").expect_err("lost");
+        let error = calls.take(other).expect("finished").expect_err("lost");
         assert_eq!(error.code(), "CONNECTION_LOST");
         assert!(error.to_string().contains("may have been done"), "{error}");
     }

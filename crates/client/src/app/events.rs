@@ -213,6 +213,6 @@ mod tests {
         let news = AppEvents::new();
         assert_eq!(news.ask(stop("one", 1)), Asked::Early);
         assert!(!news.begin_setup());
-        assert_eq!(news.overdue().expect("it did not end").reason(), "one");
+        assert_eq!(news.overdue().expect("a stop request").reason(), "one");
     }
 }

@@ -77,7 +77,7 @@ mod tests {
         assert_eq!(params["status"], json!({ "status": "degraded", "queue": 3 }));
         let left = params["busyFor"].as_u64().expect("a number");
         assert!((1..=60_001).contains(&left), "{left}");
-        liveness.busy_for(Duration::ZERO).expect("it takes it back");
+        liveness.busy_for(Duration::ZERO).expect("cancelled");
         assert_eq!(liveness.params().get("busyFor"), None);
     }
 

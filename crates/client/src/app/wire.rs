@@ -107,8 +107,8 @@ mod tests {
     fn a_line_is_as_long_as_it_may_be() {
         let lengths = |text: usize| encode(1, "m", &json!("x".repeat(text)), None).map(|l| l.len());
         let rest = lengths(0).expect("a line");
-        assert_eq!(lengths(MAX_LINE - rest).expect("it just fits"), MAX_LINE);
-        let error = lengths(MAX_LINE - rest + 1).expect_err("one too many");
+        assert_eq!(lengths(MAX_LINE - rest).expect("at the limit"), MAX_LINE);
+        let error = lengths(MAX_LINE - rest + 1).expect_err("over the limit");
         assert_eq!(error.code(), "LINE_TOO_LONG");
     }
 

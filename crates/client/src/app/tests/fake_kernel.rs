@@ -132,7 +132,7 @@ impl FakeKernel {
 
     pub(super) fn send(&self, bytes: impl AsRef<[u8]>) {
         for mut client in self.known().clients.values() {
-            client.write_all(bytes.as_ref()).expect("it listens");
+            client.write_all(bytes.as_ref()).expect("the client reads");
         }
     }
 
