@@ -264,9 +264,9 @@ impl Gone {
             Gone::NotLookedAt => "not looked at",
             Gone::MachineRestarted => "the machine has rebooted since",
             Gone::Process => "the recorded process is gone, or its pid belongs to another process now",
-            Gone::BeforeItsProcess => "it ended before its process was recorded",
+            Gone::BeforeItsProcess => "it ended before the process was recorded",
             Gone::PerhapsStarted => {
-                "the supervisor ended before it recorded the process"
+                "the supervisor ended before the process was recorded"
             }
             Gone::NeverStarted => "the supervisor ended before it started the run",
         }

@@ -133,7 +133,7 @@ fn it_floods_with_nothing() {
              \x20   while True: wire.socket.sendall(text)\n\
              for work in (drain, flood): threading.Thread(target=work, daemon=True).start()"
         ));
-        beside.description("broke the rules of the app socket");
+        beside.description("app broke the socket protocol");
         beside.neighbour.saw_no_heartbeat(&beside.apps);
     }
 }
@@ -244,7 +244,7 @@ fn it_ignores_shutdown() {
     beside.apps.project.call(&["stop", HOSTILE]).ok();
     assert!(!process.is_alive());
     let why = beside.apps.why(HOSTILE);
-    assert!(why.contains("was told to end over its socket"), "{why}");
+    assert!(why.contains("exit requested over the app socket"), "{why}");
     beside.description("KILL");
 }
 

@@ -33,7 +33,7 @@ fn goes_through_its_states(kind: Kind) {
     assert_eq!((&info["state"], &info["pid"]), (&json!("stopped"), &Value::Null), "{info:#}");
     // It was asked, and cleaned up.
     assert!(apps.folder("a").join("teardown").exists());
-    assert!(apps.why("a").contains("was told to end over its socket"), "{}", apps.why("a"));
+    assert!(apps.why("a").contains("exit requested over the app socket"), "{}", apps.why("a"));
     apps.operator().ask("apps.start", json!({ "packageId": id("a") }));
     assert_eq!(apps.info("a")["state"], "ready");
 }

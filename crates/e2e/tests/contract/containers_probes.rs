@@ -70,7 +70,7 @@ fn readiness(engine: &Engine) {
     let up = project.spawn(&["up"]);
     eventually("the check has failed", || {
         let why = project.call(&["why", "a"]).text();
-        why.contains("failed a check: not ready").then_some(())
+        why.contains("check failed: not ready").then_some(())
     });
     let id = engine.id(&project, "a");
     assert_eq!(project.state("a"), "starting");

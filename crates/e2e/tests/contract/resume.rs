@@ -49,7 +49,7 @@ fn a_unit_is_resumed_with_the_session_of_its_agent() {
     project.call(&["restart", "bot"]).ok();
     assert_eq!(starts(&project, 3)[2], "resumed s-2");
     let why = project.call(&["why", "bot"]).text();
-    assert!(why.contains("is started with its resume command: session s-2 of sh"), "{why}");
+    assert!(why.contains("started with its resume command: session s-2 of sh"), "{why}");
 }
 
 /// W14: without a known session the command is run, and `why` says so; so it is when the session was forgotten.
