@@ -34,7 +34,7 @@ pub enum Verdict {
     Broken { why: String },
 }
 
-/// Judges an end that nobody requested.
+/// Judges an end that was not requested.
 pub fn after(
     tally: &mut Tally,
     policy: &RestartPolicy,

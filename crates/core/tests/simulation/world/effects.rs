@@ -67,7 +67,7 @@ impl Simulation {
             Action::Adopt(record) => {
                 supervisor.held.insert(record.run_id);
                 if self.is_kept(record.run_id, index) {
-                    // Whatever the previous supervisor was told, this one is told as well.
+                    // The end of the output and the exit status are reported to the new supervisor again.
                     if let Some(tree) = self.trees.get_mut(&record.run_id) {
                         tree.describe_output = false;
                         tree.describe_status = false;
