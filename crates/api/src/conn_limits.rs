@@ -135,9 +135,7 @@ impl Callers {
         if (is_full || (all >= ALWAYS && ostler_os::is_kept_from_callers(stream)))
             && !self.make_room(None)
         {
-            return Err(format!(
-                "{all} connections are open, the maximum; try again later"
-            ));
+            return Err(format!("{all} connections are open, the maximum; try again later"));
         }
         Ok(self.sit(pid, Face::Control))
     }

@@ -41,7 +41,8 @@ pub(crate) fn admit(stream: UnixStream, shared: &Shared) -> Option<Admitted> {
     let peer = ostler_os::peer_of(&stream).ok()?;
     let user = ostler_os::user_id();
     if peer.uid != user && peer.uid != 0 {
-        let description = format!("this supervisor belongs to uid {user}; you are uid {}", peer.uid);
+        let description =
+            format!("this supervisor belongs to uid {user}; you are uid {}", peer.uid);
         refuse(&stream, error(ErrorCode::InvalidRequest, description));
         return None;
     }

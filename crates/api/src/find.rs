@@ -42,7 +42,9 @@ pub(crate) fn find(shared: &Shared, text: &str) -> Result<RunRecord, WireError> 
         (Some(record), true) => Ok(record),
         (Some(_), false) => Err(error(
             ErrorCode::Ambiguous,
-            format!("several runs have ids that begin or end with {text:?}; give more characters of the id"),
+            format!(
+                "several runs have ids that begin or end with {text:?}; give more characters of the id"
+            ),
         )),
         (None, _) => Err(error(
             ErrorCode::NotFound,

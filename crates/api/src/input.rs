@@ -51,9 +51,7 @@ pub(crate) async fn end(run: RunId, of: &Attached, engine: &Handle) -> Result<()
 fn not_open(run: RunId) -> WireError {
     error(
         ErrorCode::Conflict,
-        format!(
-            "cannot write to run {run}: it was started without --stdin, or it has ended"
-        ),
+        format!("cannot write to run {run}: it was started without --stdin, or it has ended"),
     )
 }
 

@@ -42,7 +42,9 @@ pub enum ClientError {
         "{deaths} supervisors of {home} ended while they answered this request, so it is not sent again; `crash.log` in the home shows why they ended, `ostler status` shows what runs now"
     )]
     Deadly { home: PathBuf, deaths: u32 },
-    #[error("the supervisor sent an unexpected answer; it may have another version: see `ostler status`")]
+    #[error(
+        "the supervisor sent an unexpected answer; it may have another version: see `ostler status`"
+    )]
     Unexpected,
     #[error("{}", .0.message)]
     Refused(WireError),

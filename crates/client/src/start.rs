@@ -367,9 +367,7 @@ fn launch(place: &HomePaths) -> Result<String, ClientError> {
     let failed = |what: &Path| {
         let what = what.display().to_string();
         move |error: io::Error| ClientError::StartFailed {
-            report: format!(
-                "{what}: {error}; set OSTLER_HOME to a folder that you can write"
-            ),
+            report: format!("{what}: {error}; set OSTLER_HOME to a folder that you can write"),
         }
     };
     let HomePaths { home, log, program, .. } = place;

@@ -13,7 +13,8 @@ impl Reader<'_> {
         let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
         if name.is_empty() || !name.chars().all(is_name) {
             let description = format!("{name:?} is not a valid agent name");
-            let hint = "write the name of a profile, for example \"claude\": letters, digits, - and _";
+            let hint =
+                "write the name of a profile, for example \"claude\": letters, digits, - and _";
             self.findings.add(agent.span(), description, hint);
             return None;
         }

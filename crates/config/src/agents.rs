@@ -74,7 +74,8 @@ impl Reader<'_> {
         for (name, record) in self.listed(&file) {
             if name == FOLLOWER || !is_unit_name(&name) {
                 let message = format!("{name:?} is not a valid unit name");
-                let hint = Some("use letters, digits, and - _ . inside; at most 64 characters".to_owned());
+                let hint =
+                    Some("use letters, digits, and - _ . inside; at most 64 characters".to_owned());
                 self.elsewhere.push(Problem { file: file.clone(), place: None, message, hint });
                 continue;
             }

@@ -51,9 +51,6 @@ mod tests {
             read,
             Ok(vec![pair("A", "1"), pair("B", "two words"), pair("C", "="), pair("D", "")])
         );
-        assert_eq!(
-            variables("A=1\nwhat is this\n"),
-            Err("line 2 is not NAME=value".to_owned())
-        );
+        assert_eq!(variables("A=1\nwhat is this\n"), Err("line 2 is not NAME=value".to_owned()));
     }
 }

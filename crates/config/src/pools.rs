@@ -56,7 +56,10 @@ impl Reader<'_> {
                 (Some(word), _) => format!("did you mean {word:?}?"),
                 (None, true) => format!("write [pools.{name}] with max = 4"),
                 (None, false) => {
-                    format!("known pools: {}; or write [pools.{name}]", named(known.iter().copied()))
+                    format!(
+                        "known pools: {}; or write [pools.{name}]",
+                        named(known.iter().copied())
+                    )
                 }
             };
             self.findings.add(pool.span(), format!("there is no pool {name:?}"), hint);

@@ -199,8 +199,7 @@ impl<'a> Reader<'a> {
             let description = "idle needs a unit with a terminal";
             self.findings.add(idle.span(), description, hint);
         } else if table.resume.is_none() {
-            let hint =
-                "add resume = [\"claude\", \"--resume\", \"{session}\"], or the command that continues your agent's conversation";
+            let hint = "add resume = [\"claude\", \"--resume\", \"{session}\"], or the command that continues your agent's conversation";
             let description = "idle needs resume to continue the conversation";
             self.findings.add(idle.span(), description, hint);
         }

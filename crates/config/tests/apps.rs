@@ -219,8 +219,7 @@ fn every_broken_manifest_is_told() {
 
 fn compare(folder: &str, read: impl Fn(&Path) -> Result<(), Vec<Problem>>) -> usize {
     let entries = fs::read_dir(root().join(folder)).expect("the folder exists");
-    let mut paths: Vec<PathBuf> =
-        entries.map(|entry| entry.expect("readable").path()).collect();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("readable").path()).collect();
     paths.retain(|path| path.extension().is_some_and(|end| end == "json"));
     paths.sort();
     let mut wrong = Vec::new();

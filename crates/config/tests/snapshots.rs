@@ -24,7 +24,8 @@ fn read(path: &Path) -> Result<String, String> {
         problems.iter().map(|problem| format!("{problem}\n")).collect::<Vec<_>>().join("\n")
     })?;
     let units = serde_json::to_string_pretty(&config.units).expect("serializable");
-    let patrol = config.patrol.map(|patrol| serde_json::to_string_pretty(&patrol).expect("serializable"));
+    let patrol =
+        config.patrol.map(|patrol| serde_json::to_string_pretty(&patrol).expect("serializable"));
     let mut said = format!("{units}\n{}", patrol.map(|patrol| patrol + "\n").unwrap_or_default());
     if !config.pools.is_empty() {
         said += &serde_json::to_string_pretty(&config.pools).expect("serializable");

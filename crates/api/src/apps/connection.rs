@@ -52,7 +52,8 @@ pub(crate) async fn serve(stream: UnixStream, app_limits: Rc<AppConnLimits>, sha
     };
     let user = ostler_os::user_id();
     if peer.uid != user && peer.uid != 0 {
-        let description = format!("this supervisor belongs to uid {user}; you are uid {}", peer.uid);
+        let description =
+            format!("this supervisor belongs to uid {user}; you are uid {}", peer.uid);
         return connection.refuse(FaultCode::Forbidden, description).await;
     }
     let run_of_pid = connection.run_of_pid(&app_limits).await;

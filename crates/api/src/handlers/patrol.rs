@@ -46,7 +46,10 @@ impl Handle for Note {
     async fn handle(self, by: Actor, shared: &Shared) -> Result<Done, WireError> {
         let notes = self.notes;
         if notes.len() > NOTES_MOST {
-            return Err(invalid(format!("{} notes; a call may have at most {NOTES_MOST}", notes.len())));
+            return Err(invalid(format!(
+                "{} notes; a call may have at most {NOTES_MOST}",
+                notes.len()
+            )));
         }
         notes.iter().try_for_each(check).map_err(invalid)?;
         shared.engine.note_patrol(notes, by).await.map(|()| Done {}).map_err(not_kept)
@@ -61,11 +64,16 @@ fn check(note: &PatrolNote) -> Result<(), String> {
         Mail::check_name(unit)?;
     }
     if note.why.len() > WHY_MOST {
-        return Err(format!("the reason has {} bytes; at most {WHY_MOST} are allowed", note.why.len()));
+        return Err(format!(
+            "the reason has {} bytes; at most {WHY_MOST} are allowed",
+            note.why.len()
+        ));
     }
     let evidence = serde_json::to_string(&note.evidence).map_or(0, |text| text.len());
     if evidence > EVIDENCE_MOST {
-        return Err(format!("the evidence has {evidence} bytes; at most {EVIDENCE_MOST} are allowed"));
+        return Err(format!(
+            "the evidence has {evidence} bytes; at most {EVIDENCE_MOST} are allowed"
+        ));
     }
     Ok(())
 }

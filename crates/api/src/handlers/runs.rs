@@ -148,8 +148,7 @@ impl Handle for Screen {
         let name = record.unit.unwrap_or_else(|| format!("run {run}"));
         let logged = name.strip_prefix("run ").unwrap_or(&name);
         let Some(attached) = shared.engine.attach(run).await else {
-            let description =
-                format!("{name} has ended; `ostler logs {logged}` shows its output");
+            let description = format!("{name} has ended; `ostler logs {logged}` shows its output");
             return Err(error(ErrorCode::Conflict, description));
         };
         let none = || {

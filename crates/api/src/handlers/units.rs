@@ -87,7 +87,8 @@ async fn known(names: &[String], shared: &Shared) -> Result<Vec<UnitView>, WireE
     for name in names {
         if !known.iter().any(|view| view.name == *name) {
             let names: Vec<&str> = known.iter().map(|view| view.name.as_str()).collect();
-            let description = format!("there is no unit {name:?}; known units: {}", names.join(", "));
+            let description =
+                format!("there is no unit {name:?}; known units: {}", names.join(", "));
             return Err(error(ErrorCode::NotFound, description));
         }
     }

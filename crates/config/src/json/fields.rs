@@ -171,8 +171,7 @@ pub(crate) fn known(findings: &mut Findings<'_>, object: &Object, known: &[&str]
             (None, Unknown::Wrong) => format!("known keys: {}", known.join(", ")),
             (None, Unknown::Ignored) => continue,
             (None, Unknown::Warned) => {
-                let description =
-                    format!("{:?} is not a known key and is ignored", key.name);
+                let description = format!("{:?} is not a known key and is ignored", key.name);
                 findings.warn(
                     key.span.clone(),
                     description,

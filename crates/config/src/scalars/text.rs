@@ -132,9 +132,7 @@ fn check_zone(text: &str) -> Result<(), String> {
 
 fn check_variable(name: &str) -> Result<(), String> {
     if name.is_empty() || name.contains(['=', '\0']) {
-        return Err(format!(
-            "{name:?} is not a valid variable name; use letters, digits and _"
-        ));
+        return Err(format!("{name:?} is not a valid variable name; use letters, digits and _"));
     }
     Ok(())
 }
